@@ -27,7 +27,6 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
 COPY --from=build --chown=node:node /app/data /data
 COPY package.json ./
-COPY docs docs
 COPY public public
 USER node
 VOLUME /data

@@ -18,6 +18,8 @@ const entries = [
   'state/index',
   'emitter/index',
   'run/preload',
+  // Loaded when they are needed, by loadPart().
+  'recovery/index',
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what
@@ -26,7 +28,8 @@ const entries = [
 const processes = {
   any: ['main'],
   library: ['index'],
-  hosted: ['server/register', 'run/preload', 'run/hosted-worker'],
+  recovery: ['recovery/index'],
+  hosted: ['server/register', 'run/preload', 'run/application', 'runtime/worker'],
   worker: ['cli/service', 'chat/application', 'runtime/worker'],
   primary: ['cli/service', 'cli/primary'],
   runner: ['cli/run', 'cli/primary'],
@@ -83,7 +86,7 @@ const rest = {
     const reached = new Set(entries.map((entry) => join(dist, `${entry}.d.ts`)));
     for (const file of reached) {
       const text = readFileSync(file, 'utf8');
-      for (const [, path] of text.matchAll(/(?:from |import |import\()["'](\.[^"']+)\.js["']/g)) {
+      for (const [, path] of text.matchAll(/(?:from |import |import\(|declare module )["'](\.[^"']+)\.js["']/g)) {
         reached.add(resolve(dirname(file), `${path}.d.ts`));
       }
     }

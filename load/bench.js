@@ -1,19 +1,21 @@
 // The benchmarks: `npm run bench -- [benchmark…] [options]`. See README.md beside this file.
 
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { versionOf } from './against/build.js';
 import { figures } from './against/figures.js';
 import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
+import { commitOf } from './harness/older.js';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/row/run.js';
+import { program } from './harness/service.js';
+import { morePeers, usualPeers } from './peers/index.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };
 
-const peers = ['socketio-ws', 'socketio-uws', 'uws', 'gjallar'];
-/** Peers that run only when asked for by name, or where a benchmark says `also`. */
-const more = ['gjallar-portable', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
+const peers = Object.keys(usualPeers);
+const more = Object.keys(morePeers);
 
 const usage = () => `${command.call} [benchmark…] [options]
 
@@ -102,15 +104,13 @@ function readArguments() {
     rounds: { type: 'string' },
     out: { type: 'string', default: fileURLToPath(new URL('results/results.jsonl', import.meta.url)) },
   });
+  if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
   const rounds = numberOption(values, 'rounds') ?? 5;
   if (values.against !== undefined) {
     rejectUnknown('figure', positionals, Object.keys(figures));
-    return {
-      ...values,
-      against: versionOf(values.against),
-      rounds,
-      names: positionals.length > 0 ? positionals : Object.keys(figures),
-    };
+    const against = commitOf(values.against);
+    if (!against) throw new UsageError(`--against: there is no commit "${values.against}"`);
+    return { ...values, against, rounds, names: positionals.length > 0 ? positionals : Object.keys(figures) };
   }
   const own = Object.values(benchmarks).flatMap((benchmark) => Object.keys(benchmark.peers ?? {}));
   const chosen = values.peers?.split(',');

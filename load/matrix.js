@@ -3,56 +3,52 @@
 import { existsSync } from 'node:fs';
 import { listed, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { program } from './harness/service.js';
-import { applications, gallery } from './matrix/applications.js';
-import { compare, ways } from './matrix/compare.js';
-import { FetchError, install } from './matrix/install.js';
+import { applications } from './matrix/applications.js';
+import { compare, FetchError, install, ways } from './matrix/compare.js';
 
 const command = { name: 'matrix', call: 'npm run matrix --' };
-const usualWays = ['register', 'run'];
 
-const aboutOf = (known) => listed(Object.entries(known).map(([name, { about }]) => [name, about]));
+const isGallery = (name) => applications[name].version !== undefined;
+const named = (names) => {
+  const told = ({ version, about }) => (version ? `${version}: ${about}` : about);
+  return listed(names.map((name) => [name, told(applications[name])]));
+};
+const gallery = Object.keys(applications).filter(isGallery);
+const own = Object.keys(applications).filter((name) => !isGallery(name));
 
 const usage = () => `${command.call} [application…] [options]
-${command.call} gallery [options]
 
-Runs applications unmodified on stock socket.io and on gjallar with "gjallar compare", and says where they differ. Without a
-name, every application runs. Needs npm run build.
+Runs applications unmodified on stock socket.io and on gjallar with "gjallar compare", and says where they differ. Needs npm
+run build. Without a name, these run:
 
-${aboutOf(applications)}
+${named(own)}
 
-With "gallery", applications of other people run instead: npm fetches them at exact versions into a temporary folder.
+"gallery" names applications of other people, which npm fetches at exact versions into a temporary folder:
 
-${aboutOf(gallery)}
+${named(gallery)}
 
 Options:
 ${listed([
-  ['--only a,b', 'of the gallery, only these applications'],
-  ['--list', 'show the applications with their versions, and run none'],
+  ['--list', 'show the applications, and run none'],
   ['--quick', 'only on gjallar/register, and without what npm must fetch'],
-  ['--way a,b', `only these ways: ${Object.keys(ways).join(', ')}`],
+  ['--way a,b', `only these ways: ${Object.keys(ways).join(', ')}; by default, portable runs in the gallery only`],
   ['--help', 'show this text'],
 ])}
 
 Exit code: 0; 1 when a result differs or an application failed; 2 when the arguments are wrong.`;
 
-const { names, chosen, known, isList } = await readCommandLine(command, readArguments, usage);
+const { names, chosen, isList } = await readCommandLine(command, readArguments, usage);
 if (isList) {
-  const rows = names.map((name) => [
-    name,
-    `${known[name].version ? `${known[name].version}: ` : ''}${known[name].about}`,
-  ]);
-  console.log(listed(rows));
+  console.log(named(names));
   process.exit();
 }
 const width = Math.max(...names.map((name) => name.length), 'application'.length);
 const print = (name, cells) =>
   console.log([name.padEnd(width), ...cells.map((cell) => cell.padEnd(24))].join('  ').trimEnd());
-print(
-  'application',
-  chosen.map((way) => ways[way].title),
-);
+const titles = chosen.map((way) => ways[way].title);
+print('application', titles);
 let failures = 0;
-for (const name of names) await runApplication(name, known[name]);
+for (const name of names) await runApplication(name, applications[name]);
 console.log(failures === 0 ? '\nAll results are equal.' : `\n${failures} results differ or are missing.`);
 process.exit(failures === 0 ? 0 : 1);
 
@@ -84,22 +80,16 @@ async function runApplication(name, application) {
 }
 
 function readArguments() {
-  const { values, positionals } = parseArguments({
-    quick: { type: 'boolean', default: false },
-    way: { type: 'string' },
-    only: { type: 'string' },
-    list: { type: 'boolean', default: false },
-  });
-  const isGallery = positionals[0] === 'gallery';
-  if (!isGallery && values.only !== undefined)
-    throw new UsageError('--only needs the gallery: npm run matrix -- gallery');
-  if (isGallery) positionals.splice(0, 1, ...(values.only?.split(',') ?? []));
-  const known = isGallery ? gallery : applications;
-  rejectUnknown('application', positionals, Object.keys(known));
-  const asked = values.way?.split(',') ?? (values.quick ? ['register'] : isGallery ? Object.keys(ways) : usualWays);
-  rejectUnknown('way', asked, Object.keys(ways));
+  const flag = { type: 'boolean', default: false };
+  const { values, positionals } = parseArguments({ quick: flag, way: { type: 'string' }, list: flag });
+  const asked = positionals.flatMap((name) => (name === 'gallery' ? gallery : [name]));
+  rejectUnknown('application', asked, Object.keys(applications));
+  const names = (asked.length > 0 ? asked : own).filter(
+    (name) => !values.quick || isGallery(name) || !applications[name].from,
+  );
+  const usual = values.quick ? ['register'] : names.some(isGallery) ? Object.keys(ways) : ['register', 'run'];
+  const chosen = values.way?.split(',') ?? usual;
+  rejectUnknown('way', chosen, Object.keys(ways));
   if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
-  const all = positionals.length > 0 ? positionals : Object.keys(known);
-  const names = all.filter((name) => !values.quick || isGallery || !known[name].from);
-  return { names, chosen: asked, known, isList: values.list, help: values.help };
+  return { names, chosen, isList: values.list, help: values.help };
 }

@@ -1,6 +1,6 @@
 // Builds the elements of messages: bubbles, times, days, and who joined or left.
 import { linkified } from './links.js';
-import { avatar, element, nameNode, worldOf } from './view.js';
+import { avatar, element, nameNode, painted } from './view.js';
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
@@ -13,16 +13,10 @@ const DELETED = 'This message was deleted.';
 export function messageNode({ from, text, at, deleted }, own, names) {
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
   const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
-  const node = element(
-    'li',
-    { class: own ? 'message own' : 'message', 'data-world': String(worldOf(from)) },
-    element(
-      'div',
-      { class: 'bubble' },
-      element('p', { class: 'heading' }, sender, ' ', time),
-      element('p', { class: 'text', dir: 'auto' }, ...linkified(text)),
-    ),
-  );
+  const heading = element('p', { class: 'heading' }, sender, ' ', time);
+  const content = element('p', { class: 'text', dir: 'auto' }, ...linkified(text));
+  const bubble = element('div', { class: 'bubble' }, heading, content);
+  const node = painted(element('li', { class: own ? 'message own' : 'message' }, bubble), from);
   if (!own) node.prepend(avatar(from, names.get(from)));
   if (deleted) showDeleted(node);
   return node;

@@ -24,11 +24,12 @@ export function element(tag, attributes, ...children) {
   return node;
 }
 
-/** One of nine colours for a name, the same on every page. */
-export function worldOf(name) {
+/** Gives a node one of nine colours by a user's name, the same on every page. Returns the node. */
+export function painted(node, user) {
   let hash = 0;
-  for (const character of name) hash = (hash * 31 + character.codePointAt(0)) >>> 0;
-  return hash % WORLDS;
+  for (const character of user) hash = (hash * 31 + character.codePointAt(0)) >>> 0;
+  node.style.setProperty('--world', `var(--world-${hash % WORLDS})`);
+  return node;
 }
 
 /**
@@ -45,11 +46,7 @@ export function nameNode(user, names, kind = 'name') {
 /** The colour is that of the identity, the initial that of the name shown. */
 export function avatar(user, shown = user) {
   const [initial = '?'] = shown.trim();
-  return element(
-    'span',
-    { class: 'avatar', 'data-world': String(worldOf(user)), 'aria-hidden': 'true' },
-    initial.toUpperCase(),
-  );
+  return painted(element('span', { class: 'avatar', 'aria-hidden': 'true' }, initial.toUpperCase()), user);
 }
 
 const roundTrips = [];

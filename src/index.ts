@@ -20,9 +20,17 @@
 import './compat/uws/environment.js';
 import * as stock from 'socket.io';
 import { defaultBus } from './backplanes/default-bus.js';
-import { withoutLostState } from './backplanes/lost-state.js';
+import { withoutLostState } from './backplanes/open.js';
 import type { Engine } from './engine/engine.js';
-import { type AdapterClass, type AdapterFactory, withNativeRooms } from './rooms/index.js';
+import { loadPart } from './package.js';
+import type * as Recovery from './recovery/index.js';
+import {
+  type AdapterClass,
+  type AdapterFactory,
+  type AnyNamespace,
+  type AnyServer,
+  withNativeRooms,
+} from './rooms/index.js';
 
 export type {
   BroadcastOperator,
@@ -58,7 +66,7 @@ export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './eng
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';
-export { type ExpiredSession, onSessionExpired } from './recovery/session-expiry.js';
+export type { ExpiredSession } from './recovery/index.js';
 export type { AdapterClass, AdapterFactory } from './rooms/index.js';
 export {
   countSockets,
@@ -79,4 +87,26 @@ export type { TemplatedApp } from './sockets.js';
  */
 export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass = defaultBus): AdapterFactory {
   return withNativeRooms(withoutLostState(bus), engine);
+}
+
+/**
+ * Tells the application that the session of a client can no longer be recovered: the time of `connectionStateRecovery` is
+ * over, the client has returned too late or lacks packets that are gone, or the operator has ended the session.
+ *
+ * ```
+ * onSessionExpired(io, ({ id, data }) => leaveGame(data.player));
+ * ```
+ *
+ * Call it on every worker, before clients connect. One of the workers is told, up to 5 s after the end of the time. If the
+ * worker that served the client is gone, another one is told. With several machines, that takes up to 43 s more.
+ *
+ * @param of a server, whose namespace `/` is meant, or a namespace
+ * @returns what ends it
+ * @throws GjallarError BAD_INPUT without the option `connectionStateRecovery`
+ */
+export function onSessionExpired(
+  of: AnyServer | AnyNamespace,
+  listener: (session: Recovery.ExpiredSession) => void,
+): () => void {
+  return loadPart<typeof Recovery>('./recovery/index.js').onSessionExpired(of, listener);
 }

@@ -2,10 +2,10 @@
 import module from 'node:module';
 import { parseArgs } from 'node:util';
 import { asksForHelp } from './cli/application-arguments.js';
-import { rememberSignals } from './cluster/primary/early-signals.js';
+import { rememberSignals } from './cluster/primary/parent.js';
 import { checkProgramRuntime } from './compat/uws/runtime.js';
 import { GjallarError } from './errors.js';
-import { version } from './version.js';
+import { version } from './package.js';
 
 /** By then, a worker has loaded what it needs to listen. */
 const FLUSH_AFTER_MS = 2000;
@@ -40,7 +40,7 @@ async function main([command, ...rest]: string[]): Promise<void> {
     return runApplication(rest);
   }
   if (command !== undefined) {
-    const { runTool } = await import('./cli/tool.js');
+    const { runTool } = await import('./cli/commands.js');
     if (await runTool(command, rest)) return;
   }
   const { help, version: isVersion } = readArguments();

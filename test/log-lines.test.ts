@@ -1,6 +1,6 @@
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { readableLine } from '../src/log-lines.js';
+import { readableLine } from '../src/log.js';
 
 const shown = (line: object) => stripVTControlCharacters(readableLine(JSON.stringify(line)));
 

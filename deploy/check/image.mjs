@@ -50,8 +50,6 @@ export async function image() {
       env,
     });
     for (const name of ['dist', 'public']) cpSync(join(root, name), join(folder, name), { recursive: true });
-    mkdirSync(join(folder, 'docs'));
-    cpSync(join(root, 'docs', 'openapi.json'), join(folder, 'docs', 'openapi.json'));
 
     const { resolve } = createRequire(join(folder, 'dist', 'main.js'));
     const { dependencies } = JSON.parse(readFileSync(join(folder, 'deploy', 'service', 'package.json'), 'utf8'));

@@ -93,7 +93,9 @@ async function generate() {
   const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   page('command-line', commandLinePage(await allHelpTexts(version)), true);
-  const api = JSON.parse(readFileSync(join(root, 'docs/openapi.json'), 'utf8'));
+  const { describeApi } = await import(join(root, 'build/chat/api-description.js'));
+  const api = JSON.parse(JSON.stringify(describeApi()));
+  writeFileSync(join(pages, 'public/openapi.json'), JSON.stringify(api, undefined, 2));
   page('http-endpoints', [
     '# HTTP endpoints',
     '',
@@ -101,9 +103,9 @@ async function generate() {
     ...Object.entries(api.paths).flatMap(endpoints),
   ]);
 
-  function endpoints([path, { parameters: shared = [], ...methods }]) {
+  function endpoints([path, methods]) {
     return Object.entries(methods).flatMap(([method, operation]) => {
-      const parameters = [...shared, ...(operation.parameters ?? [])].map((each) => resolved(each));
+      const { parameters = [] } = operation;
       return [
         '',
         `## ${method.toUpperCase()} ${path.replaceAll('{', '\\{')}`,
@@ -114,17 +116,9 @@ async function generate() {
         '',
         '| response | meaning |',
         '|---|---|',
-        ...Object.entries(operation.responses).map(([status, each]) => `| ${status} | ${resolved(each).description} |`),
+        ...Object.entries(operation.responses).map(([status, each]) => `| ${status} | ${each.description} |`),
       ];
     });
-  }
-
-  function resolved(value) {
-    if (!value.$ref) return value;
-    return value.$ref
-      .slice(2)
-      .split('/')
-      .reduce((part, key) => part[key], api);
   }
 }
 

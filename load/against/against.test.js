@@ -27,8 +27,8 @@ for (const [name, { benchmark, cell, key }] of Object.entries(figures)) {
 
 test('the comparison has the ratios of the least, of the medians, and to stock', () => {
   const { before, now, ...ratios } = compared(runs, 'cost', peers);
-  assert.deepEqual(before, { least: 20, median: 25, most: 30, runs: 3 });
-  assert.deepEqual(now, { least: 22, median: 25, most: 40, runs: 4 });
+  assert.deepEqual(before, { median: 25, min: 20, max: 30, runs: 3 });
+  assert.deepEqual(now, { median: 25, min: 22, max: 40, runs: 4 });
   const { least, medians, toStock, beforeToStock } = ratios;
   assert.deepEqual(
     { least, medians, toStock, beforeToStock },

@@ -1,3 +1,9 @@
+const figure = (benchmark, cell, key, unit, about) => ({ benchmark, cell, key, unit, about });
+const clients = '10,000 clients';
+const room = '400 messages/s, subscribers rest 0.5 ms between reads';
+const small = 'rooms of 10, 5,000 messages/s';
+const reload = 'start and reload';
+
 /**
  * What `--against` compares: the cost that each name stands for, in which cell of which benchmark it is measured. Names
  * of one cell share its runs.
@@ -5,26 +11,10 @@
  */
 export const figures = {
   echo: figure('echo', '30 bytes, 10,000/s', 'cpuPerMessage', 'µs', 'CPU per message that is echoed'),
-  connect: figure('connect', '10,000 clients', 'cpuPerConnect', 'µs', 'CPU to connect a client'),
-  memory: figure('connect', '10,000 clients', 'rssPerClient', 'bytes', 'memory of a client'),
-  broadcast: figure(
-    'broadcast',
-    '400 messages/s, subscribers rest 0.5 ms between reads',
-    'cpuPerDelivery',
-    'µs',
-    'CPU per delivery in a room of 1,000 at 400 messages/s',
-  ),
-  rooms: figure(
-    'rooms',
-    'rooms of 10, 5,000 messages/s',
-    'cpuPerMessage',
-    'µs',
-    'CPU per message in rooms of 10 at 5,000 messages/s',
-  ),
-  start: figure('start', 'start and reload', 'cpuPerWorker', 'ms', 'CPU of a worker until it listens'),
-  reload: figure('start', 'start and reload', 'cpuReload', 'ms', 'CPU of a reload of two workers'),
+  connect: figure('connect', clients, 'cpuPerConnect', 'µs', 'CPU to connect a client'),
+  memory: figure('connect', clients, 'rssPerClient', 'bytes', 'memory of a client'),
+  broadcast: figure('broadcast', room, 'cpuPerDelivery', 'µs', 'CPU per delivery in a room of 1,000 at 400 messages/s'),
+  rooms: figure('rooms', small, 'cpuPerMessage', 'µs', 'CPU per message in rooms of 10 at 5,000 messages/s'),
+  start: figure('start', reload, 'cpuPerWorker', 'ms', 'CPU of a worker until it listens'),
+  reload: figure('start', reload, 'cpuReload', 'ms', 'CPU of a reload of two workers'),
 };
-
-function figure(benchmark, cell, key, unit, about) {
-  return { benchmark, cell, key, unit, about };
-}

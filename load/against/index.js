@@ -1,9 +1,9 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { benchmarks } from '../benchmarks/index.js';
-import { UsageError } from '../harness/command.js';
-import { provenance } from '../harness/provenance.js';
-import { record } from '../harness/results.js';
+import { build, root } from '../harness/older.js';
+import { provenance, record } from '../harness/results.js';
 import { runRow } from '../harness/row/run.js';
-import { buildAt } from './build.js';
 import { figures } from './figures.js';
 import { readRatchet, tighten, writeRatchet } from './ratchet.js';
 import { compared, lineOf } from './table.js';
@@ -22,33 +22,47 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
   const short = against.slice(0, 9);
   console.log(`building ${short} …`);
   const before = `gjallar@${short}`;
-  const root = buildAt(against);
+  const folder = buildAt(against);
   let failures = 0;
   const measured = [];
   for (const { benchmark, cell, keys } of runsOf(names)) {
     console.log(`\n${benchmark.name}: ${cell.label}, ${rounds} rounds`);
-    const { [STOCK]: stock, [NOW]: now } = benchmark.peers ?? { [STOCK]: {}, [NOW]: { program: NOW } };
-    const peers = { [STOCK]: stock, [before]: { ...now, root }, [NOW]: now };
+    const { [STOCK]: stock, [NOW]: now } = benchmark.peers ?? { [STOCK]: {}, [NOW]: { like: NOW } };
+    const peers = { [STOCK]: stock, [before]: { ...now, root: folder }, [NOW]: now };
     const runs = Object.fromEntries(Object.keys(peers).map((peer) => [peer, []]));
     for (let round = 0; round < rounds; round++) {
       for (const peer of turn(Object.keys(peers), round)) {
         const row = await runRow({ ...benchmark, peers }, cell, peer, quick);
         if (row.failed) failures++;
-        const told = { benchmark: benchmark.name, cell: cell.label, round, against: short, quick, ...row };
-        record(out, told);
+        record(out, { benchmark: benchmark.name, cell: cell.label, round, against: short, quick, ...row });
         if (row.valid) runs[peer].push(row.result);
         else console.log(`  ${peer}, round ${round + 1}: ${row.note}`);
       }
     }
     for (const name of keys) {
-      const result = compared(runs, figures[name].key, { stock: STOCK, before, now: NOW });
-      console.log(lineOf(name, figures[name], result, { stock: STOCK, before, now: NOW }));
+      const titles = { stock: STOCK, before, now: NOW };
+      const result = compared(runs, figures[name].key, titles);
+      console.log(lineOf(name, figures[name], result, titles));
       console.log(`  ${JSON.stringify({ against: short, figure: name, rounds, quick, ...result })}`);
       measured.push({ name, ratio: result.toStock, commit: provenance.commit, date: new Date().toISOString() });
     }
   }
   if (!quick) writeRatchet(tighten(readRatchet(), measured));
   return failures;
+}
+
+/**
+ * Builds the commit. The peers and generators in its folder are today's, so that both versions run the same application;
+ * they need what `gjallar compare` measures processes with.
+ * @returns {string} the folder
+ */
+function buildAt(commit) {
+  const folder = build(commit);
+  rmSync(join(folder, 'load'), { recursive: true, force: true });
+  const filter = (path) => !/\/(node_modules|results|target|artillery)$/.test(path);
+  for (const part of ['load', 'compare/dist'])
+    cpSync(join(root, part), join(folder, part), { recursive: true, filter });
+  return folder;
 }
 
 /** What is first in a round is last in the next one: a machine that heats up or cools down favours none. */
@@ -59,9 +73,8 @@ function runsOf(names) {
   const runs = new Map();
   for (const name of names) {
     const { benchmark, cell: label } = figures[name];
-    const cell = benchmarks[benchmark].cells(false).find((each) => each.label === label);
-    if (!cell) throw new UsageError(`benchmark ${benchmark} has no cell "${label}"`);
     const key = `${benchmark}: ${label}`;
+    const cell = benchmarks[benchmark].cells(false).find((each) => each.label === label);
     if (!runs.has(key)) runs.set(key, { benchmark: { name: benchmark, ...benchmarks[benchmark] }, cell, keys: [] });
     runs.get(key).keys.push(name);
   }

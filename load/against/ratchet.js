@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Under version control: the best that there ever was is what the next change is compared with. */
-export const ratchetFile = fileURLToPath(new URL('../results/ratchet.json', import.meta.url));
+const ratchetFile = fileURLToPath(new URL('../results/ratchet.json', import.meta.url));
 
 /**
  * @typedef {{ ratio: number, commit: string, date: string }} Best a figure's ratio to stock socket.io's of the same run

@@ -1,10 +1,4 @@
-/** @param {number[]} values */
-export function spreadOf(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const median = sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-  return { least: sorted[0], median, most: sorted.at(-1), runs: sorted.length };
-}
+import { spreadOf } from '../report/groups.js';
 
 /**
  * One figure of all peers, with the ratios of this checkout to the other commit and to stock.
@@ -12,28 +6,27 @@ export function spreadOf(values) {
  * @param {string} key
  * @param {{ stock: string, before: string, now: string }} peers
  */
-export function compared(runs, key, { stock, before, now }) {
-  const of = (peer) => spreadOf(runs[peer].map((result) => result[key]));
-  const [s, b, n] = [of(stock), of(before), of(now)];
+export function compared(runs, key, peers) {
+  const of = (peer) => ({ ...spreadOf(runs[peer].map((result) => result[key])), runs: runs[peer].length });
+  const [stock, before, now] = [of(peers.stock), of(peers.before), of(peers.now)];
   return {
-    stock: s,
-    before: b,
-    now: n,
-    least: n.least / b.least,
-    medians: n.median / b.median,
-    toStock: n.least / s.least,
-    beforeToStock: b.least / s.least,
+    ...{ stock, before, now },
+    least: now.min / before.min,
+    medians: now.median / before.median,
+    toStock: now.min / stock.min,
+    beforeToStock: before.min / stock.min,
   };
 }
 
-export function lineOf(name, { about, unit }, result, { stock, before, now }) {
-  const row = (peer, { least, median, most, runs }) =>
-    `  ${peer.padEnd(20)} least ${shown(least)}  median ${shown(median)}  most ${shown(most)} ${unit}, ${runs} valid runs`;
+export function lineOf(name, { about, unit }, result, peers) {
+  const rows = Object.entries(peers).map(([key, peer]) => {
+    const { min, median, max, runs } = result[key];
+    return `  ${peer.padEnd(20)} least ${shown(min)}  median ${shown(median)}  most ${shown(max)} ${unit}, ${runs} valid runs`;
+  });
+  const { least, medians, toStock, beforeToStock } = result;
   return [
-    ` ${name} (${about}): ${shown(result.least)} of ${before} by the least, ${shown(result.medians)} by the medians; ${shown(result.toStock)} of stock, which it was ${shown(result.beforeToStock)} of`,
-    row(stock, result.stock),
-    row(before, result.before),
-    row(now, result.now),
+    ` ${name} (${about}): ${shown(least)} of ${peers.before} by the least, ${shown(medians)} by the medians; ${shown(toStock)} of stock, which it was ${shown(beforeToStock)} of`,
+    ...rows,
   ].join('\n');
 }
 

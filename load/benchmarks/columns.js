@@ -1,4 +1,81 @@
-/** Figures that most benchmarks have, and the columns that show them. */
+/** The figures of benchmarks that tables show: their titles, and the digits behind the point if it is not one. */
+const known = {
+  acknowledged: ['acknowledged/s', 0],
+  atDefault: ['server % at 25 s', 2],
+  average: ['average ms', 2],
+  brokerPerMessage: ['broker µs/message'],
+  bytesPerClient: ['bytes/client', 0],
+  bytesPerDelivery: ['bytes/delivery', 0],
+  bytesPerJoin: ['bytes/join', 0],
+  bytesPerRound: ['bytes/round', 0],
+  clients: ['clients', 0],
+  clientsPerSecond: ['clients/s', 0],
+  completed: ['messages', 0],
+  cpuPerClient: ['CPU µs/client', 0],
+  cpuPerConnect: ['CPU µs/connect'],
+  cpuPerDelivery: ['CPU µs/delivery', 2],
+  cpuPerHeartbeat: ['CPU µs/heartbeat'],
+  cpuPerJoin: ['CPU µs/join', 0],
+  cpuPerMessage: ['CPU µs/message'],
+  cpuPerPage: ['CPU µs/page', 0],
+  cpuPerRequest: ['CPU µs/request'],
+  cpuPerRound: ['CPU ms/round', 2],
+  cpuPerWorker: ['CPU ms/worker', 0],
+  cpuPrimary: ['CPU ms, primary', 0],
+  cpuReload: ['CPU ms/reload', 0],
+  deliveries: ['deliveries/s', 0],
+  expected: ['expected', 0],
+  frames: ['frames/s', 0],
+  generatorCpu: ['generator %', 0],
+  heapPerFurther: ['heap bytes/client', 0],
+  highestRss: ['highest RSS MiB', 0],
+  joins: ['joins/s', 0],
+  kernelPerClient: ['kernel', 0],
+  late: ['late', 0],
+  longest: ['longest ms', 0],
+  messages: ['messages/s', 0],
+  p99: ['p99 ms', 2],
+  perCore: ['messages/s per core', 0],
+  perSecond: ['messages/s', 0],
+  published: ['rounds/s'],
+  reachAll: ['all reached in ms', 0],
+  reached: ['reached', 0],
+  redisCpu: ['Redis %', 0],
+  redisCpuPerClient: ['Redis CPU µs/client', 0],
+  redisCpuPerMessage: ['Redis CPU µs/message'],
+  redisMemoryPerMessage: ['Redis memory, bytes/message', 0],
+  redisTrafficPerMessage: ['Redis traffic, bytes/message', 0],
+  refused: ['refused', 0],
+  reloadMs: ['reload ms', 0],
+  rss: ['RSS MiB', 0],
+  rssPerClient: ['RSS bytes/client', 0],
+  rssPerFurther: ['RSS, last 8,000', 0],
+  rssTotal: ['RSS MiB'],
+  seconds: ['connected in s', 0],
+  server: ['server %', 0],
+  serverPerClient: ['server', 0],
+  slowClosed: ['closed', 0],
+  slowDeliveries: ['to the slow/s', 0],
+  slowest: ['worst p99', 2],
+  stalest: ['slow: age p99', 0],
+  staleness: ['slow: age ms', 0],
+};
+
+/**
+ * Columns of a table, from the keys of their figures. Behind × those follow whose ratios to another peer say something.
+ * @param {string} keys
+ * @param {Record<string, string>} [titles] where one is another than usual
+ * @returns {{ key: string, title: string, digits?: number, ratio: boolean }[]}
+ */
+export const columns = (keys, titles = {}) =>
+  keys.split(' ').map((text) => {
+    const key = text.replace('×', '');
+    const [title, digits] = known[key];
+    return { key, title: titles[key] ?? title, digits, ratio: text.startsWith('×') };
+  });
+
+/** A number as texts of benchmarks have it: 10,000. */
+export const shown = (number) => number.toLocaleString('en-US');
 
 /** @param {import('../generator/histogram.js').Histogram} latency in ms */
 export const latencyOf = (latency) => ({
@@ -7,13 +84,3 @@ export const latencyOf = (latency) => ({
   p99: latency.percentile(0.99),
   samples: latency.count,
 });
-
-export const latencyColumns = [
-  { key: 'average', title: 'average ms', digits: 2 },
-  { key: 'p99', title: 'p99 ms', digits: 2 },
-];
-
-export const usageColumns = [
-  { key: 'server', title: 'server %', digits: 0 },
-  { key: 'generatorCpu', title: 'generator %', digits: 0 },
-];

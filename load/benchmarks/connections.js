@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
-import { cpuMicros } from '../harness/process/cpu.js';
+import { cpuMicros } from '../harness/process/machine.js';
 import { pssOf } from '../harness/process/processes.js';
 import { ManyClients } from '../harness/row/many-clients.js';
 import { measure, usageOf } from '../harness/row/measure.js';
 import { machineMemory } from '../harness/row/memory.js';
-import { latencyOf } from './columns.js';
-import { shown } from './shown.js';
+import { columns, latencyOf, shown } from './columns.js';
 
 /** Each client sends 30 characters at this interval in ms, as in workload 4, and is pinged as often, by Socket.IO's default. */
 const EVERY = 25_000;
@@ -31,26 +30,24 @@ async function run({ peer, cell, quick }) {
   const empty = look(peer, []);
   const many = await ManyClients.start(peer, cell.clients);
   try {
-    const cpuBefore = await peer.cpu();
+    const cpuBefore = peer.cpu();
     const from = now();
     const { connected, refused, isFull } = await many.open(RESERVE);
     const seconds = (now() - from) / 1000;
-    const cpuAfter = await peer.cpu();
+    const cpuAfter = peer.cpu();
     const full = look(peer, many.pids);
 
     await many.talk(cell.every);
     const fleet = { look: async () => [await many.look()] };
-    const measured = await measure({ peer, fleet, warmUp: quick ? 5 : 25, window: quick ? 10 : 50 });
-    const [{ perSecond, total, latency }] = measured.groups;
+    const window = await measure({ peer, fleet, warmUp: quick ? 5 : 25, window: quick ? 10 : 50 });
+    const [{ perSecond, total, latency }] = window.groups;
     const broadcast = await toAll(many, connected);
 
     const server = full.server - empty.server;
     const machine = empty.available - full.available;
     return {
       clients: connected,
-      refused,
-      isFull,
-      seconds,
+      ...{ refused, isFull, seconds },
       cpuPerConnect: cpuMicros(cpuBefore, cpuAfter) / connected,
       bytesPerClient: machine / connected,
       serverPerClient: server / connected,
@@ -66,7 +63,7 @@ async function run({ peer, cell, quick }) {
       ...broadcast,
       errors: total.errors,
       ended: total.ended,
-      ...usageOf(measured),
+      ...usageOf(window),
     };
   } finally {
     // The server first: the side that closes first keeps its port in TIME_WAIT, and the server's ports are not needed again.
@@ -75,11 +72,8 @@ async function run({ peer, cell, quick }) {
   }
 }
 
-const sum = (numbers) => numbers.reduce((total, number) => total + number, 0);
-
-function look(peer, generators) {
-  return { ...machineMemory(), server: sum(peer.pids.map(pssOf)), generator: sum(generators.map(pssOf)) };
-}
+const sumOf = (pids) => pids.map(pssOf).reduce((total, bytes) => total + bytes, 0);
+const look = (peer, generators) => ({ ...machineMemory(), server: sumOf(peer.pids), generator: sumOf(generators) });
 
 /** How long one message takes to reach all clients, in ms. */
 async function toAll(many, clients) {
@@ -99,36 +93,20 @@ const cellOf = (clients, every, name = `${shown(clients)} clients`) => {
   return { label, clients, every, peer: { workers, processes: workers, pingInterval: every } };
 };
 
-const cluster = (run) => ({
-  program: 'cluster-nodes',
-  run,
-  redis: true,
-  // As gjallar's service starts its workers; stock socket.io gets it too.
-  nodeFlags: ['--max-semi-space-size=2'],
-});
+const cluster = (server) => ({ like: 'nodes', service: 'cluster', server, redis: true });
 
 /** Workload 4: half a million connections to one server, and a million, and more. */
 export default {
   about: `clients in one room; each sends 30 characters at intervals and gets them back in upper case, with heartbeats`,
-  peers: { 'socketio-cluster': cluster('cluster-socketio'), 'gjallar-cluster': cluster('cluster-gjallar') },
+  peers: { 'socketio-cluster': cluster('socketio'), 'gjallar-cluster': cluster('gjallar') },
   cells: (quick) => {
     const cells = [cellOf(64_000, EVERY), cellOf(512_000, EVERY), cellOf(1_000_000, SELDOM)];
     return quick ? cells.slice(0, 1) : [...cells, cellOf(1_700_000, RARELY, 'as many clients as fit')];
   },
   maxRowMs: 1_800_000,
-  columns: [
-    { key: 'clients', title: 'clients', digits: 0 },
-    { key: 'refused', title: 'refused', digits: 0 },
-    { key: 'seconds', title: 'connected in s', digits: 0 },
-    { key: 'bytesPerClient', title: 'bytes/client', digits: 0, ratio: true },
-    { key: 'serverPerClient', title: 'server', digits: 0 },
-    { key: 'kernelPerClient', title: 'kernel', digits: 0 },
-    { key: 'perSecond', title: 'echoes/s', digits: 0 },
-    { key: 'server', title: 'server %', digits: 0, ratio: true },
-    { key: 'p99', title: 'p99 ms', digits: 1 },
-    { key: 'reached', title: 'reached', digits: 0 },
-    { key: 'reachAll', title: 'all reached in ms', digits: 0 },
-    { key: 'generatorCpu', title: 'generator %', digits: 0 },
-  ],
+  columns: columns(
+    'clients refused seconds ×bytesPerClient serverPerClient kernelPerClient perSecond ×server p99 reached reachAll generatorCpu',
+    { perSecond: 'echoes/s' },
+  ),
   run,
 };

@@ -1,6 +1,6 @@
-import { latencyColumns, usageColumns } from './columns.js';
+import { columns } from './columns.js';
 import { cpuPer, measured } from './measured.js';
-import { APPLICATION } from './rooms/room.js';
+import { SMALL } from './room.js';
 
 const CLIENTS = 100;
 
@@ -12,7 +12,7 @@ const run = measured({
     const clients = await fleet.group(CLIENTS);
     await clients.open();
     await clients.join('room');
-    await clients.begin('subscribe', { every: 7, before: APPLICATION.before, rest: 0 });
+    await clients.begin('subscribe', { every: 7, before: SMALL.before, rest: 0 });
   },
   figures(window, { cell }) {
     const [{ perSecond }] = window.groups;
@@ -26,12 +26,7 @@ const run = measured({
   },
 });
 
-const hosted = (recovers, more) => ({
-  program: 'hosted-nodes',
-  application: 'state/recovery-program',
-  recovers,
-  ...more,
-});
+const hosted = (recovers, more) => ({ like: 'nodes', service: 'hosted', application: 'recovery', recovers, ...more });
 const workers = (count) => ({ workers: count, processes: count });
 
 /** What it costs that the packets which a client may miss are kept. */
@@ -49,12 +44,6 @@ export default {
     { label: 'to a room of 100, 200 messages/s', peer: { target: 'room', perSecond: 200 } },
     { label: 'to one socket after the other, 4,000 messages/s', peer: { target: 'own', perSecond: 4000 } },
   ],
-  columns: [
-    { key: 'cpuPerDelivery', title: 'CPU µs/delivery', digits: 2, ratio: true },
-    { key: 'bytesPerDelivery', title: 'bytes/delivery', digits: 0 },
-    { key: 'deliveries', title: 'deliveries/s', digits: 0 },
-    ...latencyColumns,
-    ...usageColumns,
-  ],
+  columns: columns('×cpuPerDelivery bytesPerDelivery deliveries average p99 server generatorCpu'),
   run,
 };

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { FrameReader, PEEK } from './frames.js';
 import { afterRead } from './rest.js';
-import { CONNECT, ENGINE_PONG, pongFrame, textFrame, upgradeRequest } from './wire.js';
+import { CONNECT, ENGINE_PONG, pongFrame, socketRequest, textFrame } from './wire.js';
 
 // client                                              server
 //   GET /socket.io/?EIO=4&transport=websocket  ───▶
@@ -26,8 +26,6 @@ const ENGINE_MESSAGE = 0x34;
 const SOCKET_CONNECT = 0x30;
 const SOCKET_EVENT = 0x32;
 const SOCKET_ACK = 0x33;
-
-let serial = 0;
 
 /**
  * One WebSocket client on namespace "/".
@@ -64,7 +62,7 @@ export class Client {
     });
     this.socket.on('error', (error) => this.#end(error.message));
     this.socket.on('close', () => this.#end('closed by the server'));
-    this.socket.write(upgradeRequest(host, port, serial++));
+    this.socket.write(socketRequest());
   }
 
   /** @param {Buffer} frame */

@@ -1,18 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
+import { frame } from '../harness/connection.js';
 import { FrameReader, PEEK } from './frames.js';
-
-/** An unmasked frame as a server sends it. */
-function serverFrame(first, payload) {
-  const { length } = payload;
-  if (length < 126) return Buffer.concat([Buffer.from([first, length]), payload]);
-  const header = Buffer.alloc(length < 65536 ? 4 : 10);
-  header[0] = first;
-  header[1] = length < 65536 ? 126 : 127;
-  if (length < 65536) header.writeUInt16BE(length, 2);
-  else header.writeBigUInt64BE(BigInt(length), 2);
-  return Buffer.concat([header, payload]);
-}
 
 /** Reads `stream` cut at the given offsets and returns what was shown. */
 function readInPieces(stream, cuts) {
@@ -34,7 +23,7 @@ function readInPieces(stream, cuts) {
 
 const lengths = [0, 1, 2, 60, 125, 126, 127, PEEK - 1, PEEK, PEEK + 1, 10_000, 65_535, 65_536, 70_000, 1];
 const payloads = lengths.map((length, n) => Buffer.from(Array.from({ length }, (_, i) => (i * 31 + n) & 0xff)));
-const stream = Buffer.concat(payloads.map((payload, n) => serverFrame(n % 2 ? 0x81 : 0x82, payload)));
+const stream = Buffer.concat(payloads.map((payload, n) => frame(payload, { opcode: n % 2 ? 1 : 2, masked: false })));
 const expected = payloads.map((payload, n) => [
   n % 2 ? 0x81 : 0x82,
   payload.length,

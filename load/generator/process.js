@@ -5,30 +5,8 @@ import { Client } from './client.js';
 import { now } from './clock.js';
 import { Histogram } from './histogram.js';
 import { stopPacing } from './pace.js';
-import { comeBack } from './roles/come-back.js';
-import { converse, roomOf } from './roles/converse.js';
-import { correspond, nameOf } from './roles/correspond.js';
-import { echo } from './roles/echo.js';
-import { follow, joinAgain } from './roles/follow.js';
-import { heartbeat } from './roles/heartbeat.js';
-import { publish } from './roles/publish.js';
-import { released, slow } from './roles/slow.js';
-import { subscribe } from './roles/subscribe.js';
+import { nameOf, roles, roomOf } from './roles.js';
 import { nextSource } from './source.js';
-
-const roles = {
-  comeBack,
-  converse,
-  correspond,
-  echo,
-  follow,
-  heartbeat,
-  joinAgain,
-  publish,
-  released,
-  slow,
-  subscribe,
-};
 
 const clients = [];
 const counters = { sent: 0, received: 0, bytes: 0, published: 0, acknowledged: 0, late: 0, errors: 0, ended: 0 };

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 
 /** What a command ends with when it rejects its arguments. */
-export const BAD_USAGE = 2;
+const BAD_USAGE = 2;
 
 /** Arguments that a command rejects. The message is one line. */
 export class UsageError extends Error {}

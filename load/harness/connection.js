@@ -146,6 +146,9 @@ export function upgradeRequest(path, headers = {}) {
   });
 }
 
+/** Not zero: some servers skip the unmasking of a zero key, and would do less than for real clients. */
+const MASK = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
+
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 };
 
 /** A frame as a client sends it, or as none would: RFC 6455, section 5.2. */
@@ -158,7 +161,8 @@ export function frame(payload, { opcode = opcodes.text, fin = true, rsv = 0, mas
   if (header.length === 4) header.writeUInt16BE(length, 2);
   if (header.length === 10) header.writeBigUInt64BE(BigInt(length), 2);
   if (!masked) return Buffer.concat([header, bytes]);
-  // A mask of zeros is a mask, and leaves the payload as it is.
-  const mask = Buffer.from([0x5a, 0, 0xff, 0x21]);
-  return Buffer.concat([header, mask, bytes.map((byte, index) => byte ^ mask[index & 3])]);
+  const whole = Buffer.concat([header, MASK, bytes]);
+  const from = header.length + MASK.length;
+  for (let i = from; i < whole.length; i++) whole[i] ^= MASK[(i - from) & 3];
+  return whole;
 }

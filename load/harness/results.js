@@ -1,7 +1,48 @@
-import { appendFileSync, mkdirSync } from 'node:fs';
-import { loadavg } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
-import { provenance } from './provenance.js';
+import { nodeFlags } from '../peers/index.js';
+import { placement } from './process/cores.js';
+
+/** Where and of what a result was measured. Every row carries it, so that rows of several runs and machines can be mixed. */
+export const provenance = {
+  machine: { ...placement, cpu: cpus()[0]?.model, memory: totalmem(), kernel: release() },
+  versions: {
+    node: process.version.slice(1),
+    'socket.io': installed('socket.io'),
+    'engine.io': installed('engine.io'),
+    ws: installed('ws'),
+    'uWebSockets.js': installed(`@uwsjs/${process.platform}-${process.arch}-${process.versions.node.split('.')[0]}`),
+    redis: output('redis-server', ['--version'])?.match(/v=(\S+)/)?.[1],
+    nats: output('nats-server', ['--version'])?.match(/v(\d\S*)/)?.[1],
+    go: output('go', ['version'])?.match(/go(\d\S*)/)?.[1],
+    java: output('java', ['--version'])?.split(' ')[1],
+    rust: output('rustc', ['--version'])?.split(' ')[1],
+  },
+  /** Of Node.js, for all servers. */
+  flags: nodeFlags,
+  // Ends in -dirty where a file under version control was changed.
+  commit: output('git', ['describe', '--always', '--dirty', '--exclude', '*']),
+};
+
+/** undefined of a package that is not there, as that of a binary that this platform has not. */
+function installed(name) {
+  // Not by require: a package need not export its package.json.
+  const file = new URL(`../../node_modules/${name}/package.json`, import.meta.url);
+  if (!existsSync(file)) return undefined;
+  const found = JSON.parse(readFileSync(file, 'utf8'));
+  return found.name === name ? found.version : `${found.name} ${found.version}`;
+}
+
+/** What a program prints, or undefined where it is missing or fails. */
+function output(program, args) {
+  try {
+    return execFileSync(program, args, { cwd: new URL('.', import.meta.url), encoding: 'utf8', stdio: 'pipe' }).trim();
+  } catch {
+    return undefined;
+  }
+}
 
 /** One result as one line, appended to `file`. */
 export function record(file, result) {

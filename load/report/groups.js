@@ -1,7 +1,43 @@
-import { identity } from './rows.js';
+import { readFileSync } from 'node:fs';
 
 /** Fewer runs than this say little of the spread. */
 export const ENOUGH_RUNS = 3;
+
+/** The rows of files that the benchmarks wrote, in their order. Throws where a line is not one. */
+export function readRows(files) {
+  return files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line, i) => (line.trim() === '' ? [] : [parse(line, `${file}:${i + 1}`)])),
+  );
+}
+
+function parse(line, where) {
+  let row;
+  try {
+    row = JSON.parse(line);
+  } catch {
+    throw new Error(`${where}: not JSON`);
+  }
+  const lacking = ['benchmark', 'cell', 'peer', 'date', 'command', 'machine'].find(
+    (field) => row?.[field] === undefined,
+  );
+  if (lacking) throw new Error(`${where}: a result without "${lacking}"; was it written by an older version?`);
+  return row;
+}
+
+/** What rows that are runs of the same thing have in common. */
+const identity = ({ benchmark, cell, peer }) => JSON.stringify([benchmark, cell, peer]);
+
+/**
+ * Those rows that the report uses. A quick run counts only where there is no full one of the same cell and peer. A run of
+ * changed files counts never, as nobody could measure it again.
+ */
+export function usedRows(rows) {
+  const committed = rows.filter(({ commit }) => !commit?.endsWith('-dirty'));
+  const full = new Set(committed.filter(({ quick }) => !quick).map(identity));
+  return committed.filter((row) => !row.quick || !full.has(identity(row)));
+}
 
 /**
  * All runs of one peer in one cell.
@@ -19,11 +55,7 @@ export const ENOUGH_RUNS = 3;
 /** @returns {Group[]} in the order of the first row of each */
 export function groupRows(rows) {
   const groups = new Map();
-  for (const row of rows) {
-    const key = identity(row);
-    if (!groups.has(key)) groups.set(key, []);
-    groups.get(key).push(row);
-  }
+  for (const row of rows) groups.set(identity(row), [...(groups.get(identity(row)) ?? []), row]);
   return [...groups.values()].map(toGroup);
 }
 
@@ -33,10 +65,7 @@ function toGroup(rows) {
   const valid = measured.filter((row) => row.valid);
   const counted = valid.length > 0 ? valid : measured;
   return {
-    benchmark,
-    cell,
-    peer,
-    parameters,
+    ...{ benchmark, cell, peer, parameters },
     results: counted.map(({ result }) => result),
     valid: valid.length > 0,
     runs: valid.length,
@@ -49,12 +78,10 @@ function toGroup(rows) {
 function notesOf(rows, valid) {
   const worst = new Map();
   const faults = [];
-  for (const { note } of rows) {
-    for (const remark of note?.split('; ') ?? []) {
-      const kind = remark.replace(/[\d.,]+/g, '#');
-      if (remark.startsWith('INVALID') || remark.startsWith('failed')) faults.push(remark);
-      else if (remark !== '' && !(worst.get(kind) > remark)) worst.set(kind, remark);
-    }
+  for (const remark of rows.flatMap(({ note }) => note?.split('; ') ?? [])) {
+    const kind = remark.replace(/[\d.,]+/g, '#');
+    if (remark.startsWith('INVALID') || remark.startsWith('failed')) faults.push(remark);
+    else if (remark !== '' && !(worst.get(kind) > remark)) worst.set(kind, remark);
   }
   const unfinished = rows.some(({ result }) => result?.completed === false) ? ['did not complete'] : [];
   const quick = rows.some((row) => row.quick) ? ['a quick run'] : [];
@@ -63,34 +90,28 @@ function notesOf(rows, valid) {
   return [...told, ...worst.values(), ...unfinished, ...quick];
 }
 
-/**
- * The median and the extremes of a figure over a group's runs; undefined where no run has it.
- * @returns {{ median: number, min: number, max: number } | undefined}
- */
-export function spread({ results }, key) {
-  const values = results.map((result) => result[key]).filter((value) => Number.isFinite(value));
-  if (values.length === 0) return undefined;
-  values.sort((a, b) => a - b);
-  return { median: medianOf(values), min: values[0], max: values.at(-1) };
-}
-
-function medianOf(sorted) {
+/** The median and the extremes of numbers. */
+export function spreadOf(values) {
+  const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  const median = sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  return { median, min: sorted[0], max: sorted.at(-1) };
 }
 
-/**
- * The group of the same cell that a peer is compared with: ours of the same kind, `gjallar-nodes-2` for
- * `socketio-nodes-2`; else the first of ours; else the first of all.
- * @param {Group} group
- * @param {Group[]} cell all groups of its cell
- */
-export function reference(group, cell) {
-  const [brand] = group.peer.split('-', 1);
-  const kind = brand === 'gjallar' ? undefined : `gjallar${group.peer.slice(brand.length)}`;
-  const first = cell.find(({ peer }) => peer.startsWith('gjallar'));
-  return cell.find(({ peer }) => peer === kind) ?? first ?? cell[0];
+/** The same of a figure over a group's runs; undefined where no run has it. */
+export function spread({ results }, key) {
+  const values = results.map((result) => result[key]).filter(Number.isFinite);
+  return values.length === 0 ? undefined : spreadOf(values);
 }
+
+/** The groups of a benchmark, by cell. */
+export function cellsOf(groups, name) {
+  const own = groups.filter(({ benchmark }) => benchmark === name);
+  return [...new Set(own.map(({ cell }) => cell))].map((label) => own.filter(({ cell }) => cell === label));
+}
+
+/** Whether the server could not keep up in any of the runs. */
+export const isSaturated = ({ results }) => results.some(({ saturated }) => saturated);
 
 /**
  * How many times the reference's figure a group's is: the median divided by the reference's median, as a reader would
@@ -105,5 +126,16 @@ export function ratio(group, other, { key, title }) {
   return value > 0 && Number.isFinite(value) ? value : undefined;
 }
 
-/** Whether the server could not keep up in any of the runs. */
-export const isSaturated = ({ results }) => results.some(({ saturated }) => saturated);
+/**
+ * The group of the same cell that a peer is compared with: gjallar with as many nodes or the same store, and of several
+ * buses the default; else the first of ours; else the first of all.
+ * @param {Group} group
+ * @param {Group[]} cell all groups of its cell
+ */
+export function reference({ peer }, cell) {
+  const isOurs = (name) => name.includes('gjallar');
+  const kind = peer.replace(/^(socketio(-ws|-uws)?|[^-]+)/, 'gjallar');
+  const kinds = isOurs(peer) ? [] : [kind, `${kind}-frames`];
+  const same = kinds.map((name) => cell.find((one) => one.peer === name)).find(Boolean);
+  return same ?? cell.find((one) => isOurs(one.peer)) ?? cell[0];
+}

@@ -1,26 +1,21 @@
-import { isSaturated, ratio, spread } from './groups.js';
-import { cellsOf, markdownTable, shown, times } from './tables.js';
+import { cellsOf, isSaturated, ratio, reference, spread } from './groups.js';
+import { markdownTable, shown, times } from './tables.js';
 
-const single = ['socketio-ws', 'socketio-uws', 'gjallar'];
-const micros = { unit: 'µs' };
-const millis = { unit: 'ms' };
-const kilobytes = { unit: 'KB', per: 1000 };
-
-const room = (rate) => ({
-  benchmark: 'broadcast',
-  matches: ({ subscribers, publishers, perSecond }) => subscribers === 1000 && publishers === 10 && perSecond === rate,
-});
+const room = (rate) => (p) => p.subscribers === 1000 && p.publishers === 10 && p.perSecond === rate;
+const rooms = (rate) => ({ benchmark: 'broadcast', matches: room(rate) });
 const held = {
-  benchmark: 'connections',
-  peers: ['socketio-cluster', undefined, 'gjallar-cluster'],
+  ...{ benchmark: 'connections', peers: ['socketio-cluster', undefined, 'gjallar-cluster'] },
   matches: ({ clients }) => clients === 64_000,
 };
 const lone = { benchmark: 'broadcast', matches: ({ subscribers }) => subscribers === 1 };
 const acrossNodes = {
-  benchmark: 'cluster',
-  peers: ['socketio-nodes-2', undefined, 'gjallar-nodes-2-frames'],
+  ...{ benchmark: 'cluster', peers: ['socketio-nodes-2', undefined, 'gjallar-nodes-2-frames'] },
   matches: ({ perSecond }, cell) => perSecond === 1000 && cell.startsWith('rooms of 10,'),
 };
+
+const micros = { unit: 'µs' };
+const millis = { unit: 'ms' };
+const kilobytes = { unit: 'KB', per: 1000 };
 
 /** Rows that gjallar wins and rows that it loses. Of each cell, a figure in a unit. */
 const lines = [
@@ -30,12 +25,15 @@ const lines = [
   { about: 'CPU of 64,000 clients that send every 25 s', ...held, key: 'server', unit: '% of a core' },
   { about: 'CPU to echo a message', benchmark: 'echo', key: 'cpuPerMessage', ...micros },
   { about: 'latency of a lone message to one client', ...lone, key: 'average', ...millis },
-  { about: 'room of 1,000 at 100 messages/s: CPU per delivery', ...room(100), key: 'cpuPerDelivery', ...micros },
-  { about: 'room of 1,000 at 100 messages/s: latency', ...room(100), key: 'average', ...millis },
-  { about: 'room of 1,000 at 400 messages/s: CPU per delivery', ...room(400), key: 'cpuPerDelivery', ...micros },
+  { about: 'room of 1,000 at 100 messages/s: CPU per delivery', ...rooms(100), key: 'cpuPerDelivery', ...micros },
+  { about: 'room of 1,000 at 100 messages/s: latency', ...rooms(100), key: 'average', ...millis },
+  { about: 'room of 1,000 at 400 messages/s: CPU per delivery', ...rooms(400), key: 'cpuPerDelivery', ...micros },
   { about: 'rooms of 10 on two nodes: CPU per message', ...acrossNodes, key: 'cpuPerMessage', ...micros },
   { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
 ];
+
+const find = (groups, { benchmark, matches = () => true }, peer) =>
+  groups.find((g) => g.valid && g.benchmark === benchmark && g.peer === peer && matches(g.parameters, g.cell));
 
 /**
  * The README's table: the figures of stock socket.io, of its `attachApp` on uWebSockets.js and of gjallar.
@@ -54,16 +52,15 @@ medians. Below 1×, gjallar is worse. The highest rate of a room is not here: on
 can send, so most runs are INVALID.`;
 }
 
-function row({ about, benchmark, peers = single, matches = () => true, ...figure }, groups) {
-  const isOf = (peer) => (group) =>
-    group.benchmark === benchmark && group.peer === peer && group.valid && matches(group.parameters, group.cell);
-  const found = peers.map((peer) => groups.find(isOf(peer)));
+function row(line, groups) {
+  const { about, peers = ['socketio-ws', 'socketio-uws', 'gjallar'] } = line;
+  const found = peers.map((peer) => find(groups, line, peer));
   const [stock, attached, ours] = found;
   return [
     about,
-    ...found.map((group) => (group ? told(group, figure) : '–')),
-    gain(stock, ours, figure),
-    gain(attached, ours, figure),
+    ...found.map((group) => (group ? told(group, line) : '–')),
+    gain(stock, ours, line),
+    gain(attached, ours, line),
     runsOf(found.filter((group) => group !== undefined)),
   ];
 }
@@ -80,10 +77,8 @@ function gain(theirs, ours, { key, per = 1, unit }) {
   if (!theirs || !ours) return '–';
   // It grows as long as the run lasts.
   if (unit === 'ms' && [theirs, ours].some(isSaturated)) return '–';
-  const [one, other] = [theirs, ours].map((group) =>
-    Number(shown(spread(group, key).median / per).replaceAll(',', '')),
-  );
-  return `${shown(one / other)}×`;
+  const figure = (group) => Number(shown(spread(group, key).median / per).replaceAll(',', ''));
+  return `${shown(figure(theirs) / figure(ours))}×`;
 }
 
 /** How many there were of the peer with the fewest, and whether they were short ones. */
@@ -97,7 +92,7 @@ function runsOf(groups) {
 const NOISE = 1.05;
 
 /**
- * Every compared figure in which a Socket.IO server is better than gjallar, the largest differences first.
+ * Every compared figure in which stock Socket.IO or node:http is better than gjallar, the largest differences first.
  * @param {import('./groups.js').Group[]} groups
  * @param {[string, object][]} measured benchmarks by name
  */
@@ -119,21 +114,61 @@ export function losses(groups, measured) {
 const isCompared = ({ ratio: compared, title }) => compared || title === 'average ms';
 
 function lossesOf(name, cell, column) {
-  return cell
-    .filter(({ peer }) => peer.startsWith('socketio'))
-    .flatMap((group) => {
-      const other = counterpart(cell, group.peer);
-      const found = other && ratio(group, other, column);
-      const factor = column.title.endsWith('/s') ? found : 1 / found;
-      if (!(factor > NOISE)) return [];
-      const [theirs, own] = [group, other].map((each) => shown(spread(each, column.key).median));
-      return [{ factor, cells: [`${name}: ${cell[0].cell}`, column.title, group.peer, theirs, own] }];
-    });
+  const stock = cell.filter(({ peer }) => /^socketio|-node$/.test(peer));
+  return stock.flatMap((group) => {
+    const other = reference(group, cell);
+    const found = ratio(group, other, column);
+    const factor = column.title.endsWith('/s') ? found : 1 / found;
+    if (!(factor > NOISE)) return [];
+    const [theirs, own] = [group, other].map((each) => shown(spread(each, column.key).median));
+    return [{ factor, cells: [`${name}: ${cell[0].cell}`, column.title, group.peer, theirs, own] }];
+  });
 }
 
-/** The row of gjallar that does the same as a peer: as many nodes, the same store; of several buses the default. */
-function counterpart(cell, peer) {
-  const kind = peer.replace(/^socketio(-ws|-uws)?/, 'gjallar');
-  const of = (name) => cell.find((group) => group.peer === name);
-  return of(kind) ?? of(`${kind}-frames`) ?? cell.find((group) => group.peer.startsWith('gjallar'));
+/** The costs that an estimate needs: what the page calls them, and the figure that they come from, in µs or bytes. */
+const costs = {
+  heartbeat: { about: 'heartbeat: one for each client in 25 s', benchmark: 'idle', keys: ['cpuPerHeartbeat'] },
+  echo: {
+    about: 'message: one that is received and sent to one client',
+    ...{ benchmark: 'echo', keys: ['cpuPerMessage'], matches: (p) => p.size === 30 },
+  },
+  delivery: {
+    about: 'delivery: each further recipient, in a room with few messages',
+    ...{ ...rooms(40), keys: ['cpuPerDelivery'] },
+  },
+  gathered: {
+    about: 'delivery in a room with 1,000 messages/s, for comparison',
+    ...{ ...rooms(1000), keys: ['cpuPerDelivery'] },
+  },
+  memory: {
+    about: 'memory of a connection, including the kernel’s for both of its ends',
+    ...{ benchmark: 'connections', peer: 'gjallar-cluster', keys: ['serverPerClient', 'kernelPerClient'] },
+    matches: (p) => p.clients === 1_000_000 && p.every > 25_000,
+  },
+};
+
+/** @param {import('./groups.js').Group[]} groups */
+const measuredCosts = (groups) =>
+  Object.entries(costs).flatMap(([name, cost]) => {
+    const group = find(groups, cost, cost.peer ?? 'gjallar');
+    return group ? [{ name, ...cost, value: cost.keys.reduce((sum, key) => sum + spread(group, key).median, 0) }] : [];
+  });
+
+/** The table of costs of docs/guide/sizing.md. */
+export function sizingSection(groups) {
+  const rows = measuredCosts(groups).map(({ name, about, benchmark, value }) => [
+    about,
+    name === 'memory' ? `${shown(value / 1000)} KB` : `${shown(value)} µs`,
+    `\`${benchmark}\``,
+  ]);
+  return `${markdownTable(['cost', 'measured', 'benchmark'], rows)}
+
+These are the medians on the machines of [the benchmarks](../benchmarks.md#machines-and-commands), on one core.`;
+}
+
+/** The same for the form on the site, in seconds or bytes. */
+export function sizingCosts(groups) {
+  const values = measuredCosts(groups).map(({ name, value }) => [name, name === 'memory' ? value : value / 1e6]);
+  const told = Object.fromEntries(values.map(([name, value]) => [name, Number(value.toPrecision(3))]));
+  return `${JSON.stringify(told, null, 2)}\n`;
 }

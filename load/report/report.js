@@ -4,13 +4,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { benchmarks } from '../benchmarks/index.js';
-import { ENOUGH_RUNS, groupRows, isSaturated, spread } from './groups.js';
-import { losses, overview } from './overview.js';
-import { draw } from './plot.js';
+import { cellsOf, ENOUGH_RUNS, groupRows, readRows, usedRows } from './groups.js';
+import { losses, overview, sizingCosts, sizingSection } from './overview.js';
 import { publishedFor } from './published.js';
-import { line, readRows, usedRows } from './rows.js';
-import { sizingCosts, sizingSection } from './sizing.js';
-import { benchmarkTable, cellsOf } from './tables.js';
+import { benchmarkTable } from './tables.js';
 
 export const docs = fileURLToPath(new URL('../../docs/', import.meta.url));
 
@@ -25,16 +22,20 @@ export function reportOf(files) {
   const lines = usedRows(readRows(files)).filter(isKnown).map(line);
   const rows = lines.map((text) => JSON.parse(text));
   const groups = groupRows(rows);
-  const plots = [latencyPlot(groups), slowClientsPlot(groups)].filter((plot) => plot !== undefined);
   return [
-    ['benchmarks.md', page(rows, groups, plots)],
+    ['benchmarks.md', page(rows, groups)],
     section('../README.md', overview(groups)),
     section('guide/sizing.md', sizingSection(groups)),
     ['benchmarks/costs.json', sizingCosts(groups)],
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
-    ...plots.map((plot) => [`benchmarks/${plot.file}`, draw(plot)]),
   ];
 }
+
+/** A row as one line of JSON. Six digits are more than any of these figures deserves. */
+const line = (row) =>
+  JSON.stringify(row, (_, value) =>
+    Number.isFinite(value) && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value,
+  );
 
 /** Whether the benchmark of a row is still there, and its peer where the benchmark has peers of its own. */
 function isKnown({ benchmark, peer }) {
@@ -42,17 +43,17 @@ function isKnown({ benchmark, peer }) {
   return !peers || peer in peers;
 }
 
-function page(rows, groups, plots) {
+function page(rows, groups) {
   const measured = Object.entries(benchmarks).filter(([name]) => groups.some(({ benchmark }) => benchmark === name));
   const missing = Object.keys(benchmarks).filter((name) => !measured.some(([known]) => known === name));
-  const chapters = measured.map(([name, benchmark]) => chapter(name, benchmark, groups, plots));
+  const chapters = measured.map(([name, benchmark]) => chapter(name, benchmark, groups));
   const parts = [
     introduction,
     `## gjallar and stock Socket.IO\n\n${overview(groups)}`,
     `## What gjallar loses to Socket.IO
 
-Each row in the results in which a Socket.IO server costs less, answers sooner or carries more. A busy gjallar worker
-collects messages for up to \`FLUSH_MS\` (25 ms by default). That is why its latency is higher and its CPU time lower.
+Each row in the results in which stock Socket.IO, or node:http, costs less, answers sooner or carries more. A busy gjallar
+worker collects messages for up to \`FLUSH_MS\` (25 ms by default). That is why its latency is higher and its CPU time lower.
 
 ${losses(groups, measured)}`,
     legend,
@@ -71,6 +72,8 @@ This page compares gjallar with stock Socket.IO and with other servers, and list
 
 - Server and load generator ran on the same machine, on a core each. CPU times are those of the server alone.
 - A run that disturbed itself is \`INVALID\`: lost connections, or a load generator at its limit. It is never compared.
+- Servers on Node.js run with \`--max-semi-space-size=2\` where a result has \`flags\`. Elsewhere only gjallar, ws and the servers
+  of \`connections\` did. The flag saves about 3 KB of memory per client.
 - "Quick" runs last a few seconds. Absolute figures differ between machines by a factor of two; ratios differ less.`;
 
 const legend = `## How to read the tables of the benchmarks
@@ -84,13 +87,12 @@ const legend = `## How to read the tables of the benchmarks
 - Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
   not their size.`;
 
-function chapter(name, { about, columns }, groups, plots) {
+function chapter(name, { about, columns }, groups) {
   const published = publishedFor(name);
   return [
     `## ${name}`,
     `${about[0].toUpperCase()}${about.slice(1)}.`,
     ...(published ? [published.about] : []),
-    ...plots.filter(({ benchmark }) => benchmark === name).map(({ file, alt }) => `![${alt}](benchmarks/${file})`),
     benchmarkTable(columns, cellsOf(groups, name), published?.cell),
   ].join('\n\n');
 }
@@ -116,61 +118,6 @@ function provenance(rows) {
     ['commands', every(({ command }) => `\`${command}\``).join('<br>')],
   ];
   return `| | |\n|---|---|\n${facts.map(([name, text]) => `| ${name} | ${text} |`).join('\n')}`;
-}
-
-/** Workload 1: latency of the broadcasts to 1,000 subscribers against their rate. */
-function latencyPlot(groups) {
-  const rates = groups.filter(
-    ({ benchmark, valid, parameters: { subscribers, publishers, perSecond } }) =>
-      valid && benchmark === 'broadcast' && subscribers === 1000 && publishers === 10 && perSecond,
-  );
-  const pointsOf = (key) =>
-    rates.flatMap((group) => {
-      const { median: y, min: low, max: high } = spread(group, key) ?? {};
-      const x = 1000 * group.parameters.perSecond;
-      return y === undefined ? [] : [{ peer: group.peer, x, y, low, high, isHollow: isSaturated(group) }];
-    });
-  if (rates.length === 0) return undefined;
-  return {
-    ...{ benchmark: 'broadcast', file: 'latency.svg' },
-    title: 'Latency against load, 1,000 subscribers',
-    subtitle: 'hollow points: saturated, so the latency depends on the length of the run',
-    alt: 'Latency against offered deliveries a second, average and 99th percentile, a line for each peer',
-    ...{ x: 'deliveries/s offered', isLogX: true },
-    panels: [
-      { y: 'average, ms', isLog: true, points: pointsOf('average') },
-      { y: '99th percentile, ms', isLog: true, points: pointsOf('p99') },
-    ],
-  };
-}
-
-/** Workload 5: a server over time, some of whose clients read too slowly; the first run of each peer. */
-function slowClientsPlot(groups) {
-  const slow = groups.filter(
-    ({ benchmark, parameters, valid }) => valid && benchmark === 'backpressure' && parameters.slow > 0,
-  );
-  const runs = slow.map(({ peer, results: [{ series = [] }] }) => ({ peer, series }));
-  const memory = runs.flatMap(({ peer, series }) => series.map(({ seconds: x, rss: y }) => ({ peer, x, y })));
-  // The last two may be too close to one another to tell.
-  const rate = runs.flatMap(({ peer, series }) =>
-    series.slice(1).flatMap(({ seconds: x, received }, i) => {
-      const elapsed = x - series[i].seconds;
-      const delivered = received - series[i].received;
-      return elapsed > 0.5 && delivered >= 0 ? [{ peer, x, y: delivered / elapsed }] : [];
-    }),
-  );
-  if (memory.length === 0) return undefined;
-  return {
-    ...{ benchmark: 'backpressure', file: 'slow-clients.svg' },
-    title: 'Slow clients',
-    subtitle: `${slow[0].parameters.slow} of 1,000 sleep 200 ms after each read of 8 KiB`,
-    alt: 'Deliveries to the fast clients and memory of the server over time, while others read too slowly, a line for each peer',
-    ...{ x: 'seconds', isLogX: false },
-    panels: [
-      { y: 'deliveries/s to the fast', isLog: false, points: rate },
-      { y: 'memory of the server, MiB', isLog: true, points: memory },
-    ],
-  };
 }
 
 const BEGIN = '<!-- from here written by npm run bench:report -->';

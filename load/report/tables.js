@@ -14,12 +14,6 @@ export function markdownTable(head, rows, left = 1) {
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
-/** The groups of a benchmark, by cell. */
-export function cellsOf(groups, name) {
-  const own = groups.filter(({ benchmark }) => benchmark === name);
-  return [...new Set(own.map(({ cell }) => cell))].map((label) => own.filter(({ cell }) => cell === label));
-}
-
 /**
  * All results of a benchmark in one table: a row for each cell and peer, with the spread of each figure and, where a column
  * has ratios, how many times ours it is. Figures published for the same cell stand below it.
@@ -29,37 +23,36 @@ export function cellsOf(groups, name) {
  */
 export function benchmarkTable(columns, cells, published = () => []) {
   const present = columns.filter(({ key }) => cells.flat().some((group) => spread(group, key)));
-  const titles = present.flatMap(({ title, ratio: compared }) => (compared ? [title, '×'] : [title]));
-  const rows = cells.flatMap((cell) =>
-    [
-      ...cell.map((group) => [group.peer, ...figuresOf(group, present, cell), runsOf(group), group.notes.join('; ')]),
-      ...published(cell[0].parameters).map(({ name, result }) => [`*${name}*`, ...known(result, present), '–', '']),
-    ].map((row, i) => [i === 0 ? cell[0].cell : '', ...row]),
+  const withRatios = (textOf, ratioOf = () => '–') =>
+    present.flatMap((column) => (column.ratio ? [textOf(column), ratioOf(column)] : [textOf(column)]));
+  const rows = cells.flatMap((cell) => {
+    const measured = cell.map((group) => {
+      const figures = withRatios(
+        (column) => figure(group, column),
+        (column) => times(ratio(group, reference(group, cell), column)),
+      );
+      return [group.peer, ...figures, runsOf(group), group.notes.join('; ')];
+    });
+    const others = published(cell[0].parameters).map(({ name, result }) => {
+      const known = ({ key }) => (result[key] === undefined ? '–' : `*${result[key].toLocaleString('en-US')}*`);
+      return [`*${name}*`, ...withRatios(known), '–', ''];
+    });
+    return [...measured, ...others].map((row, i) => [i === 0 ? cell[0].cell : '', ...row]);
+  });
+  const titles = withRatios(
+    ({ title }) => title,
+    () => '×',
   );
   return markdownTable(['cell', '', ...titles, 'runs', ''], rows, 2);
 }
-
-function figuresOf(group, columns, cell) {
-  return columns.flatMap((column) => {
-    const text = figure(group, column);
-    return column.ratio ? [text, times(ratio(group, reference(group, cell), column))] : [text];
-  });
-}
-
-const known = (result, columns) =>
-  columns.flatMap(({ key, ratio: compared }) => {
-    const text = result[key] === undefined ? '–' : `*${result[key].toLocaleString('en-US')}*`;
-    return compared ? [text, '–'] : [text];
-  });
 
 /** The median, and behind it the extremes. What counts for nothing is struck out. */
 function figure(group, { key, digits = 1 }) {
   const found = spread(group, key);
   if (found === undefined) return '–';
-  const { median, min, max } = found;
-  if (!group.valid) return `~~${shown(median, digits)}~~`;
-  const [low, high] = [shown(min, digits), shown(max, digits)];
-  return low === high ? low : `${shown(median, digits)} (${low}–${high})`;
+  const [median, low, high] = [found.median, found.min, found.max].map((value) => shown(value, digits));
+  if (!group.valid) return `~~${median}~~`;
+  return low === high ? low : `${median} (${low}–${high})`;
 }
 
 function runsOf({ runs, results }) {

@@ -8,6 +8,7 @@ import { bareEnvironment } from '../torture/support/service.js';
 
 const app = fileURLToPath(new URL('app.mjs', import.meta.url));
 const HOSTS = 3;
+const WORKERS = 4;
 
 /** Starts the application, by itself or with `args` of the program `main`. */
 const start = (env, main = app, args = []) =>
@@ -21,15 +22,12 @@ const start = (env, main = app, args = []) =>
 const hosted = (workers, env) => start(env, program, ['run', app, '--workers', String(workers)]);
 
 /** Hosts on one Redis, behind HAProxy without affinity: each request goes to the next host. */
-async function startHosts({ workers, folder, ...env }) {
+async function startHosts(env, folder) {
   const redis = await Redis.start();
-  const hosts = await Promise.all(
-    Array.from({ length: HOSTS }, () => hosted(workers, { ...env, REDIS_URL: redis.url })),
-  );
+  const hosts = await Promise.all(Array.from({ length: HOSTS }, () => hosted(1, { ...env, REDIS_URL: redis.url })));
   const port = await freePort();
-  const proxy = await startHaproxy(
-    folder,
-    `
+  const lines = hosts.map((host, index) => `  server host${index} 127.0.0.1:${host.port}\n`);
+  const configuration = `
 defaults
   mode http
   timeout connect 2s
@@ -42,9 +40,8 @@ frontend clients
   default_backend hosts
 backend hosts
   balance roundrobin
-${hosts.map((host, index) => `  server host${index} 127.0.0.1:${host.port}\n`).join('')}`,
-    [port],
-  );
+${lines.join('')}`;
+  const proxy = await startHaproxy(folder, configuration, [port]);
   if (!proxy) throw new Error('haproxy is not installed');
   const stop = async () => {
     proxy.kill('SIGKILL');
@@ -56,21 +53,11 @@ ${hosts.map((host, index) => `  server host${index} 127.0.0.1:${host.port}\n`).j
 
 /**
  * What the suites run against. `start` resolves with the port, and a function that ends everything.
- *
- * @type {Record<string, { about: (workers: number) => string, start: (options: object) => Promise<{ port: number, stop(): Promise<unknown> }> }>}
+ * @type {Record<string, { about: string, start: (env: object, folder: string) => Promise<{ port: number, stop(): Promise<unknown> }> }>}
  */
 export const servers = {
-  stock: {
-    about: () => 'stock socket.io, one process',
-    start: ({ SUITE }) => start({ SUITE, PRINT_PORT: '1' }),
-  },
-  one: { about: () => 'gjallar run, one worker', start: ({ SUITE }) => hosted(1, { SUITE }) },
-  workers: {
-    about: (workers) => `gjallar run, ${workers} workers`,
-    start: ({ SUITE, workers }) => hosted(workers, { SUITE }),
-  },
-  hosts: {
-    about: () => `${HOSTS} hosts behind HAProxy, one worker each`,
-    start: ({ SUITE, folder }) => startHosts({ SUITE, folder, workers: 1 }),
-  },
+  stock: { about: 'stock socket.io, one process', start: (env) => start({ ...env, PRINT_PORT: '1' }) },
+  one: { about: 'gjallar run, one worker', start: (env) => hosted(1, env) },
+  workers: { about: `gjallar run, ${WORKERS} workers`, start: (env) => hosted(WORKERS, env) },
+  hosts: { about: `${HOSTS} hosts behind HAProxy, one worker each`, start: startHosts },
 };

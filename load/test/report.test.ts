@@ -140,9 +140,16 @@ test('a run of changed files, a benchmark and a peer that are gone have no place
   expect(read(docs, 'benchmarks/results.jsonl')).not.toMatch(/-dirty|"er:/);
 });
 
-test('what a Socket.IO server does better is listed', () => {
-  const { page } = report([row('socketio-ws', 10), row('gjallar', 20)]);
+test('what a Socket.IO server or node:http does better is listed', () => {
+  const of = (peer: string, cpuPerRequest: number) => row(peer, 0, { benchmark: 'express', result: { cpuPerRequest } });
+  const { page } = report([
+    row('socketio-ws', 10),
+    row('gjallar', 20),
+    of('express-node', 3),
+    of('express-gjallar', 9),
+  ]);
   expect(page).toContain('| echo: 30 bytes, 10,000/s | CPU µs/message | socketio-ws | 10 | 20 | 2× |');
+  expect(page).toContain('| express: 30 bytes, 10,000/s | CPU µs/request | express-node | 3 | 9 | 3× |');
 });
 
 test('a peer that takes less than ours is shown like any other', () => {
@@ -231,23 +238,6 @@ test('one table has all cells of a benchmark', () => {
   expect(page).toContain(
     '| 30 bytes, 10,000/s | gjallar | 10.0 | 1× | 1.00 | 1× | 1 † |  |\n| 4 bytes | gjallar | 20.0 |',
   );
-});
-
-test('the plots have a line for each peer, with its extremes, in the places of its figures', () => {
-  const broadcast = {
-    benchmark: 'broadcast',
-    cell: 'a',
-    parameters: { subscribers: 1000, publishers: 10, perSecond: 100 },
-  };
-  const faster = { ...broadcast, cell: 'b', parameters: { ...broadcast.parameters, perSecond: 1000 } };
-  const at = (average: number) => ({ result: { cpuPerDelivery: 1, average, p99: average } });
-  const rows = [row('gjallar', 0, { ...broadcast, ...at(1) }), row('gjallar', 0, { ...faster, ...at(10) })];
-  const file = join(folder, 'plot.jsonl');
-  writeFileSync(file, rows.map((each) => JSON.stringify(each)).join('\n'));
-  const svg = new Map(reportOf([file])).get('benchmarks/latency.svg')!;
-  // From the lower left corner of the panel to the upper right one.
-  expect(svg.match(/d="M0 260L330 0" stroke="#e8590c"/g)).toHaveLength(2);
-  expect(svg.match(/<circle /g)).toHaveLength(4);
 });
 
 test('machine, versions, commit and commands are told, each once', () => {

@@ -102,19 +102,12 @@ class Course {
   #line;
 
   constructor(tile) {
-    const svg = document.createElementNS(SVG, 'svg');
-    svg.setAttribute('viewBox', `0 0 ${WIDTH} ${HEIGHT}`);
-    svg.setAttribute('preserveAspectRatio', 'none');
-    svg.setAttribute('aria-hidden', 'true');
-    svg.classList.add('course');
-    this.#area = svg.appendChild(document.createElementNS(SVG, 'path'));
-    this.#area.classList.add('area');
-    this.#line = svg.appendChild(document.createElementNS(SVG, 'path'));
-    this.#line.classList.add('line');
-    const axis = svg.appendChild(document.createElementNS(SVG, 'path'));
-    axis.classList.add('axis');
-    axis.setAttribute('d', `${QUARTERS.map((part) => `M${part * WIDTH} ${HEIGHT}v-3`).join('')}M0 ${HEIGHT}h${WIDTH}`);
-    tile.append(svg);
+    const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' };
+    const svg = drawn(tile, 'svg', { class: 'course', ...view });
+    this.#area = drawn(svg, 'path', { class: 'area' });
+    this.#line = drawn(svg, 'path', { class: 'line' });
+    const marks = QUARTERS.map((part) => `M${part * WIDTH} ${HEIGHT}v-3`).join('');
+    drawn(svg, 'path', { class: 'axis', d: `${marks}M0 ${HEIGHT}h${WIDTH}` });
   }
 
   add(value) {
@@ -126,10 +119,14 @@ class Course {
     const points = this.#values.map(
       (one, index) => `${(index * step).toFixed(1)} ${(HEIGHT - 1 - (one / top) * (HEIGHT - 2)).toFixed(1)}`,
     );
-    this.#line.setAttribute('d', points.length > 1 ? `M${points.join('L')}` : '');
-    this.#area.setAttribute(
-      'd',
-      points.length > 1 ? `M0 ${HEIGHT}L${points.join('L')}L${end.toFixed(1)} ${HEIGHT}Z` : '',
-    );
+    if (points.length < 2) return;
+    this.#line.setAttribute('d', `M${points.join('L')}`);
+    this.#area.setAttribute('d', `M0 ${HEIGHT}L${points.join('L')}L${end.toFixed(1)} ${HEIGHT}Z`);
   }
+}
+
+function drawn(parent, name, attributes) {
+  const node = parent.appendChild(document.createElementNS(SVG, name));
+  for (const [attribute, value] of Object.entries(attributes)) node.setAttribute(attribute, value);
+  return node;
 }

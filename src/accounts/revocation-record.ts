@@ -1,4 +1,4 @@
-/** Tokens that are no longer accepted: one by its id, or all that were issued before a time, of one user or of all. */
+/** Tokens that are not accepted: one by its id, or all that were issued before a time, of one user or of all. */
 export interface Revocation {
   /** Names the tokens: `jti:…`, `user:…` or `all`. A later revocation with the same id widens this one. */
   id: string;
@@ -23,16 +23,10 @@ export const isInForce = ({ at, lifted }: RevocationRecord): boolean => lifted =
 
 /** Combines what two sides know about one id: neither may weaken what the other one has revoked. */
 export function combine(one: RevocationRecord, other: RevocationRecord = one): RevocationRecord {
-  const { id, at } = one.at >= other.at ? one : other;
+  const at = Math.max(one.at, other.at);
   const lifted = greatest([one.lifted, other.lifted]);
   const before = greatest([one, other].map((side) => (isInForce({ ...side, lifted }) ? side.before : undefined)));
-  return {
-    id,
-    ...(before !== undefined && { before }),
-    at,
-    expires: Math.max(one.expires, other.expires),
-    ...(lifted !== undefined && { lifted }),
-  };
+  return { id: one.id, before, at, expires: Math.max(one.expires, other.expires), lifted };
 }
 
 const greatest = (times: (number | undefined)[]): number | undefined =>
@@ -40,11 +34,7 @@ const greatest = (times: (number | undefined)[]): number | undefined =>
 
 /** Whether a store that has `stored` lacks nothing of `record`. */
 export function isCovered(record: RevocationRecord, stored: RevocationRecord | undefined): boolean {
-  return (
-    stored !== undefined &&
-    isInForce(stored) === isInForce(record) &&
-    stored.before === record.before &&
-    stored.lifted === record.lifted &&
-    stored.expires === record.expires
-  );
+  if (!stored) return false;
+  const [both, own] = [combine(stored, record), combine(stored)];
+  return (Object.keys(own) as (keyof RevocationRecord)[]).every((field) => both[field] === own[field]);
 }

@@ -1,19 +1,9 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
 import { GjallarError } from '../errors.js';
 import type { Accounts, Identity } from './identity.js';
 import { normalForm } from './normal-form.js';
-import {
-  type Comparison,
-  changeOf,
-  compareLists,
-  decodeList,
-  expired,
-  GENERATION,
-  type KnownList,
-  restoring,
-  type StoredList,
-} from './revocation-list.js';
-import { combine, isInForce, type Revocation, type RevocationRecord } from './revocation-record.js';
-import type { RevocationStore } from './revocation-store.js';
+import { combine, isCovered, isInForce, type Revocation, type RevocationRecord } from './revocation-record.js';
 
 /** How many revocations are kept. */
 export const MAX_REVOCATIONS = 10_000;
@@ -25,13 +15,43 @@ export const CLOCK_MS = 60_000;
 const MAX_WAIT_MS = 5000;
 /** How long a worker without a list waits for others to write theirs into an empty store, in ms. */
 const EMPTY_WAIT_MS = 2000;
+/** How long an expired record stays in the store, in ms, because the clocks of machines differ. */
+const CLOCKS_MS = 3_600_000;
 /** How often a change is attempted whose fields others change at the same time. */
 const MAX_ATTEMPTS = 5;
 
-const ALL = 'all';
+export const idOfAll = 'all';
 export const idOfToken = (tokenId: string): string => `jti:${tokenId}`;
 export const idOfUser = (user: string): string => `user:${user}`;
-export const idOfAll = ALL;
+
+/** One field to write, unless another caller has changed it since it was read. */
+export interface FieldChange {
+  readonly field: string;
+  /** What the caller has read; undefined if the field was missing. */
+  readonly from: string | undefined;
+  /** What the field becomes; undefined removes it. */
+  readonly to: string | undefined;
+}
+
+/** Where revocations are kept, for all workers and machines: texts by field. It must reject in bounded time. */
+export interface RevocationStore {
+  read(): Promise<ReadonlyMap<string, string>>;
+  /** Makes the changes in their order. Resolves with whether all fields were still what the caller had read. */
+  replace(changes: readonly FieldChange[]): Promise<boolean>;
+  /** Calls back each time the store can be reached again. */
+  onReturn?(listener: () => void): void;
+  close(): Promise<void>;
+}
+
+/** The field that names the list. A store that was emptied has none, and one that was filled again has another. */
+const GENERATION = 'generation';
+
+/** The change that gives the list another name. Versions without generations read it as a revocation of nothing. */
+export function newGeneration(from?: string): FieldChange {
+  const value = randomBytes(12).toString('base64url');
+  const to = JSON.stringify({ id: GENERATION, value, at: 0, expires: Number.MAX_SAFE_INTEGER });
+  return { field: GENERATION, from, to };
+}
 
 export interface RevocationEvents {
   /** Called after each read. */
@@ -44,18 +64,22 @@ export interface RevocationEvents {
   onEmpty?(): void;
 }
 
-/** The revocations as this worker knows them. Checks need no access to the store. */
+/** The list of revocations, which this worker holds in its memory and the store keeps. Checks need only the memory. */
 export class RevokedTokens {
-  /** Undefined until the store was read. */
-  private known: KnownList | undefined;
-  /** Those of the list that are in force. */
+  /** By id, with those that were lifted; undefined until the store was read. */
+  private records: ReadonlyMap<string, RevocationRecord> | undefined;
+  /** The store's fields, as they were read last. */
+  private fields: ReadonlyMap<string, string> = new Map();
+  private generation: string | undefined;
   private inForce: ReadonlyMap<string, Revocation> = new Map();
   /** When the store was found without a list, on the clock of `performance.now()`. */
   private emptySince: number | undefined;
   private isRestoring = false;
   private reading: Promise<void> | undefined;
-  /** Called once the store was read. */
-  private readonly waiting = new Set<() => void>();
+  private onFirstRead = () => {};
+  private readonly firstRead = new Promise<void>((resolve) => {
+    this.onFirstRead = resolve;
+  });
 
   constructor(
     private readonly store: RevocationStore,
@@ -64,7 +88,7 @@ export class RevokedTokens {
 
   /** Whether the store could be read at some time. */
   get isKnown(): boolean {
-    return this.known !== undefined;
+    return this.records !== undefined;
   }
 
   /** Whether the store has lost records that could not be written back yet. */
@@ -74,25 +98,75 @@ export class RevokedTokens {
 
   /** Resolves when the store was read for the first time, or after a timeout. */
   async whenKnown(): Promise<void> {
-    if (this.isKnown) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        this.waiting.delete(done);
-        resolve();
-      };
-      const timer = setTimeout(done, MAX_WAIT_MS);
-      this.waiting.add(done);
-    });
+    if (!this.isKnown) await Promise.race([this.firstRead, wait(MAX_WAIT_MS, undefined, { ref: false })]);
   }
 
   list(): Revocation[] {
-    return [...this.inForce.values()].map(({ id, before, at, expires }) => ({
-      id,
-      ...(before !== undefined && { before }),
-      at,
-      expires,
-    }));
+    return Array.from(this.inForce.values(), ({ id, before, at, expires }) => ({ id, before, at, expires }));
+  }
+
+  isRevoked({ name, tokenId, issued = 0 }: Pick<Identity, 'name' | 'tokenId' | 'issued'>): boolean {
+    const { inForce } = this;
+    if (inForce.size === 0) return false;
+    if (tokenId !== undefined && inForce.has(idOfToken(tokenId))) return true;
+    // A token from the future does not say when it was issued.
+    const at = issued > Date.now() + CLOCK_MS ? 0 : issued;
+    return [idOfUser(name), idOfAll].some((id) => at < (inForce.get(id)?.before ?? 0));
+  }
+
+  /** @throws GjallarError TOKEN_REVOKED; ACCOUNTS_UNAVAILABLE if the store could never be read */
+  check(identity: Identity): void {
+    this.known();
+    if (this.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
+  }
+
+  private known(): ReadonlyMap<string, RevocationRecord> {
+    if (this.records) return this.records;
+    throw new GjallarError(
+      'ACCOUNTS_UNAVAILABLE',
+      'The token cannot be checked because the server could not read the list of revoked tokens. Try again later.',
+    );
+  }
+
+  /** @throws GjallarError REVOCATIONS_FULL, ACCOUNTS_UNAVAILABLE */
+  async revoke(revocation: Revocation): Promise<Revocation> {
+    const written = await this.write(revocation.id, (earlier) => {
+      if (!(earlier && isInForce(earlier)) && this.inForce.size >= MAX_REVOCATIONS) {
+        throw new GjallarError('REVOCATIONS_FULL');
+      }
+      // The clock of the worker that lifted the earlier one may be ahead.
+      const at = Math.max(revocation.at, (earlier?.lifted ?? 0) + 1);
+      // A repetition must not allow what was revoked.
+      return combine({ ...revocation, at }, earlier);
+    });
+    const { lifted: _, ...revoked } = written!;
+    return revoked;
+  }
+
+  /** Accepts the tokens again. Without such a revocation, it does nothing. */
+  async lift(id: string): Promise<void> {
+    await this.write(id, (earlier) => {
+      if (!earlier || !isInForce(earlier)) return undefined;
+      if (this.known().size - this.inForce.size >= MAX_REVOCATIONS) throw new GjallarError('REVOCATIONS_FULL');
+      return combine({ ...earlier, lifted: Math.max(Date.now(), earlier.at) });
+    });
+  }
+
+  /** Writes one record. `next` gets the present one, and returns undefined if there is nothing to write. */
+  private async write(id: string, next: (earlier: RevocationRecord | undefined) => RevocationRecord | undefined) {
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      await this.read();
+      await this.whenKnown();
+      const record = next(this.known().get(id));
+      if (!record) return undefined;
+      const isWritten = await this.store.replace([
+        { field: id, from: this.fields.get(id), to: JSON.stringify(record) },
+      ]);
+      if (!isWritten) continue;
+      await this.read();
+      return record;
+    }
+    throw new Error(`the record ${id} was changed by others at the same time`);
   }
 
   /** Reads the store, and gives it back what it has lost. Reads that are asked for meanwhile share the next one. */
@@ -104,150 +178,80 @@ export class RevokedTokens {
     return this.reading;
   }
 
-  /** @throws GjallarError REVOCATIONS_FULL, ACCOUNTS_UNAVAILABLE */
-  async revoke(revocation: Revocation): Promise<Revocation> {
-    const written = await this.write(revocation.id, (earlier) => {
-      if ((!earlier || !isInForce(earlier)) && this.inForce.size >= MAX_REVOCATIONS) {
-        throw new GjallarError('REVOCATIONS_FULL');
-      }
-      // The clock of the worker that lifted the earlier one may be ahead.
-      const at = Math.max(revocation.at, (earlier?.lifted ?? 0) + 1);
-      // A repetition must not allow what was revoked.
-      return combine({ ...revocation, at }, earlier);
-    });
-    const { lifted: _, ...stored } = written!;
-    return stored;
-  }
-
-  /** Accepts the tokens again. Without such a revocation, it does nothing. */
-  async lift(id: string): Promise<void> {
-    await this.write(id, (earlier) => {
-      if (!earlier || !isInForce(earlier)) return undefined;
-      if (this.known!.records.size - this.inForce.size >= MAX_REVOCATIONS) throw new GjallarError('REVOCATIONS_FULL');
-      return combine({ ...earlier, lifted: Math.max(Date.now(), earlier.at) });
-    });
-  }
-
-  isRevoked({ name, tokenId, issued = 0 }: Pick<Identity, 'name' | 'tokenId' | 'issued'>): boolean {
-    const { inForce } = this;
-    if (inForce.size === 0) return false;
-    if (tokenId !== undefined && inForce.has(idOfToken(tokenId))) return true;
-    // A token from the future does not say when it was issued.
-    const at = issued > Date.now() + CLOCK_MS ? 0 : issued;
-    return [idOfUser(name), ALL].some((id) => at < (inForce.get(id)?.before ?? 0));
-  }
-
-  /** @throws GjallarError TOKEN_REVOKED; ACCOUNTS_UNAVAILABLE if the store could never be read */
-  check(identity: Identity): void {
-    this.requireKnown();
-    if (this.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
-  }
-
-  private requireKnown(): void {
-    if (this.isKnown) return;
-    throw new GjallarError(
-      'ACCOUNTS_UNAVAILABLE',
-      'The token cannot be checked because the server could not read the list of revoked tokens. Try again later.',
-    );
-  }
-
-  /** Writes one record. `next` gets the present one, and returns undefined if there is nothing to write. */
-  private async write(
-    id: string,
-    next: (earlier: RevocationRecord | undefined) => RevocationRecord | undefined,
-  ): Promise<RevocationRecord | undefined> {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      await this.read();
-      await this.whenKnown();
-      this.requireKnown();
-      const stored = decodeList(await this.store.read());
-      const record = next(combinedOf(this.known!.records.get(id), stored.records.get(id)));
-      if (!record) return undefined;
-      if (await this.store.replace([changeOf(record, stored)])) {
-        await this.read();
-        return record;
-      }
-    }
-    throw new Error(`the record ${id} was changed by others at the same time`);
-  }
-
   private async readNow(): Promise<void> {
+    let hasWritten = false;
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      const now = Date.now();
-      const stored = decodeList(await this.store.read());
-      if (!this.known && stored.generation === undefined && this.mayOthersKnow()) return;
-      const comparison = compareLists(this.known, stored, now);
-      if (!comparison.isLost && stored.generation !== undefined) {
-        this.adopt(comparison, stored.generation);
-        if (this.isRestoring) this.restored(false);
-        await this.removeExpired(stored, now);
+      const fields = await this.store.read();
+      const generation = fields.get(GENERATION);
+      if (!this.records && generation === undefined && this.mayOthersKnow()) return;
+      const { records, missing, expired } = this.compare(fields);
+      const isLost = this.records !== undefined && (missing.length > 0 || generation !== this.generation);
+      if (isLost && !this.isRestoring) this.events.onLoss?.(missing.length);
+      // What this worker knows holds, whether or not it can be written.
+      if (isLost || generation !== undefined) this.adopt(records, fields);
+      if (!isLost && generation !== undefined) {
+        this.generation = generation;
+        if (this.isRestoring) this.events.onRestored?.(hasWritten);
+        this.isRestoring = false;
+        // A store that cannot be written to at present can still be read.
+        if (expired.length > 0) await this.store.replace(expired).catch(() => {});
         return;
       }
-      await this.restore(comparison, stored);
+      this.isRestoring = isLost;
+      // A new generation tells the other workers of the loss, unless another one has done it. It comes last: until then, the
+      // list may be incomplete.
+      const isTold = generation !== undefined && generation !== this.generation;
+      const changes = isTold ? missing : [...missing, newGeneration(generation)];
+      if (changes.length > 0 && !(await this.store.replace(changes))) continue;
+      hasWritten ||= changes.length > 0;
+      this.generation = isTold ? generation : changes.at(-1)!.to;
     }
     throw new Error('the list of revoked tokens was changed by others at the same time');
   }
 
   /** Whether another worker may still write its list into the empty store. */
   private mayOthersKnow(): boolean {
-    if (this.emptySince === undefined) {
-      this.emptySince = performance.now();
-      this.events.onEmpty?.();
-    }
+    if (this.emptySince === undefined) this.events.onEmpty?.();
+    this.emptySince ??= performance.now();
     return performance.now() - this.emptySince < EMPTY_WAIT_MS;
   }
 
-  private async restore(comparison: Comparison, stored: StoredList): Promise<void> {
-    const { known } = this;
-    if (known) {
-      // What this worker knows holds, whether or not it can be written.
-      this.adopt(comparison, known.generation);
-      if (!this.isRestoring) this.events.onLoss?.(comparison.missing.length);
-      this.isRestoring = true;
+  /**
+   * What this worker and the store know together, what the store lacks of it, and what it has for too long. A field never
+   * weakens or disappears before its time: otherwise the store was emptied, or restored from an older snapshot.
+   */
+  private compare(fields: ReadonlyMap<string, string>) {
+    const now = Date.now();
+    const records = new Map(Array.from(this.records ?? []).filter(([, { expires }]) => expires > now));
+    const expired: FieldChange[] = [];
+    const stored = new Map<string, RevocationRecord>();
+    for (const [field, from] of fields) {
+      if (field === GENERATION) continue;
+      const record = JSON.parse(from) as RevocationRecord;
+      stored.set(field, record);
+      if (record.expires > now) records.set(field, combine(record, records.get(field)));
+      else if (record.expires + CLOCKS_MS <= now) expired.push({ field, from, to: undefined });
     }
-    const changes = restoring(comparison, stored, known);
-    if (changes.length > 0 && !(await this.store.replace(changes))) return;
-    if (!known) return;
-    const generation = changes.find(({ field }) => field === GENERATION)?.to ?? stored.generation!;
-    this.known = { generation, records: comparison.records };
-    this.restored(changes.length > 0);
+    const missing = [...records]
+      .filter(([id, record]) => !isCovered(record, stored.get(id)))
+      .map(([field, record]): FieldChange => ({ field, from: fields.get(field), to: JSON.stringify(record) }));
+    return { records, missing, expired };
   }
 
-  private restored(byThis: boolean): void {
-    this.isRestoring = false;
-    this.events.onRestored?.(byThis);
-  }
-
-  private adopt({ records }: Comparison, generation: string): void {
-    this.known = { generation, records };
-    this.inForce = inForceOf(records.values());
-    for (const done of [...this.waiting]) done();
+  private adopt(records: ReadonlyMap<string, RevocationRecord>, fields: ReadonlyMap<string, string>): void {
+    this.records = records;
+    this.fields = fields;
+    const inForce = new Map<string, Revocation>();
+    for (const record of records.values()) {
+      if (!isInForce(record)) continue;
+      // Earlier versions have stored names in other forms.
+      const id = record.id.startsWith(idOfUser('')) ? normalForm(record.id) : record.id;
+      inForce.set(id, combine(record, inForce.get(id)));
+    }
+    this.inForce = inForce;
+    this.onFirstRead();
     this.events.onChange();
   }
-
-  /** A store that cannot be written to at present can still be read. */
-  private async removeExpired(stored: StoredList, now: number): Promise<void> {
-    const changes = expired(stored, now);
-    if (changes.length > 0) await this.store.replace(changes).catch(() => {});
-  }
-}
-
-/** Those in force. Earlier versions have stored names in other forms than {@link normalForm}. */
-function inForceOf(records: Iterable<RevocationRecord>): Map<string, Revocation> {
-  const found = new Map<string, Revocation>();
-  for (const record of records) {
-    if (!isInForce(record)) continue;
-    const id = record.id.startsWith('user:') ? normalForm(record.id) : record.id;
-    found.set(id, combine(record, found.get(id)));
-  }
-  return found;
-}
-
-function combinedOf(
-  known: RevocationRecord | undefined,
-  stored: RevocationRecord | undefined,
-): RevocationRecord | undefined {
-  return known ? combine(known, stored) : stored;
 }
 
 /** Accounts whose tokens can be revoked. */

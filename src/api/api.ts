@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import type { HttpExchange } from '../engine/http/exchange.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/routes.js';
@@ -6,7 +5,6 @@ import { GjallarError } from '../errors.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';
 import { sendError, sendFailure, sendJson } from '../http/json.js';
-import { packageFile } from '../package.js';
 import type { TemplatedApp } from '../sockets.js';
 import {
   type ActionsOptions,
@@ -23,8 +21,16 @@ import {
 } from './actions.js';
 import type { Call } from './call.js';
 import { drain, readStats } from './operator.js';
-import { publish, readMessages } from './rooms.js';
-import { deleteState, deleteStateRoom, patchState, readState, type StateOptions, setState } from './state.js';
+import {
+  deleteState,
+  deleteStateRoom,
+  patchState,
+  publish,
+  readMessages,
+  readState,
+  type StateOptions,
+  setState,
+} from './rooms.js';
 
 export interface ApiOptions extends StateOptions, ActionsOptions {
   cors: Cors;
@@ -32,6 +38,8 @@ export interface ApiOptions extends StateOptions, ActionsOptions {
   maxBody: number;
   /** Whether the app is an SSLApp. */
   secure: boolean;
+  /** The OpenAPI document of the {@link Route}s. */
+  describe(): Promise<object>;
   /** Called with errors that the caller has not caused. */
   onError(error: unknown): void;
 }
@@ -41,7 +49,7 @@ type Operation = (call: Call, options: ApiOptions) => Promise<object | undefined
 type Operations = Readonly<Record<string, Operation>>;
 
 /** The API's routes as the OpenAPI document names them. The document's own route is not listed. */
-export const routes: Readonly<Record<string, Operations>> = {
+export const routes = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish, DELETE: deleteRoomMessages },
   '/api/state/{room}': { GET: readState, DELETE: deleteStateRoom },
   '/api/state/{room}/{key}': { PUT: setState, PATCH: patchState, DELETE: deleteState },
@@ -56,13 +64,19 @@ export const routes: Readonly<Record<string, Operations>> = {
   '/api/tokens/revocations/{id}': { DELETE: liftRevocation },
   '/api/disconnect': { POST: disconnect },
   '/api/close-room': { POST: closeRoom },
-};
+} as const satisfies Readonly<Record<string, Operations>>;
+
+type Routes = typeof routes;
+/** The name of an operation, such as `GET /api/stats`. */
+export type Route = { [Path in keyof Routes]: `${keyof Routes[Path] & string} ${Path}` }[keyof Routes];
 
 /** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
 export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
-  const description = JSON.parse(readFileSync(packageFile('docs/openapi.json'), 'utf8')) as object;
-  const patterns = Object.entries(routes).map(([path, operations]) => ({ pattern: patternOf(path), operations }));
+  const patterns = Object.entries<Operations>(routes).map(([path, operations]) => ({
+    pattern: patternOf(path),
+    operations,
+  }));
   const fixed = dataHeaders(secure);
   const onRequest = (exchange: HttpExchange): unknown => {
     const { request } = exchange;
@@ -70,16 +84,18 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
     const headers = { ...fixed, ...cors.headersFor(origin) };
     const [path = ''] = request.url.split('?');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (path === '/api/openapi.json' && method === 'GET') return sendJson(exchange, 200, headers, description);
+    if (path === '/api/openapi.json' && method === 'GET') {
+      return void options.describe().then((document) => sendJson(exchange, 200, headers, document));
+    }
     for (const { pattern, operations } of patterns) {
       const match = pattern.exec(path);
       if (!match) continue;
       const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
       const call = { exchange, request, parameters: match.slice(1), headers, status: 200 };
-      return void answer(host, call, operations[method], options, headers);
+      return void answer(call, operations[method], options, headers);
     }
-    sendFailure(host, exchange, headers, new GjallarError('NOT_FOUND'));
+    sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
   };
   routeHttp(app, host, { pattern: '/api/*', secure, maxBody, handle: onRequest });
 }
@@ -89,7 +105,6 @@ function patternOf(path: string): RegExp {
 }
 
 async function answer(
-  host: HttpHost,
   call: Call,
   operation: Operation | undefined,
   options: ApiOptions,
@@ -100,6 +115,6 @@ async function answer(
     const answer = await operation(call, options);
     if (answer) sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
   } catch (error) {
-    sendError(host, call.exchange, headers, error, options.onError);
+    sendError(call.exchange, headers, error, options.onError);
   }
 }

@@ -8,6 +8,13 @@ export interface Caller {
   address: string | undefined;
 }
 
+/** A query whose numbers are numbers. A value that is no plain integer stays a text, and is rejected later. */
+export function withIntegers(query: Readonly<Record<string, string>>): Record<string, number | string> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, /^\d{1,15}$/.test(value) ? Number(value) : value]),
+  );
+}
+
 /** One call of the API. */
 export interface Call {
   exchange: HttpExchange;

@@ -1,14 +1,23 @@
+import { z } from 'zod';
 import { isCrossSite, isForeign } from '../engine/limits/origin.js';
 import type { RequestCosts } from '../engine/limits/request-costs.js';
 import { GjallarError } from '../errors.js';
 import type { AdminGuard } from '../http/guard.js';
-import type { Call, Caller } from './call.js';
+import { type Call, type Caller, withIntegers } from './call.js';
 
 /** How many rooms a response lists at most, and by default. */
 export const MAX_ROOMS_LISTED = 1000;
-const DEFAULT_ROOMS = 100;
 /** About how long a room is in a response, in bytes. */
 const ROOM_BYTES = 100;
+
+export const statsQuery = z.object({
+  limit: z
+    .int()
+    .min(1)
+    .max(MAX_ROOMS_LISTED)
+    .default(100)
+    .describe('Maximum number of rooms to list, those with the most members first.'),
+});
 
 /** The parts that the operator's routes use. */
 export interface OperatorOptions {
@@ -39,12 +48,12 @@ export interface OperatorOptions {
 export async function readStats({ request }: Call, options: OperatorOptions): Promise<object> {
   const address = request.connection.remoteAddress;
   await options.admin?.require({ headers: request.headers, address });
-  const { limit = String(DEFAULT_ROOMS) } = request._query;
-  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > MAX_ROOMS_LISTED) {
+  const query = statsQuery.safeParse(withIntegers(request._query));
+  if (!query.success) {
     throw new GjallarError('BAD_PAGE', `Invalid limit. Use a number of rooms from 1 to ${MAX_ROOMS_LISTED}.`);
   }
   const { totals, rooms } = await options.stats();
-  const listed = options.admin || options.namesRooms ? rooms.slice(0, Number(limit)) : undefined;
+  const listed = options.admin || options.namesRooms ? rooms.slice(0, query.data.limit) : undefined;
   // The figures are counted once a second. The response is made for each request.
   options.costs?.chargeAtOnce(`stats ${address}`, ROOM_BYTES * (listed?.length ?? 1));
   return { totals, rooms: listed };

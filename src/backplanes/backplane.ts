@@ -1,8 +1,7 @@
+import type { WorkerLinks } from '../base/worker-links.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../recovery/index.js';
 import type { AdapterFactory } from '../rooms/index.js';
-import type { WorkerLinks } from '../worker-links.js';
-import type { ReachCounts } from './frames/reach.js';
-import type { SharedWindow } from './frames/window.js';
+import type { ReachCounts, SharedWindow } from './frames/links.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
@@ -82,8 +81,6 @@ export interface BackplaneEvents {
    * @param bus the value of the option BUS that they use; `redis-sharded` for the stock adapter on sharded pub/sub
    */
   onOtherWire?(bus: string, isThere: boolean): void;
-  /** A message from the backplane was malformed and has been dropped. */
-  onMalformed?(reason: string): void;
   /** Frames of or to another worker were lost, or do not continue where they were. Messages may be missing. */
   onGap?(worker: string, reason: string): void;
   /** A client got a new session, because a bound of connection state recovery was reached. */
@@ -106,5 +103,5 @@ export interface BackplaneSurroundings {
   prefix: string;
   events: BackplaneEvents;
   /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'subscribed' | 'caughtUp' | 'onMalformed' | 'onBound'>;
+  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'subscribed' | 'caughtUp' | 'onBound'>;
 }

@@ -1,29 +1,31 @@
 import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { thisProcess } from '../base/process.js';
 import { wantsRecovery } from '../compat/socket-io.js';
-import { openRecovery, type Recovery } from '../recovery/index.js';
+import { loadPart } from '../package.js';
+import type * as Recoveries from '../recovery/index.js';
 import { type AdapterFactory, LocalAdapter } from '../rooms/index.js';
 
-const recoveries = new WeakMap<Server, Recovery>();
+const recoveries = new WeakMap<Server, Recoveries.Recovery>();
 
 /** The adapter of a server without other workers. */
 export function alone(nsp: Namespace): Adapter {
   if (!wantsRecovery(nsp)) return new LocalAdapter(nsp);
-  const recovery = recoveries.get(nsp.server) ?? openRecovery();
+  const recovery = recoveries.get(nsp.server) ?? loadPart<typeof Recoveries>('./recovery/index.js').openRecovery();
   recoveries.set(nsp.server, recovery);
   return recovery.wrap((of) => new LocalAdapter(of))(nsp);
 }
 
-let bus: AdapterFactory = alone;
-
-/** Connects all servers whose application sets no adapter with those of other workers. Call it before they are made. */
-export function setDefaultBus(factory: AdapterFactory): void {
-  bus = factory;
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Connects the servers whose application sets no adapter with those of other workers. */
+    adapter?: AdapterFactory;
+  }
 }
 
 /** The adapter of a server whose application sets none. */
 export function defaultBus(nsp: Namespace): Adapter {
-  const adapter = bus(nsp);
+  const adapter = (thisProcess.adapter ?? alone)(nsp);
   initialize(adapter);
   return adapter;
 }

@@ -20,19 +20,19 @@ const kinds = {
     spansMachines: false,
     load: async () => {
       const { embeddedBackplane } = await import('./embedded/embedded.js');
-      return ({ links, window, events }) => embeddedBackplane(links, window, events);
+      return ({ links, window }) => embeddedBackplane(links, window);
     },
   },
   'redis-frames': {
     server: 'Redis',
     spansMachines: true,
-    load: async () => (await import('./redis-frames/redis-frames.js')).redisFramesBackplane,
+    load: async () => (await import('./redis/frames.js')).redisFramesBackplane,
   },
   'redis-frames-sharded': {
     server: 'Redis',
     spansMachines: true,
     isSharded: true,
-    load: async () => (await import('./redis-frames/redis-frames.js')).shardedFramesBackplane,
+    load: async () => (await import('./redis/frames.js')).shardedFramesBackplane,
   },
   redis: {
     server: 'Redis',
@@ -45,7 +45,7 @@ const kinds = {
   nats: {
     server: 'NATS',
     spansMachines: true,
-    load: async () => (await import('./nats/nats.js')).natsBackplane,
+    load: async () => (await import('./nats/pub-sub.js')).natsBackplane,
   },
 } as const satisfies Record<string, BackplaneKind>;
 

@@ -1,15 +1,15 @@
 import { own } from './owner.js';
 import type { Reason } from './problems.js';
-import { host, type Reports } from './process.js';
-
-/** How often an outage logs the same words again, when its reason goes to and fro, in ms. */
-const REPEAT_MS = 60_000;
+import { type Reports, thisProcess } from './process.js';
+import { Seldom } from './seldom.js';
 
 export interface OutageOptions {
   /** The line of the log when it is over. @default `over: ` and the problem */
   over?: string;
   /** @default 'error' */
   level?: 'error' | 'warn';
+  /** How often it logs the same words again, when its reason goes to and fro, in ms. @default 0 */
+  repeatMs?: number;
   reports?: Pick<Reports, 'log' | 'problems'> | undefined;
 }
 
@@ -19,12 +19,12 @@ export interface OutageOptions {
  */
 export class Outage {
   private present: Reason | undefined;
-  /** When the outage has logged which words. */
-  private readonly logged = new Map<string, number>();
+  private lines: Seldom;
   private readonly reports: Pick<Reports, 'log' | 'problems'>;
 
   constructor(private readonly options: OutageOptions = {}) {
-    this.reports = options.reports ?? host.reports;
+    this.reports = options.reports ?? thisProcess.reports;
+    this.lines = new Seldom(options.repeatMs ?? 0);
   }
 
   get isInProgress(): boolean {
@@ -41,10 +41,7 @@ export class Outage {
     this.present = reason;
     const { log, problems } = this.reports;
     problems.raise(this, reason);
-    const now = performance.now();
-    if (now - (this.logged.get(text) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
-    this.logged.set(text, now);
-    log[this.options.level ?? 'error']({ code, ...fields }, text);
+    if (this.lines.due(text) !== undefined) log[this.options.level ?? 'error']({ code, ...fields }, text);
   }
 
   end(fields: object = {}): void {
@@ -57,11 +54,13 @@ export class Outage {
   /** Withdraws the problem without a word. */
   close(): void {
     this.present = undefined;
-    this.logged.clear();
+    this.lines = new Seldom(this.options.repeatMs ?? 0);
     this.reports.problems.clear(this);
   }
 }
 
+/** The same words about a failing call have a line once in this time, in ms. */
+const REPEAT_MS = 60_000;
 /** An outage is over when no call has failed for so long; a check then confirms it. */
 const QUIET_MS = 3000;
 
@@ -80,7 +79,7 @@ export class CheckedOutage {
   private readonly outage: Outage;
 
   constructor(private readonly options: CheckedOptions) {
-    this.outage = new Outage(options);
+    this.outage = new Outage({ repeatMs: REPEAT_MS, ...options });
   }
 
   get isInProgress(): boolean {

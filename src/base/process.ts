@@ -1,4 +1,4 @@
-import { Problems } from './problems.js';
+import type { Problems } from './problems.js';
 
 /** The log, as pino takes it. */
 export interface Log {
@@ -7,10 +7,32 @@ export interface Log {
   info(fields: object, message: string): void;
 }
 
+/** The part of a request that a report of its rejection has. */
+export interface RejectedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: { readonly origin?: string | undefined };
+  readonly connection: { readonly remoteAddress: string };
+}
+
+/** Where a malformed message came from: the backplane, a part of the links between workers, state rooms, or the application. */
+export type MalformedSource = 'bus' | 'relay' | 'metrics' | 'addresses' | 'mesh' | 'state' | 'application';
+
 /** Where the parts of this process report to the operator. */
 export interface Reports {
   readonly log: Log;
-  readonly problems: Problems;
+  readonly problems: Pick<Problems, 'raise' | 'clear'>;
+  /** A message from another worker or machine was dropped because it is malformed. */
+  malformed(source: MalformedSource, reason: string): void;
+  /**
+   * A client or a request was rejected.
+   * @param code one of a fixed list, because it is a label of a metric
+   * @param request the rejected request, or the one of the session's handshake
+   * @param details further fields of the log line, such as the user
+   */
+  rejected(code: string, request: RejectedRequest | undefined, details?: object): void;
+  /** A limit has ended a connection, which is counted among the closed ones. */
+  disconnected(code: string, request: RejectedRequest | undefined, details: object): void;
 }
 
 /** The library alone has no operator. The log of an application is its own. */
@@ -21,15 +43,30 @@ function libraryReports(): Reports {
     const text = details.length > 0 ? `${message} (${details.join(', ')})` : message;
     process.emitWarning(`gjallar: ${text}`, { type: 'gjallar', ...(typeof code === 'string' && { code }) });
   };
-  return { log: { error: warn, warn, info: () => {} }, problems: new Problems() };
+  const ignore = () => {};
+  return {
+    log: { error: warn, warn, info: ignore },
+    problems: { raise: ignore, clear: ignore },
+    malformed: ignore,
+    rejected: ignore,
+    disconnected: ignore,
+  };
 }
 
-/** What the process that hosts the application does for its parts. */
+/**
+ * What the process that hosts the application does for its parts. A part declares here what it takes from the process, with
+ * `declare module`, so that nothing below knows what is above.
+ */
 export interface ProcessHost {
   reports: Reports;
-  /** The Redis of the state rooms that name none, and the prefix of their keys; undefined if there is none. */
-  stateStore: { readonly redisUrl: string | undefined; readonly keyPrefix: string } | undefined;
+  /** The Redis of the state rooms that name none, and the prefix of their keys. */
+  stateStore?: { readonly redisUrl: string | undefined; readonly keyPrefix: string };
 }
 
-/** By default, the library alone. A worker sets it once, before its application starts. */
-export const host: ProcessHost = { reports: libraryReports(), stateStore: undefined };
+/** In the library alone, nothing but these reports. */
+export const thisProcess: ProcessHost = { reports: libraryReports() };
+
+/** Makes this process one that hosts an application. Call it before the application starts. */
+export function hostApplication(host: Partial<ProcessHost>): void {
+  Object.assign(thisProcess, host);
+}

@@ -1,3 +1,5 @@
+import { Seldom } from './seldom.js';
+
 /** How often errors of one kind are written, in ms. */
 const INTERVAL_MS = 10_000;
 /** How many kinds are told apart. What exceeds that counts as one more. */
@@ -20,18 +22,15 @@ export function warnOnce(code: string, message: string, key = message, page = 'd
  * at most, with the number of those before it that have none.
  */
 export function seldomWarnings(now = () => performance.now()): (error: unknown) => void {
-  const kinds = new Map<string, { writtenAt: number; left: number }>();
+  const kinds = new Set<string>();
+  const lines = new Seldom(INTERVAL_MS, now);
   return (error) => {
     const { code, name, message } = (error ?? {}) as Partial<Error & { code: unknown }>;
     const named = String(code ?? name);
-    const kind = kinds.has(named) || kinds.size < MAX_KINDS ? named : 'others';
-    const last = kinds.get(kind);
-    if (last && now() - last.writtenAt < INTERVAL_MS) {
-      last.left++;
-      return;
-    }
-    const left = last?.left ? ` (${last.left} more of this kind since the last warning)` : '';
-    kinds.set(kind, { writtenAt: now(), left: 0 });
+    if (kinds.size < MAX_KINDS) kinds.add(named);
+    const count = lines.due(kinds.has(named) ? named : 'others');
+    if (count === undefined) return;
+    const left = count > 1 ? ` (${count - 1} more of this kind since the last warning)` : '';
     process.emitWarning(`gjallar: ${message ?? error}${left}`);
   };
 }

@@ -1,4 +1,5 @@
 import type { Accounts, Identity } from '../accounts/identity.js';
+import { thisProcess } from '../base/process.js';
 import type { EngineRequest } from '../engine/http/request.js';
 import { GjallarError } from '../errors.js';
 import { failureOf } from './handlers/answer.js';
@@ -19,7 +20,6 @@ export async function admit(
   accounts: Accounts | undefined,
   socket: ChatSocket,
   next: (error?: Error) => void,
-  onRefused: (code: string, request: EngineRequest) => void,
 ): Promise<void> {
   const { conn } = socket;
   // socket.io rejects a second CONNECT only once the first one has passed the middleware.
@@ -32,7 +32,9 @@ export async function admit(
     if (accounts) identities.set(socket, identity);
     next();
   } catch (error) {
-    if (error instanceof GjallarError) onRefused(error.code, socket.request as unknown as EngineRequest);
+    if (error instanceof GjallarError) {
+      thisProcess.reports.rejected(error.code, socket.request as unknown as EngineRequest);
+    }
     // socket.io sends a CONNECT_ERROR with the error's message and `data`.
     next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
   } finally {

@@ -9,45 +9,49 @@ import { adminGuardOf } from '../http/guard.js';
 import { audited } from '../operations/audit.js';
 import type { PlainSocket } from '../plain/plain-socket.js';
 import { PlainWebSockets } from '../plain/plain-websockets.js';
-import type { Application, DrainReason, HostedWorker, RunningApplication } from '../runtime/application.js';
+import type { Application, DrainReason, RunningApplication } from '../runtime/application.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import type { DrainGroup } from '../runtime/lifecycle/drain.js';
+import type { MachineWorker } from '../runtime/machine-worker.js';
 import { readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
+import { OwnPort } from '../runtime/own-port.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatMetrics } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
-import { watchRevocations } from './revocations/watch.js';
+import { WatchedRevocations } from './revocations/watch.js';
 import type { StateLimits } from './state/rooms.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
 export function chatApplication(config: Config): Application {
-  return { start: (worker) => startChatService(config, worker) };
+  return { survivesExceptions: true, start: (worker) => startChatService(config, worker) };
 }
 
-async function startChatService(config: Config, worker: HostedWorker): Promise<RunningApplication> {
-  const { app, engine, secure, log, metrics } = worker;
+async function startChatService(config: Config, worker: MachineWorker): Promise<RunningApplication> {
+  const { log, metrics } = worker;
+  const port = await OwnPort.open(worker, config);
+  const { app, engine, secure, io } = port;
   const kept = await openHistory(config, {
     log,
     metrics,
     isTrimmer: () => worker.isLeader(),
     spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
-    failed: (reason) => worker.failed(reason),
+    failed: (reason) => void worker.failed(reason),
   });
   const issued = await accountsOf(config);
   const revocations =
     issued &&
     kept.revocations &&
-    watchRevocations(kept.revocations, {
+    new WatchedRevocations(kept.revocations, {
       onChange: () => chat.endRevoked(),
       announce: () => chat.announceRevocation(),
     });
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets(engine);
-  const chat = startChat(worker.io as unknown as ChatServer, {
-    workerId: worker.id,
+  const chat = startChat(io as unknown as ChatServer, {
+    workerId: worker.mesh.id,
     log,
     history: kept.history,
     archive: kept.archive,
@@ -57,8 +61,6 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     onRevocation: () => revocations?.refresh(),
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     isBusy: () => engine.load.level >= 1,
-    onRefused: (code, request) => engine.onRefused?.(code, request),
-    onMalformed: (reason) => worker.onMalformed(reason),
     isOverloaded: () => engine.load.level >= 3,
     costs: engine.costs,
     onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
@@ -96,9 +98,13 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
+    describe: async () => (await import('./api-description.js')).describeApi(),
   });
   servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {
+    listen: () => port.listen(),
+    stopListening: () => port.stopListening(),
+    isIdle: () => true,
     isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
     isBusy: (session) => chat.isAnswering(session),
     drainGroups: (reason) => [plainSockets(plain, reason)],
@@ -110,8 +116,10 @@ async function startChatService(config: Config, worker: HostedWorker): Promise<R
       chat.close();
     },
     close: async () => {
+      await io.close();
       revocations?.close();
       await kept.close();
+      app.close();
     },
   };
 }

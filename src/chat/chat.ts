@@ -4,7 +4,6 @@ import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import { own } from '../base/owner.js';
 import { systemClock } from '../engine/clock.js';
-import type { EngineRequest } from '../engine/http/request.js';
 import type { RequestCosts } from '../engine/limits/request-costs.js';
 import { TopKeys } from '../engine/top-keys.js';
 import type { ArchiveErasure, ArchiveReader } from '../history/archive/archive.js';
@@ -23,9 +22,8 @@ import { type PublishReply, publish, type RoomPage, readRoomPage } from './conve
 import { ChatCounters } from './counters.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
-import { echo } from './handlers/echo.js';
 import { InFlightEvents } from './handlers/in-flight-events.js';
-import { handlers } from './handlers/index.js';
+import { echo, handlers } from './handlers/index.js';
 import { listenToChats } from './handlers/inter-server.js';
 import { identifyByToken } from './identify.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
@@ -110,10 +108,6 @@ export interface ChatOptions {
   state?: StateLimits;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
-  /** Called with the error code of each client that is not admitted, and the request of its handshake. */
-  onRefused?: (code: string, request: EngineRequest) => void;
-  /** Called when a message of another worker's chat is dropped because it is malformed. */
-  onMalformed?: (reason: string) => void;
 }
 
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
@@ -135,8 +129,6 @@ export function startChat(
     onNewEpoch,
     state,
     volatilePresence = false,
-    onRefused = () => {},
-    onMalformed = () => {},
   }: ChatOptions,
 ): Chat {
   const counters = new ChatCounters();
@@ -198,18 +190,14 @@ export function startChat(
     talkers,
   };
 
-  listenToChats(
-    io,
-    {
-      roster: (message) => presenceRegistry.receive(message),
-      news: (messages) => conversations?.receive(messages),
-      heads: (positions) => conversations?.receivePositions(positions),
-      revoked: () => onRevocation(),
-    },
-    onMalformed,
-  );
+  listenToChats(io, {
+    roster: (message) => presenceRegistry.receive(message),
+    news: (messages) => conversations?.receive(messages),
+    heads: (positions) => conversations?.receivePositions(positions),
+    revoked: () => onRevocation(),
+  });
   const stores = history && { history, archive };
-  io.use((socket, next) => void admit(accounts, socket, next, onRefused));
+  io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
     // The token may have been revoked since it was checked.

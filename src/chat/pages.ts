@@ -34,7 +34,7 @@ export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, de
       const { method, headers } = exchange.request;
       const isRead = method === 'GET' || method === 'HEAD';
       if (isRead && files.serve(exchange, { ...forPages, ...cors.headersFor(headers.origin) })) return;
-      sendFailure(host, exchange, forData, new GjallarError('NOT_FOUND'));
+      sendFailure(exchange, forData, new GjallarError('NOT_FOUND'));
     },
   });
 }

@@ -1,7 +1,7 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { Problems } from '../base/problems.js';
-import { memoryLimit } from '../cgroup.js';
+import { memoryLimit } from '../base/system-limits.js';
 import type { Primary } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
@@ -12,11 +12,11 @@ import { machineHealth } from '../operations/admin/machine-health.js';
 import { audited } from '../operations/audit.js';
 import { MachineOverview } from '../operations/overview/machine-overview.js';
 import type { RecentEvents } from '../operations/overview/recent-events.js';
+import { version } from '../package.js';
 import type { ActInput, Answers } from '../runtime/answers.js';
 import { atMostEvery } from '../runtime/intervals.js';
 import { type Action, readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
 import { outcomeOf, type Report } from '../runtime/operator/operator.js';
-import { version } from '../version.js';
 
 /** How long workers may take to act for the operator, in ms: longer than they wait for other machines. */
 const ACT_TIMEOUT_MS = 8000;

@@ -1,8 +1,42 @@
-import { backup } from './backup.js';
+import { loadConfig } from '../config/load.js';
+import { rejectRemovedCommand } from '../config/removed.js';
+import { version } from '../package.js';
+import { asksForHelp } from './application-arguments.js';
 import type { Command } from './command.js';
 import { compare } from './compare.js';
 import { doctor } from './doctor/doctor.js';
-import { restore } from './restore.js';
+import { backup, restore } from './history-files.js';
 
 /** The sub-commands by name. Without one, `gjallar` starts the server. */
 export const commands: Readonly<Record<string, Command>> = { backup, compare, doctor, restore };
+
+/**
+ * Runs one of the operator's sub-commands, and sets the exit code.
+ * @returns whether there is a sub-command of this name
+ */
+export async function runTool(name: string, args: readonly string[]): Promise<boolean> {
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (!command) {
+    rejectRemovedCommand(name);
+    return false;
+  }
+  if (asksForHelp(args)) {
+    console.log(await commandHelpText(name));
+    return true;
+  }
+  const config = loadConfig(command.isForApplications ? {} : process.env);
+  process.exitCode = await command.run(args, config, process.env);
+  return true;
+}
+
+/** The text of `gjallar NAME --help`, for a sub-command such as `compare`. */
+export async function commandHelpText(name: string): Promise<string> {
+  const { usage, description, help } = commands[name]!;
+  const parts = [`gjallar ${version}`, `Usage: gjallar ${name} ${usage}`, unindented(description), await help?.()];
+  return parts.filter((part) => part !== undefined).join('\n\n');
+}
+
+/** Descriptions of several lines are indented for the list of commands. */
+function unindented(text: string): string {
+  return text.replace(/\n +/g, '\n');
+}

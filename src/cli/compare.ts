@@ -1,6 +1,5 @@
 import { packageError } from '../compat/optional-packages.js';
-import { packageFile, packagePath } from '../package.js';
-import { version } from '../version.js';
+import { packageFile, packagePath, version } from '../package.js';
 import type { Command, Environment } from './command.js';
 
 /** The exit code if nothing could be compared. */

@@ -1,6 +1,6 @@
 import { allOptions } from '../config/options.js';
 import { runOptionKeys } from '../config/run-options.js';
-import { commands } from './commands.js';
+import { commandHelpText, commands } from './commands.js';
 
 /** The text of `gjallar --help`. */
 export function helpText(version: string): string {
@@ -38,26 +38,14 @@ ${rowsOf(runOptionKeys)}
 `;
 }
 
-/** The text of `gjallar NAME --help`, for a sub-command such as `compare`. */
-export async function commandHelpText(version: string, name: string): Promise<string> {
-  const { usage, description, help } = commands[name]!;
-  const parts = [`gjallar ${version}`, `Usage: gjallar ${name} ${usage}`, unindented(description), await help?.()];
-  return parts.filter((part) => part !== undefined).join('\n\n');
-}
-
 /** Every call that prints a text of help, with the text. */
 export async function allHelpTexts(version: string): Promise<readonly (readonly [call: string, text: string])[]> {
-  const ofCommand = async (name: string) => [`gjallar ${name} --help`, await commandHelpText(version, name)] as const;
+  const ofCommand = async (name: string) => [`gjallar ${name} --help`, await commandHelpText(name)] as const;
   return [
     ['gjallar --help', helpText(version)],
     ['gjallar run --help', runHelpText(version)],
     ...(await Promise.all(Object.keys(commands).map(ofCommand))),
   ];
-}
-
-/** Descriptions of several lines are indented for the list of commands. */
-function unindented(text: string): string {
-  return text.replace(/\n +/g, '\n');
 }
 
 function toolRows(): string {

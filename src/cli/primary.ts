@@ -2,8 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { type BackplaneName, backplaneKindOf } from '../backplanes/index.js';
 import { own, owned } from '../base/owner.js';
-import { hasLostTerminal, takeSignals } from '../cluster/primary/early-signals.js';
-import { onceOrphaned } from '../cluster/primary/parent.js';
+import { hasLostTerminal, onceOrphaned, takeSignals } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 // Used by the workers alone. Loaded here too, so that what they run on is reported once.
 import { socketsInUse } from '../compat/uws.js';
@@ -80,7 +79,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
-      const { noMetrics } = await import('../operations/metrics/prom-client.js');
+      const { noMetrics } = await import('../operations/metrics/metric.js');
       if (noMetrics) log.warn(`the admin port serves no metrics: ${noMetrics}`);
     }
     process.send?.('ready');

@@ -7,8 +7,7 @@ import { rejectRemoved } from '../config/removed.js';
 import type { RunConfig } from '../config/run-options.js';
 import { GjallarError } from '../errors.js';
 import { logGreeting } from '../log.js';
-import { packageFile, packagePath } from '../package.js';
-import { version } from '../version.js';
+import { packageFile, packagePath, version } from '../package.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 

@@ -7,6 +7,7 @@ import { loadConfig } from '../config/load.js';
 import type { Config } from '../config/options.js';
 import { packagesOf as packagesOfArchive } from '../history/archive/database.js';
 import { logGreeting } from '../log.js';
+import { forkedSurroundings, holdSignals } from '../runtime/surroundings.js';
 import type { Started } from './primary.js';
 
 /**
@@ -21,12 +22,10 @@ export async function runService(version: string): Promise<void> {
   checkVersion(installedCopy());
   requirePackages('the chat service', packagesOf(config));
   if (!cluster.isPrimary) {
-    // Ctrl-C in a terminal reaches every process, but only the primary reacts to it.
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
+    holdSignals();
     const { chatApplication } = await import('../chat/application.js');
-    const { runWorker } = await import('../runtime/worker.js');
-    const { forkedSurroundings } = await import('../runtime/surroundings.js');
-    return runWorker(config, version, chatApplication(config), forkedSurroundings());
+    const { startWorker } = await import('../runtime/worker.js');
+    return (await startWorker(config, version, chatApplication(config), forkedSurroundings())).stopped;
   }
   const { runPrimary } = await import('./primary.js');
   const { host, port } = config;

@@ -1,5 +1,4 @@
-import { memoryLimit } from '../cgroup.js';
-import { AMPLE_FOR_RESERVE, connectionsWithin, maxDescriptors } from '../descriptors.js';
+import { AMPLE_FOR_RESERVE, connectionsWithin, maxDescriptors, memoryLimit } from '../base/system-limits.js';
 import type { Config } from './options.js';
 
 /** Whether clients on other machines can reach the server while no rate or connection limit is set. */

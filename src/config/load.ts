@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
-import { requireNatsClient } from '../backplanes/nats/client.js';
+import { requireNatsClient } from '../backplanes/nats/dial.js';
 import { GjallarError } from '../errors.js';
 import { allOptions, type Config, type OptionSpec, options } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readNatsUrls } from '../backplanes/nats/address.js';
-import { hasControlCharacters } from '../control-characters.js';
+import { hasControlCharacters } from '../base/control-characters.js';
 
 /** Parses a variable; the input is undefined if the variable is unset or empty. */
 export type Value<T> = z.ZodType<T, string | undefined>;

@@ -24,16 +24,13 @@
  *   without these options. `flush()` then rejects with EMIT_FAILED, although Redis may have passed the messages on.
  */
 
-import { framesChannel } from '../backplanes/frames/machines/channels.js';
+import { framesChannel } from '../backplanes/frames/machines/pub-sub.js';
 import { Encoder, encodeToBytes } from '../compat/socket-io-parser.js';
 import type { GjallarError } from '../errors.js';
-import { connectionOf, type NatsConnection, type RedisConnection } from './connection.js';
-import { NamespaceEmitter } from './namespace-emitter.js';
-import { Outgoing } from './outgoing.js';
-import type { EventsMap, Surroundings } from './target.js';
+import { connectionOf, type NatsConnection, Outgoing, type RedisConnection } from './connection.js';
+import { type EventsMap, NamespaceEmitter, type Surroundings } from './target.js';
 
-export type { NatsConnection, RedisConnection } from './connection.js';
-export type { Delivery } from './outgoing.js';
+export type { Delivery, NatsConnection, RedisConnection } from './connection.js';
 export type { EmitterTarget, EventsMap, Room } from './target.js';
 export type { NamespaceEmitter };
 

@@ -1,11 +1,10 @@
 import { MessageType } from 'socket.io-adapter';
 import { encodeBroadcast } from '../backplanes/frames/wire/broadcast.js';
-import { encodeMessage, type Message } from '../backplanes/frames/wire/cluster-message.js';
-import { EMITTER } from '../backplanes/frames/wire/emitted.js';
+import { EMITTER, encodeMessage, type Message } from '../backplanes/frames/wire/message.js';
 import { PacketType, reservedEvents } from '../compat/socket-io-parser.js';
 import { GjallarError } from '../errors.js';
 import type { EncodedPackets } from '../rooms/encoded-packet.js';
-import type { Outgoing } from './outgoing.js';
+import type { Delivery, Outgoing } from './connection.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: as in socket.io, events have any arguments unless they are declared
 export type EventsMap = { [event: string]: any };
@@ -28,13 +27,13 @@ interface Selection {
   readonly flags: { readonly volatile?: boolean; readonly compress?: boolean };
 }
 
-export const everyone: Selection = { rooms: new Set(), except: new Set(), flags: {} };
+const everyone: Selection = { rooms: new Set(), except: new Set(), flags: {} };
 
 /**
  * Servers and clients trust what an emitter sends, so one mistake would reach all of them.
  * @throws GjallarError BAD_INPUT
  */
-export function checkEvent(event: unknown, values: readonly unknown[], reserved: ReadonlySet<unknown>): void {
+function checkEvent(event: unknown, values: readonly unknown[], reserved: ReadonlySet<unknown>): void {
   // Clients accept numbers, too.
   if (typeof event !== 'string' && typeof event !== 'number') {
     throw new GjallarError('BAD_INPUT', `The name of an event must be a text, and not ${String(event)}.`);
@@ -132,5 +131,42 @@ export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
 
   private with(change: Partial<Selection>): EmitterTarget<EmitEvents> {
     return new EmitterTarget(this.surroundings, { ...this.selection, ...change });
+  }
+}
+
+/** Servers would take them for their own. */
+const RESERVED = new Set(['connect', 'connection', 'new_namespace']);
+
+/** All sockets of a namespace, and the servers themselves. */
+export class NamespaceEmitter<
+  EmitEvents extends EventsMap = EventsMap,
+  ServerSideEvents extends EventsMap = EventsMap,
+> extends EmitterTarget<EmitEvents> {
+  /** An emitter for another namespace. Both send in one order. */
+  of(name: string): NamespaceEmitter<EmitEvents, ServerSideEvents> {
+    const nsp = name.startsWith('/') ? name : `/${name}`;
+    return new NamespaceEmitter({ ...this.surroundings, nsp });
+  }
+
+  /**
+   * Emits an event to the servers themselves, one time to each worker.
+   * @throws GjallarError BAD_INPUT for an event of Socket.IO itself, such as `connection`, and if the last value is a function:
+   *   nothing can be acknowledged to an emitter
+   */
+  serverSideEmit<Event extends keyof ServerSideEvents & string>(
+    event: Event,
+    ...values: Parameters<ServerSideEvents[Event]>
+  ): void {
+    checkEvent(event, values, RESERVED);
+    this.send(MessageType.SERVER_SIDE_EMIT, { packet: [event, ...values] });
+  }
+
+  /**
+   * Resolves when Redis or NATS has received everything that was emitted before, in all namespaces. Call it before the
+   * process ends.
+   * @throws GjallarError EMIT_FAILED if something that was emitted since the last call is lost
+   */
+  flush(): Promise<Delivery> {
+    return this.surroundings.outgoing.flush();
   }
 }

@@ -1,5 +1,6 @@
 import cors from 'cors';
 import { raise } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import type { TemplatedApp } from '../sockets.js';
 import { type Attached, type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
@@ -32,6 +33,13 @@ export interface EngineHost {
   created(engine: Engine): void;
 }
 
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Set in a worker that shares its port with others. */
+    engines?: EngineHost;
+  }
+}
+
 /**
  * An Engine.IO server on uWebSockets.js and node:http, for `io.bind(engine)`.
  *
@@ -46,12 +54,8 @@ export interface EngineHost {
  * ```
  */
 export class Engine extends EngineParts implements HandshakeHost, Attached {
-  /** Set in a worker that shares its port with others. */
-  static host: EngineHost | undefined;
   /** Set if several workers share a port. */
   relay: Relay | undefined;
-  /** Called with the error code of each request that is rejected outside of `connection_error`. */
-  onRefused: ((code: string, request: EngineRequest) => void) | undefined;
   /** Called with a request whose connection is closed because its address has made too many in one turn. */
   onFlood: ((request: EngineRequest) => void) | undefined;
   /** The session that has received a message last. While the message is handled, it is the sender. */
@@ -65,7 +69,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   /** @param clock the clock of all timers and limits */
   constructor(options: EngineOptions = {}, clock: Clock = systemClock) {
-    super(Engine.host?.optionsFor(options) ?? options, clock);
+    super(thisProcess.engines?.optionsFor(options) ?? options, clock);
     this.openings = openingsFor(this.settings);
     this.admission = new Admission(
       this.settings,
@@ -79,7 +83,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
     const make = new TransportRegistry(this.settings, this, headers);
     this.handshake = new Handshake(this, this.sessions, this.pending, this.unused, this.admission, make, headers);
     if (this.settings.cors) this.use(cors(this.settings.cors as cors.CorsOptions));
-    Engine.host?.created(this);
+    thisProcess.engines?.created(this);
   }
 
   /** The options under their name in engine.io. */

@@ -1,7 +1,7 @@
 import type { ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
-import { memoryLimit } from '../cgroup.js';
+import { memoryLimit } from '../base/system-limits.js';
 import type { KeepAlive } from './http/keep-alive.js';
 import type { RateLimits } from './limits/rates.js';
 import type { HttpCompression } from './transports/polling-response.js';

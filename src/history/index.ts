@@ -14,7 +14,6 @@ export type { DurableRooms, PostOptions } from './durable/durable-rooms.js';
 export { durableRooms } from './durable/open.js';
 export type { AnySocket, DurableRoomsOptions } from './durable/options.js';
 export type { KeptEvent, KeptPage } from './durable/requests.js';
-export { HistoryError, type HistoryErrorCode } from './errors.js';
 export { type RedisHistoryOptions, RedisHistoryStore, redisClientOptions } from './redis/store.js';
 export { SqliteHistoryStore, type SqliteOptions } from './sqlite/store.js';
 export {
@@ -23,6 +22,8 @@ export {
   type Change,
   type Changes,
   type FormerEpoch,
+  HistoryError,
+  type HistoryErrorCode,
   type HistoryLimits,
   type HistoryStore,
   MAX_APPEND,

@@ -1,17 +1,16 @@
-import { Histogram } from '../operations/metrics/histogram.js';
-import { counter, gauge, type Metric } from '../operations/metrics/metric.js';
+import { counter, gauge, Histogram, type Metric } from '../operations/metrics/metric.js';
 import type { Archiver } from './archive/archiver.js';
-import { HistoryError } from './errors.js';
-import type {
-  AppendOptions,
-  AppendResult,
-  Changes,
-  HistoryStore,
-  NewMessage,
-  Page,
-  PageQuery,
-  Position,
-  StoreEvents,
+import {
+  type AppendOptions,
+  type AppendResult,
+  type Changes,
+  HistoryError,
+  type HistoryStore,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type Position,
+  type StoreEvents,
 } from './store.js';
 
 /** The bounds of the histogram, in seconds. */

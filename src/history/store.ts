@@ -1,3 +1,33 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { GjallarError } from '../errors.js';
+import type { LossNotices } from './loss/watch.js';
+
+export type HistoryErrorCode = 'HISTORY_UNAVAILABLE' | 'HISTORY_REFUSED' | 'HISTORY_UNCERTAIN';
+
+/**
+ * A call of the history failed. With `HISTORY_UNCERTAIN`, its messages may have been kept; with the other codes, nothing
+ * was. Clients get the code and the message of the list of errors. The error of the database is the `cause`, for the log.
+ */
+export class HistoryError extends GjallarError {
+  declare readonly code: HistoryErrorCode;
+
+  constructor(code: HistoryErrorCode, cause?: unknown) {
+    super(code);
+    this.name = 'HistoryError';
+    this.cause = cause;
+  }
+}
+
+/** The name of a new log: random, so that no two logs ever share one. */
+export const freshEpoch = (): string => randomBytes(9).toString('base64url');
+
+/**
+ * The epoch that a conversation's first message will have. It follows from the store's seed, so that all readers agree on
+ * it although nothing is written for a conversation without messages.
+ */
+export const epochFrom = (seed: string, conversation: string): string =>
+  createHash('sha256').update(`${seed} ${conversation}`).digest('base64url').slice(0, 12);
+
 /**
  * The store of the history: what an implementation must do, and must not do.
  *
@@ -6,9 +36,6 @@
  * compared only if their epochs are the same. A new epoch says that the log was lost, in whole or in part, or that the
  * store cannot rule that out.
  */
-
-import type { LossNotices } from './loss/notices.js';
-
 /** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate is read as U+FFFD. */
 export interface NewMessage {
   from: string;

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { Seldom } from '../base/seldom.js';
 import { type Clock, systemClock } from '../engine/clock.js';
 import { addressKey } from '../engine/limits/client-address.js';
 import { Allowances } from '../engine/limits/rates.js';
@@ -39,14 +40,15 @@ interface Log {
 /** Checks requests by the operator's password (HTTP basic authentication, RFC 7617), and slows down guesses. */
 export class AdminGuard {
   private readonly wrong = new Allowances({ amount: MAX_WRONG, per: WRONG_MS });
-  private count = 0;
-  private loggedAt = Number.NEGATIVE_INFINITY;
+  private readonly lines: Seldom;
 
   constructor(
     private readonly admin: Admin,
     private readonly log: Log,
     private readonly clock: Clock = systemClock,
-  ) {}
+  ) {
+    this.lines = new Seldom(LOG_MS, () => clock.now());
+  }
 
   /** The name of the operator. */
   get user(): string {
@@ -73,19 +75,16 @@ export class AdminGuard {
     const { user, password } = this.admin;
     if (isSame(Buffer.from(given, 'base64').toString(), `${user}:${password}`)) return;
     this.wrong.of(key, now).consume(1, now);
-    this.note(address, now);
+    this.note(address);
     await new Promise<void>((resolve) => {
       this.clock.setTimeout(resolve, DELAY_MS);
     });
     throw new GjallarError('ADMIN_ONLY');
   }
 
-  private note(address: string, now: number): void {
-    this.count++;
-    if (now - this.loggedAt < LOG_MS) return;
-    this.log.warn({ address, count: this.count }, 'wrong password for ADMIN_USER');
-    this.loggedAt = now;
-    this.count = 0;
+  private note(address: string): void {
+    const count = this.lines.due();
+    if (count !== undefined) this.log.warn({ address, count }, 'wrong password for ADMIN_USER');
   }
 }
 

@@ -1,5 +1,5 @@
+import { thisProcess } from '../base/process.js';
 import type { BodyError, HttpExchange } from '../engine/http/exchange.js';
-import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { type ErrorCode, GjallarError } from '../errors.js';
 import type { Headers } from './headers.js';
 
@@ -15,14 +15,12 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   ADMIN_ONLY: 'Basic realm="gjallar", charset="UTF-8"',
 };
 
-/** What takes note of rejected requests. */
-type Reporter = Pick<HttpHost, 'onRefused'>;
 /** The response to a request, which is reported if it is known. */
 type Answering = Sender & Partial<Pick<HttpExchange, 'request'>>;
 
-export function sendFailure(host: Reporter, exchange: Answering, headers: Headers, error: GjallarError): void {
+export function sendFailure(exchange: Answering, headers: Headers, error: GjallarError): void {
   const { code, message, status, retryAfter } = error;
-  if (code !== 'INTERNAL' && exchange.request) host.onRefused?.(code, exchange.request);
+  if (code !== 'INTERNAL' && exchange.request) thisProcess.reports.rejected(code, exchange.request);
   const challenge: Headers = status === 401 ? { 'WWW-Authenticate': challenges[code] ?? 'Bearer' } : {};
   const retry: Headers = retryAfter === undefined ? {} : { 'Retry-After': String(retryAfter) };
   sendJson(exchange, status, { ...headers, ...challenge, ...retry }, { ok: false, code, message });
@@ -30,15 +28,14 @@ export function sendFailure(host: Reporter, exchange: Answering, headers: Header
 
 /** Answers with an error. An error that the caller has not caused goes to `onError`, and its text is not sent. */
 export function sendError(
-  host: Reporter,
   exchange: Answering,
   headers: Headers,
   error: unknown,
   onError: (error: unknown) => void,
 ): void {
-  if (error instanceof GjallarError) return sendFailure(host, exchange, headers, error);
+  if (error instanceof GjallarError) return sendFailure(exchange, headers, error);
   onError(error);
-  sendFailure(host, exchange, headers, new GjallarError('INTERNAL'));
+  sendFailure(exchange, headers, new GjallarError('INTERNAL'));
 }
 
 const bodyErrors: Record<BodyError, ErrorCode> = {

@@ -3,7 +3,7 @@ import type { Server, Socket } from 'socket.io';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
 import type { Session } from '../engine/session/session.js';
-import { fieldsOf } from './refusals.js';
+import { fieldsOf } from './reports.js';
 
 /** With the whole id, a reader of the log could take over the session. */
 const HIDDEN_CHARACTERS = 10;

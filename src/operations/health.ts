@@ -1,10 +1,9 @@
-import type { Problem, Problems } from '../base/problems.js';
+import type { Problem } from '../base/problems.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
 import type { TemplatedApp } from '../sockets.js';
-import type { Metric } from './metrics/metric.js';
 
 /** The state that the health endpoints report. */
 export interface Health {
@@ -51,17 +50,4 @@ export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure 
       sendJson(exchange, status, headers, body);
     },
   });
-}
-
-/** What is down, as /readyz and the log name it. */
-export function problemMetrics(problems: Problems): Metric[] {
-  return [
-    {
-      name: 'gjallar_problem',
-      type: 'gauge',
-      help: 'Always 1: something that is down or degraded at present, with the code and the text of /readyz and of the log.',
-      labels: ['code', 'text'],
-      read: () => problems.down.map(({ code, text }) => [code, text, 1] as const),
-    },
-  ];
 }

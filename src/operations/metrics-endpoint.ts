@@ -31,7 +31,7 @@ export function serveMetrics(app: TemplatedApp, host: HttpHost, options: Metrics
         const text = await metrics();
         exchange.send(200, { ...headers, 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' }, text);
       } catch (error) {
-        sendError(host, exchange, headers, error, onError);
+        sendError(exchange, headers, error, onError);
       }
     },
   });

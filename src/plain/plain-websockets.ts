@@ -128,7 +128,7 @@ export class PlainWebSockets {
       }
       exchange.accept({}, socket);
     } catch (error) {
-      sendFailure(this.engine, exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
+      sendFailure(exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
     }
   }
 

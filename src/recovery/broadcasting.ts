@@ -1,16 +1,47 @@
 import type { Namespace } from 'socket.io';
-import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
-import { broadcastStepsOf, packetStepsOf } from '../compat/socket-io.js';
+import type { Adapter, BroadcastOptions, Room, SocketId } from 'socket.io-adapter';
+import type { PacketType as Type } from 'socket.io-parser';
+import { type BroadcastPacket, broadcastStepsOf, packetStepsOf } from '../compat/socket-io.js';
 import { PacketType } from '../compat/socket-io-parser.js';
 import { EncodedPacket, type EncodedPackets, sizeOf } from '../rooms/index.js';
-import { type EventPacket, isKept, type MarkedFlags, markOf, textsOf } from './broadcasts.js';
-import type { OffsetWriter } from './encoding.js';
 import type { PacketLog } from './kept/packet-log.js';
 import type { KeptPacket, Mark } from './kept/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
+import type { OffsetWriter } from './messages.js';
+import { isWorkerName } from './offset.js';
 import type { Peers } from './peers/peers.js';
-import type { Ahead } from './returns/ahead.js';
-import { ForeignMessages } from './returns/foreign.js';
+import { type Ahead, ForeignMessages } from './returns/foreign.js';
+
+/** The packet of an event, as socket.io passes them to the adapter. */
+interface EventPacket extends BroadcastPacket {
+  readonly type: Type;
+  readonly data: unknown[];
+}
+
+/** How broadcasts carry their marks to other workers. */
+interface MarkedFlags {
+  readonly kept?: unknown;
+  readonly volatile?: boolean;
+  readonly local?: boolean;
+  readonly compress?: boolean;
+}
+
+/** As stock: no volatile packets, and none with an acknowledgement, which belongs to the old connection. */
+function isKept({ type, id }: EventPacket, flags: MarkedFlags): boolean {
+  return (type === PacketType.EVENT || type === PacketType.BINARY_EVENT) && id === undefined && !flags.volatile;
+}
+
+function markOf(kept: unknown): Mark | undefined {
+  if (!Array.isArray(kept)) return undefined;
+  const [sender, number, at, before] = kept as unknown[];
+  const isMark = isWorkerName(sender) && Number.isSafeInteger(number) && (number as number) > 0;
+  const isTime = (value: unknown) => typeof value === 'number' && value > 0;
+  return isMark && isTime(at) && (before === undefined || isTime(before)) ? (kept as unknown as Mark) : undefined;
+}
+
+function textsOf(rooms: Iterable<Room> | undefined): string[] {
+  return rooms ? Array.from(rooms, String) : [];
+}
 
 /** The parts of a namespace that packets concern. */
 interface Sender {

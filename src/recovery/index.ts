@@ -16,6 +16,7 @@
  *
  * It may call the rooms, and what they may call. It reaches other workers only through the links that it is given.
  */
-export type { RemovalTarget } from './kept/removals.js';
-export { outcomes, type RecoveryState } from './outcomes.js';
+export type { RemovalTarget } from './kept/memory.js';
+export { type ExpiredSession, onSessionExpired } from './live-sessions.js';
+export { outcomes, type RecoveryState } from './offset.js';
 export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';

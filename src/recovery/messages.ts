@@ -1,12 +1,39 @@
 import { DefaultDeserializer, serialize } from 'node:v8';
+import type { Namespace } from 'socket.io';
 import { sendable } from '../base/sendable.js';
+import { decoderOf } from '../compat/socket-io.js';
+import { PacketType } from '../compat/socket-io-parser.js';
 import { MalformedMessage } from '../errors.js';
-import type { EncodedPackets } from '../rooms/index.js';
-import type { RoomsFloor } from './kept/floors.js';
-import type { KeptPacket } from './kept/stream.js';
-import type { StreamState } from './kept/stream-state.js';
+import { decodePackets, type EncodedPackets } from '../rooms/index.js';
+import type { RoomsFloor } from './kept/memory.js';
+import type { KeptPacket, StreamState } from './kept/stream.js';
 import { isWorkerName } from './offset.js';
 import type { ForeignMessage } from './returns/foreign.js';
+
+/** Adds offsets to encoded packets, as one more argument. */
+export class OffsetWriter {
+  private readonly isText: boolean;
+
+  constructor(private readonly nsp: Namespace) {
+    const [probe] = this.encode(['x']);
+    this.isText = typeof probe === 'string' && probe.endsWith('["x"]');
+  }
+
+  encode(data: unknown[]): EncodedPackets {
+    return this.nsp.server.encoder.encode({ type: PacketType.EVENT, nsp: this.nsp.name, data } as never) as never;
+  }
+
+  /** The packet with the offset. The default format needs no decoding: the arguments are a JSON array at its end. */
+  withOffset(packets: EncodedPackets, offset: string): EncodedPackets {
+    const [text, ...attachments] = packets;
+    if (this.isText && typeof text === 'string') return [`${text.slice(0, -1)},"${offset}"]`, ...attachments];
+    return this.encode([...this.decode(packets), offset]);
+  }
+
+  decode(packets: EncodedPackets): unknown[] {
+    return decodePackets(packets, decoderOf(this.nsp.server));
+  }
+}
 
 /** A disconnected session as workers exchange it. */
 export interface SessionState {

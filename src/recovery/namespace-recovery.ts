@@ -3,24 +3,73 @@ import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
 import { completeOffsets, passEverything, recoveryTimesOf } from '../compat/socket-io.js';
 import { isMember } from '../rooms/index.js';
 import { Broadcasting } from './broadcasting.js';
-import { OffsetWriter } from './encoding.js';
-import type { RecoveryHost } from './host.js';
 import { Expiries } from './kept/expiries.js';
-import { Floors } from './kept/floors.js';
+import { Floors, type Naming, Removals, type RemovalTarget } from './kept/memory.js';
 import { PacketLog } from './kept/packet-log.js';
-import { Removals, type RemovalTarget } from './kept/removals.js';
-import { type KeptSession, NO_WORKER, Sessions } from './kept/sessions.js';
-import { type KeptPacket, Stream } from './kept/stream.js';
+import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './kept/sessions.js';
+import { type KeptPacket, type PacketMemory, Stream } from './kept/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
-import type { LiveState, RecoveryMessage } from './messages.js';
-import { encodeNumbers, NO_OFFSET, numbersIn } from './offset.js';
-import { Loans } from './peers/loans.js';
-import type { Owner } from './peers/owner.js';
+import { type LiveState, type LoanQuestion, OffsetWriter, type RecoveryMessage } from './messages.js';
+import { encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
+import { Loans, type Owner } from './peers/loans.js';
 import { Peers } from './peers/peers.js';
-import { Ahead, receivedBefore } from './returns/ahead.js';
-import type { ForeignMessages } from './returns/foreign.js';
-import type { Returning } from './returns/missed.js';
+import { Ahead, type ForeignMessages, receivedBefore } from './returns/foreign.js';
+import type { Gate, Returning } from './returns/missed.js';
 import { type Home, Returns } from './returns/returns.js';
+
+export interface RecoveryBounds {
+  /** How many bytes of packets, and of disconnected sessions, a worker keeps. The oldest are dropped first. */
+  readonly maxBytes: number;
+  /** How many disconnected sessions a worker keeps for each namespace. The oldest are dropped first. */
+  readonly maxSessions: number;
+  /** The rooms of a session that can be recovered. */
+  readonly maxRooms: number;
+  /** The packets that a client may have missed, and their bytes. */
+  readonly maxMissed: number;
+  readonly maxMissedBytes: number;
+  /** The packets that all clients together may be sent in ten seconds because they had missed them, and their bytes. */
+  readonly maxReplayed: number;
+  readonly maxReplayedBytes: number;
+  /** The recoveries in progress on a worker. */
+  readonly maxRecovering: number;
+}
+
+/** The parts of a worker that the recovery of its namespaces shares. */
+export interface RecoveryHost {
+  /** Names this worker in offsets. */
+  readonly name: string;
+  readonly memory: PacketMemory;
+  readonly sessionMemory: SessionMemory<KeptSession>;
+  readonly bounds: RecoveryBounds;
+  readonly gate: Gate;
+  readonly spansMachines: boolean;
+  /** How late a message of another machine may arrive, and by how far the clocks of two may differ, together, in ms. */
+  readonly slackMs: number;
+  /** How the operator names clients. */
+  readonly naming: Naming;
+  /** Counts how an attempt of a client to recover has ended. */
+  count(outcome: RecoveryOutcome): void;
+  /** Resolves when this worker receives what the others send to its namespaces. */
+  subscribed(): Promise<void>;
+  /** Resolves with true when what other machines sent before the call has arrived; with false if that takes too long. */
+  caughtUp(): Promise<boolean>;
+  /** The id of this worker on its machine. */
+  readonly id: number;
+  /** The ids of the other workers of this machine. */
+  readonly members: readonly number[];
+  /** The name of a worker of this machine, as far as its id tells it. */
+  nameOf(id: number): string | undefined;
+  send(to: number, message: RecoveryMessage): void;
+  /** What was sent to this machine's workers arrives, even if this one is killed next. */
+  flush(): void;
+  /**
+   * Asks all other workers, those of other machines included. Does not reject.
+   * @returns their answers, and whether each has answered in time
+   */
+  askAll(nsp: string, question: LoanQuestion): Promise<{ answers: readonly unknown[]; isComplete: boolean }>;
+  /** Sends to all other workers, those of other machines included. */
+  tellAll(message: RecoveryMessage): void;
+}
 
 /** How long the worker that has served a session has to report that it has expired, in ms: longer than between two sweeps. */
 const EXPIRY_DELAY_MS = 8000;

@@ -1,23 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { own, owned } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
+import { within } from '../base/within.js';
+import type { WorkerLinks } from '../base/worker-links.js';
 import { wantsRecovery } from '../compat/socket-io.js';
 import { canonicalAddress } from '../engine/limits/client-address.js';
 import { MalformedMessage } from '../errors.js';
 import type { AdapterFactory } from '../rooms/index.js';
-import type { WorkerLinks } from '../worker-links.js';
-import type { RecoveryBounds, RecoveryHost } from './host.js';
 import type { ExpiryListener } from './kept/expiries.js';
-import type { Naming, RemovalTarget } from './kept/removals.js';
-import { SessionMemory } from './kept/session-memory.js';
-import type { KeptSession } from './kept/sessions.js';
+import type { Naming, RemovalTarget } from './kept/memory.js';
+import { type KeptSession, SessionMemory } from './kept/sessions.js';
 import { PacketMemory } from './kept/stream.js';
 import { decodeMessage, encodeMessage, type LoanQuestion, type RecoveryMessage } from './messages.js';
-import { NamespaceRecovery } from './namespace-recovery.js';
-import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './outcomes.js';
-import { Gate } from './returns/gate.js';
+import { NamespaceRecovery, type RecoveryBounds, type RecoveryHost } from './namespace-recovery.js';
+import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './offset.js';
+import { Gate } from './returns/missed.js';
 
 export interface RecoveryOptions extends Partial<RecoveryBounds> {
   /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */
@@ -36,8 +35,6 @@ export interface RecoveryOptions extends Partial<RecoveryBounds> {
   onBound?: (outcome: RecoveryOutcome) => void;
   /** The user of a socket with this data, by which the operator may end its session. */
   userOf?: (data: unknown) => string | undefined;
-  /** Called with the reason when a message from another worker is dropped because it is malformed. */
-  onMalformed?: (reason: string) => void;
 }
 
 const defaults: RecoveryBounds = {
@@ -191,8 +188,11 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   caughtUp(): Promise<boolean> {
     const { caughtUp } = this.options;
     if (!caughtUp) return Promise.resolve(true);
-    const late = sleep(MAX_LAG_MS, false, { ref: false });
-    return Promise.race([late, caughtUp().then(() => true)]).catch(() => false);
+    const isKnown = caughtUp().then(
+      () => true,
+      () => false,
+    );
+    return within(MAX_LAG_MS, isKnown, () => false);
   }
 
   get id(): number {
@@ -263,7 +263,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
       message = decodeMessage(bytes);
     } catch (error) {
       if (!(error instanceof MalformedMessage)) throw error;
-      return this.options.onMalformed?.(error.message);
+      return thisProcess.reports.malformed('bus', error.message);
     }
     const namespace = this.namespaces.get(nsp ?? message.nsp);
     if (namespace) return namespace.receive(from, message);

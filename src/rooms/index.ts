@@ -19,21 +19,23 @@
  */
 export { BroadcastAnswers } from './broadcast-answers.js';
 export {
+  type AnyNamespace,
+  type AnyServer,
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,
   type SocketCount,
 } from './cluster-sockets.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
-export { hasOthers, LocalAdapter } from './local-adapter.js';
 export {
   type AdapterClass,
   type AdapterFactory,
   hasNativeRooms,
+  hasOthers,
+  LocalAdapter,
   makeAdapter,
   type RoomsEngine,
   withNativeRooms,
 } from './native-rooms.js';
-export { addToRooms, isMember, sizeOf, useRoomSets } from './room-sets.js';
-export { looksLikeSocketId } from './socket-id.js';
+export { addToRooms, isMember, looksLikeSocketId, sizeOf, useRoomSets } from './room-sets.js';
 export { roomOfTopic, topicNameOf } from './topics.js';

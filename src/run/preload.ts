@@ -5,9 +5,16 @@
 import '../compat/uws/environment.js';
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
-import { isOfMachine } from '../runtime/surroundings.js';
+import { version } from '../package.js';
+import { forkedSurroundings, holdSignals, isOfMachine } from '../runtime/surroundings.js';
 
 if (isMainThread && cluster.worker && isOfMachine()) {
-  const { startHostedWorker } = await import('./hosted-worker.js');
-  await startHostedWorker();
+  holdSignals();
+  const { loadRunConfig } = await import('../config/load.js');
+  const { startWorker } = await import('../runtime/worker.js');
+  const { userApplication } = await import('./application.js');
+  const config = loadRunConfig(process.env);
+  const { stopped } = await startWorker(config, version, userApplication(config), forkedSurroundings());
+  const { own } = await import('../base/owner.js');
+  own('stopping', stopped);
 }

@@ -28,15 +28,12 @@ export interface ActInput {
 }
 
 /** Answers the questions of the primary, which it asks for the admin port. */
-export function answerPrimary(
-  worker: MachineWorker,
-  { health, metrics, view }: { health(): Health; metrics(): Promise<string>; view?: ApplicationView },
-): void {
+export function answerPrimary(worker: MachineWorker, view?: ApplicationView): void {
   const sampler = new OverviewSampler(worker, view);
   const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
-    health,
-    metrics,
-    overview: () => sampler.sample(health()),
+    health: () => worker.health,
+    metrics: worker.scrape,
+    overview: () => sampler.sample(worker.health),
     stats: () => statsOf(worker),
     act: (input) => {
       const { action, isEverywhere } = input as ActInput;

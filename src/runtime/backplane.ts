@@ -1,40 +1,28 @@
-import type { Backplane, BackplaneEvents } from '../backplanes/index.js';
-import { type BackplaneName, backplaneKindOf, backplaneNameOf } from '../backplanes/index.js';
+import {
+  type Backplane,
+  type BackplaneEvents,
+  type BackplaneName,
+  backplaneKindOf,
+  backplaneNameOf,
+} from '../backplanes/index.js';
 import { redisCause } from '../backplanes/redis-cause.js';
 import { Outage } from '../base/outage.js';
 import type { Reason } from '../base/problems.js';
-import { host } from '../base/process.js';
+import { thisProcess } from '../base/process.js';
 import { Seldom } from '../base/seldom.js';
-import { type Kind, kinds, type Mesh } from '../cluster/mesh/mesh.js';
+import { within } from '../base/within.js';
+import type { WorkerLinks } from '../base/worker-links.js';
+import { type Kind, kinds } from '../cluster/mesh/mesh.js';
 import type { MeshLinks } from '../cluster/mesh/sub-mesh.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
-import type { WorkerLinks } from '../worker-links.js';
-import type { MalformedMessages, MalformedSource } from './malformed.js';
-
-/** The names of the kinds of messages between workers, as the metrics show them. */
-const sources: { [kind in Kind]?: MalformedSource } = {
-  [kinds.relay]: 'relay',
-  [kinds.question]: 'metrics',
-  [kinds.answer]: 'metrics',
-};
-
-/** Counts what arrives malformed over the mesh. */
-export function reportMalformed(mesh: Mesh, malformed: MalformedMessages): void {
-  mesh.onMalformed = (kind, reason) => malformed.note(sources[kind] ?? 'mesh', reason);
-}
 
 /** How long a start waits for the backplane before it continues without it, in ms. */
 const START_TIMEOUT_MS = 5000;
 
 /** Resolves when the backplane is ready, or after a timeout, because local delivery works without it. */
-export async function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, START_TIMEOUT_MS);
-  });
-  await Promise.race([bus.ready(), timeout]);
-  clearTimeout(timer);
+export function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> {
+  return within(START_TIMEOUT_MS, bus.ready());
 }
 
 /** What an outage of Redis or NATS is called in the log and among the problems. */
@@ -58,7 +46,7 @@ export function outageEvents(server: 'Redis' | 'NATS', fields: object, texts: Ou
     onDown: (reason, rejected) => outage.begin(reasonOf(server, reason, rejected, texts), { ...fields, reason }),
     onUp: (unsent) => {
       outage.close();
-      host.reports.log.info({ ...fields, unsent }, texts.up);
+      thisProcess.reports.log.info({ ...fields, unsent }, texts.up);
     },
   };
 }
@@ -76,7 +64,7 @@ function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | u
 }
 
 /** The events of the backplane of a worker. */
-export function backplaneEvents(bus: BackplaneName, malformed: MalformedMessages): BackplaneEvents {
+export function backplaneEvents(bus: BackplaneName): BackplaneEvents {
   const texts = {
     down: 'rooms do not span workers and machines',
     rejected: 'rooms do not fully span workers and machines',
@@ -98,16 +86,18 @@ export function backplaneEvents(bus: BackplaneName, malformed: MalformedMessages
             'works with frames';
       mismatch.begin({ code: 'BUS_MISMATCH', text }, { bus, other });
     },
-    onMalformed: (reason) => malformed.note('bus', reason),
     onGap: (from, reason) => {
       const count = gaps.due();
       if (count === undefined) return;
-      host.reports.log.warn({ from, reason, count }, 'frames of other workers were lost: messages may be missing');
+      thisProcess.reports.log.warn(
+        { from, reason, count },
+        'frames of other workers were lost: messages may be missing',
+      );
     },
     onRecoveryBound: (reason) => {
       const clients = bounds.due(reason);
       if (clients === undefined) return;
-      host.reports.log.warn(
+      thisProcess.reports.log.warn(
         { reason, clients },
         'clients got a new session: a bound of connection state recovery was reached',
       );

@@ -1,7 +1,7 @@
 import type { Server } from 'socket.io';
 import { Outage } from '../base/outage.js';
 import type { Reason } from '../base/problems.js';
-import { host } from '../base/process.js';
+import { thisProcess } from '../base/process.js';
 import { Seldom } from '../base/seldom.js';
 import { onUnknownNamespace } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
@@ -11,7 +11,6 @@ import { type CloseReason, closeErrors } from '../engine/protocol/close-reasons.
 import type { Session } from '../engine/session/session.js';
 import { handshakeErrors } from '../errors.js';
 import { shownId } from '../operations/connection-log.js';
-import type { Refusals } from '../operations/refusals.js';
 
 const FULL: Reason = {
   code: 'NO_DESCRIPTORS',
@@ -49,7 +48,7 @@ export function reportEngine(engine: Engine): void {
   };
   const freed = new Seldom(BUFFERS_LOG_MS);
   engine.bufferBudget.onFreed = (clients, bytes) => {
-    const { log, problems } = host.reports;
+    const { log, problems } = thisProcess.reports;
     problems.raise(BUFFERS_FULL, BUFFERS_FULL, WARNING_MS);
     const count = freed.due('', clients);
     if (count !== undefined) log.warn({ code: BUFFERS_FULL.code, clients: count, bytes }, BUFFERS_FULL.text);
@@ -64,29 +63,29 @@ interface ConnectionError {
 }
 
 /** Reports the clients that the engine rejects. */
-export function reportRefusals(engine: Engine, refusals: Refusals): void {
-  engine.onRefused = (code, request) => refusals.note(code, request);
-  engine.onFlood = (request) => refusals.disconnected('RATE_LIMITED', request, { reason: HTTP_FLOOD });
+export function reportRejections(engine: Engine): void {
+  const { reports } = thisProcess;
+  engine.onFlood = (request) => reports.disconnected('RATE_LIMITED', request, { reason: HTTP_FLOOD });
   engine.on('connection_error', ({ req, code, context: { name, sid } }: ConnectionError) => {
     const isCode = typeof name === 'string' && name in handshakeErrors;
-    refusals.note(isCode ? name : nameOf(code), req, {
+    reports.rejected(isCode ? name : nameOf(code), req, {
       ...(typeof name === 'string' && !isCode && { reason: name }),
       ...(typeof sid === 'string' && { session: shownId(sid.slice(0, MAX_SHOWN_SID)) }),
     });
   });
   engine.on('limit', (session: Session, reason: CloseReason) => {
-    if (reason === 'rate limit') host.reports.problems.raise(FLOOD, FLOOD, WARNING_MS);
-    refusals.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
+    if (reason === 'rate limit') reports.problems.raise(FLOOD, FLOOD, WARNING_MS);
+    reports.disconnected(closeErrors[reason]!, session.request, { session: shownId(session.id), reason });
   });
 }
 
 /** Reports the clients that ask a Socket.IO server for a namespace that it does not have. */
-export function reportUnknownNamespaces(io: Server, refusals: Refusals): void {
+export function reportUnknownNamespaces(io: Server): void {
   onUnknownNamespace(
     io,
     () => (io.engine as unknown as Engine | undefined)?.sender,
     (namespace, session) => {
-      refusals.note('UNKNOWN_NAMESPACE', session?.request, {
+      thisProcess.reports.rejected('UNKNOWN_NAMESPACE', session?.request, {
         namespace: namespace.slice(0, MAX_SHOWN_NAMESPACE),
         ...(session && { session: shownId(session.id) }),
       });

@@ -1,42 +1,39 @@
 import { rmdirSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
-import type { SharedWindow } from '../backplanes/frames/window.js';
-import type { Backplane } from '../backplanes/index.js';
-import { backplaneNameOf } from '../backplanes/index.js';
+import type { SharedWindow } from '../backplanes/frames/links.js';
+import { type Backplane, backplaneNameOf } from '../backplanes/index.js';
 import { loadBackplane, type OpenBackplane } from '../backplanes/open.js';
-import { Problems } from '../base/problems.js';
-import { host, type Reports } from '../base/process.js';
+import { hostApplication } from '../base/process.js';
 import { kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import type { RunConfig } from '../config/run-options.js';
-import { Engine, type EngineHost } from '../engine/engine.js';
+import type { Engine, EngineHost } from '../engine/engine.js';
 import type { EngineOptions } from '../engine/options.js';
 import { GjallarError } from '../errors.js';
 import { createLog, logOutput } from '../log.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
-import { type Health, problemMetrics } from '../operations/health.js';
+import type { Health } from '../operations/health.js';
 import { backplaneMetrics } from '../operations/metrics/backplane.js';
 import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
-import { durableMetrics, lossMetrics } from '../operations/metrics/durable.js';
+import { durableMetrics, lossMetrics, recoveryMetrics, stateMetrics } from '../operations/metrics/features.js';
 import { counter } from '../operations/metrics/metric.js';
-import { recoveryMetrics } from '../operations/metrics/recovery.js';
 import { relayMetrics } from '../operations/metrics/relay.js';
-import { stateMetrics } from '../operations/metrics/state.js';
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
-import { Refusals } from '../operations/refusals.js';
-import { stateRooms } from '../rooms/state-figures.js';
-import { backplaneEvents, channelPrefixOf, linksOf, readyInTime, reportMalformed } from './backplane.js';
-import { reportEngine, reportRefusals, reportUnknownNamespaces } from './engine-events.js';
+import { WorkerReports } from '../operations/reports.js';
+import { stateRooms } from '../rooms/stores.js';
+import { backplaneEvents, channelPrefixOf, linksOf, readyInTime } from './backplane.js';
+import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
+import { atMostEvery } from './intervals.js';
 import type { Orders } from './lifecycle/orders.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
-import { MalformedMessages } from './malformed.js';
-import { Operator } from './operator/operator.js';
+import type { Action, Outcome } from './operator/actions.js';
+import { Operator, outcomeOf } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
 import type { Surroundings } from './surroundings.js';
 
@@ -48,17 +45,14 @@ const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are
  * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
  * application that it runs.
  */
-export class MachineWorker implements EngineHost, Reports {
+export class MachineWorker implements EngineHost {
   readonly orders: Orders;
   readonly log: Logger;
   readonly metrics: WorkerMetrics;
-  readonly malformed: MalformedMessages;
   /** Rejected clients, warnings and errors, for the operator. */
   readonly recent = new RecentEvents();
-  /** Takes note of rejected clients. */
-  readonly refusals: Refusals;
-  /** What is down at present, or needs attention, for the health endpoints. */
-  readonly problems = new Problems();
+  /** What its parts report. */
+  readonly reports: WorkerReports;
   readonly engines: Engine[] = [];
   readonly relays: Relay[] = [];
   readonly backplanes: Backplane[] = [];
@@ -68,6 +62,10 @@ export class MachineWorker implements EngineHost, Reports {
   seam: OperatorSeam = defaultSeam;
   /** Carries out the operator's actions. */
   readonly operator: Operator;
+  /** The state of this worker; set once it has an application. */
+  stateOf: () => Health['state'] = () => 'not ready';
+  /** The metrics of all workers, in the text format of Prometheus. */
+  readonly scrape = atMostEvery(1000, () => this.metrics.scrape());
   /** Clients that are not connected over Engine.IO. */
   otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
@@ -85,28 +83,23 @@ export class MachineWorker implements EngineHost, Reports {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine, logTo);
-    host.reports = this;
-    host.stateStore = { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys };
+    this.reports = new WorkerReports(this.log, this.recent);
+    hostApplication({
+      reports: this.reports,
+      stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
+      engines: this,
+    });
     this.metrics = new WorkerMetrics(mesh, {
       version,
       workers: config.workers,
       deaths: () => orders.last('deaths')?.count ?? 0,
       reloads: () => orders.last('reloads') ?? { finished: 0, aborted: 0 },
     });
-    this.malformed = new MalformedMessages(this.log);
-    this.refusals = new Refusals(this.log, this.recent);
     this.parts = new MeshParts(mesh);
-    reportMalformed(mesh, this.malformed);
-    this.operator = new Operator(
-      { worker: `${machine}:${mesh.id}`, machine },
-      () => this,
-      (reason) => this.malformed.note('application', reason),
-    );
+    this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
-    this.metrics.add([...this.malformed.metrics(), ...problemMetrics(this.problems), ...this.refusals.metrics()]);
-    this.machines = open.machines({ worker: mesh.id, machine }, this.malformed);
-    Engine.host = this;
-    stateRooms.onMalformed = (reason) => this.malformed.note('state', reason);
+    this.metrics.add(this.reports.metrics());
+    this.machines = open.machines({ worker: mesh.id, machine });
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 
@@ -142,7 +135,7 @@ export class MachineWorker implements EngineHost, Reports {
     engine.relay = relay;
     this.rejected.watch(engine);
     reportEngine(engine);
-    reportRefusals(engine, this.refusals);
+    reportRejections(engine);
     logSessions(engine, this.log);
   }
 
@@ -150,7 +143,7 @@ export class MachineWorker implements EngineHost, Reports {
   addServer(io: Server): void {
     this.servers.push(io);
     this.operator.watch(io);
-    reportUnknownNamespaces(io, this.refusals);
+    reportUnknownNamespaces(io);
     logSockets(io, this.log);
   }
 
@@ -169,7 +162,7 @@ export class MachineWorker implements EngineHost, Reports {
       window,
       recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
-      events: backplaneEvents(backplaneNameOf(config), this.malformed),
+      events: backplaneEvents(backplaneNameOf(config)),
     });
     backplanes.push(backplane);
     return backplane;
@@ -181,10 +174,30 @@ export class MachineWorker implements EngineHost, Reports {
     await Promise.all([...backplanes, ...(machines ? [machines] : [])].map(readyInTime));
   }
 
-  /** Closes the connections to other machines. */
+  /** Drains all workers of the machine. */
+  drainMachine(): void {
+    this.orders.send({ type: 'leave' });
+  }
+
+  /** Carries out an action of the operator on all workers and machines. */
+  async act(action: Action): Promise<Outcome> {
+    return outcomeOf([await this.operator.actEverywhere(action)]);
+  }
+
+  /**
+   * Reports why no worker can run with this configuration. The start of the server then fails, and the primary kills this
+   * worker, so what it returns never resolves.
+   */
+  failed(reason: string): Promise<never> {
+    this.orders.send({ type: 'failed', reason });
+    return new Promise(() => {});
+  }
+
+  /** Closes the connections to other workers and machines. */
   close(): void {
     for (const backplane of this.backplanes) backplane.close();
     this.machines?.close();
+    this.mesh.close();
   }
 
   /** Adds the metrics of everything that clients are connected to. */
@@ -201,9 +214,10 @@ export class MachineWorker implements EngineHost, Reports {
     ]);
   }
 
-  /** What the health endpoints report of this worker in a state. */
-  healthIn(state: Health['state']): Health {
-    const { problems } = this;
+  /** What the health endpoints report of this worker. */
+  get health(): Health {
+    const state = this.stateOf();
+    const { problems } = this.reports;
     problems.set('RELOAD_ABORTED', this.orders.last('reloads')?.isLastAborted ? RELOAD_ABORTED : undefined);
     problems.set('STATE_NEARLY_FULL', stateRooms.warning);
     problems.set('LOG_LOST', logOutput.warning);

@@ -3,7 +3,6 @@ import { type BackplaneChoice, type BackplaneName, backplaneKindOf, backplaneNam
 import { owned } from '../base/owner.js';
 
 export { redisCause } from '../backplanes/redis-cause.js';
-export { reasonFor } from '../backplanes/redis-greeting.js';
 
 /** How often Redis is asked what it is, if it did not say at the start, in ms. */
 const RETRY_INTERVAL_MS = 5000;
@@ -48,6 +47,6 @@ export async function redisClient(
 
 /** Only a process that uses Redis loads its client. */
 async function isClusterNode(redisUrl: string): Promise<boolean | undefined> {
-  const { isClusterNode } = await import('../backplanes/redis/topology.js');
+  const { isClusterNode } = await import('../backplanes/redis/connection.js');
   return isClusterNode(redisUrl);
 }

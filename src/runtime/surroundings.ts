@@ -28,6 +28,20 @@ export interface Surroundings {
   ended(): void;
 }
 
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
+const ignore = (): void => {};
+
+/** Ctrl-C in a terminal reaches every process, but only the primary reacts to it. */
+export function holdSignals(): void {
+  for (const signal of signals) process.on(signal, ignore);
+}
+
+/** Has SIGTERM reach the application. @returns whether it handles it */
+export function passSigterm(): boolean {
+  process.off('SIGTERM', ignore);
+  return process.emit('SIGTERM', 'SIGTERM');
+}
+
 /** The surroundings of a worker that a primary has forked. */
 export function forkedSurroundings(): Surroundings {
   const orders = receiveOrders();

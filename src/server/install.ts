@@ -1,5 +1,6 @@
 import { createServer, type Server as HttpServer } from 'node:http';
 import type { Server } from 'socket.io';
+import { thisProcess } from '../base/process.js';
 import { methodsOf, privateParts } from '../compat/socket-io-server.js';
 import { Engine } from '../engine/engine.js';
 import type { AdapterClass, AdapterFactory } from '../rooms/index.js';
@@ -11,11 +12,11 @@ import { Wiring } from './wiring.js';
 const wirings = new WeakMap<Server, Wiring>();
 const installed = new WeakSet<object>();
 
-const listeners: ((io: Server) => void)[] = [];
-
-/** Calls back with each server that is created from now on. */
-export function onServer(listener: (io: Server) => void): void {
-  listeners.push(listener);
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Called with each server that is created. */
+    onServer?: (io: Server) => void;
+  }
 }
 
 function wiringOf(io: Server): Wiring {
@@ -23,7 +24,7 @@ function wiringOf(io: Server): Wiring {
   if (!wiring) {
     wiring = new Wiring(io);
     wirings.set(io, wiring);
-    for (const listener of listeners) listener(io);
+    thisProcess.onServer?.(io);
   }
   return wiring;
 }

@@ -4,6 +4,7 @@
  */
 import '../compat/uws/environment.js';
 import Module from 'node:module';
+import { thisProcess } from '../base/process.js';
 import { warnOnce } from '../base/warnings.js';
 import { methodsOf, missingInServer } from '../compat/socket-io-server.js';
 import { copyOf, versionProblem } from '../compat/socket-io-version.js';
@@ -50,16 +51,16 @@ function reportUse(prototype: object, problem: string): void {
   const methods = methodsOf(prototype);
   const { bind } = methods;
   methods.bind = function (engine) {
-    onRefused(problem);
+    const { onRefusedVersion } = thisProcess;
+    if (onRefusedVersion) onRefusedVersion(problem);
+    else warnOnce('GJALLAR_REGISTER', `${problem}. Until then, this server runs on stock socket.io.`);
     return bind.call(this, engine);
   };
 }
 
-let onRefused = (problem: string): void => {
-  warnOnce('GJALLAR_REGISTER', `${problem}. Until then, this server runs on stock socket.io.`);
-};
-
-/** Calls `listener`, instead of printing a warning, when a server is attached that is of a version that does not work. */
-export function onRefusedVersion(listener: (problem: string) => void): void {
-  onRefused = listener;
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Called, instead of printing a warning, when a server is attached that is of a version that does not work. */
+    onRefusedVersion?: (problem: string) => void;
+  }
 }

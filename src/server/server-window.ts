@@ -1,5 +1,5 @@
 import type { Server } from 'socket.io';
-import { ownWindow, type SharedWindow } from '../backplanes/frames/window.js';
+import { ownWindow, type SharedWindow } from '../backplanes/frames/links.js';
 import { privateParts } from '../compat/socket-io-server.js';
 import { Engine } from '../engine/engine.js';
 

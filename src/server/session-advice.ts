@@ -1,4 +1,5 @@
 import type { ServerOptions } from 'socket.io';
+import { thisProcess } from '../base/process.js';
 
 /** Adapters of socket.io that join nothing. */
 const local = ['Adapter', 'SessionAwareAdapter'];
@@ -12,13 +13,14 @@ const IN_A_WORKER =
   'the application sets an adapter, which joins the rooms of several machines, but not their sessions; set REDIS_URL or ' +
   'NATS_URL, or use sticky sessions between machines, so that clients on polling get no "Session ID unknown"';
 
-let told: ((advice: string) => void) | undefined;
-let isGiven = false;
-
-/** Gives the advice to a log instead of Node.js. */
-export function onSessionAdvice(listener: (advice: string) => void): void {
-  told = listener;
+declare module '../base/process.js' {
+  interface ProcessHost {
+    /** Gives the advice to a log instead of Node.js. */
+    onSessionAdvice?: (advice: string) => void;
+  }
 }
+
+let isGiven = false;
 
 /** Says once what an application with an adapter of its own needs on several processes. */
 export function adviseOnSessions(adapter: object, { transports }: Partial<ServerOptions>): void {
@@ -26,6 +28,7 @@ export function adviseOnSessions(adapter: object, { transports }: Partial<Server
   const hasPolling = !transports || transports.includes('polling');
   if (isGiven || !hasPolling || local.includes(name ?? '')) return;
   isGiven = true;
-  if (told) told(IN_A_WORKER);
+  const { onSessionAdvice } = thisProcess;
+  if (onSessionAdvice) onSessionAdvice(IN_A_WORKER);
   else process.emitWarning(IN_THE_LIBRARY, { type: 'GjallarNotice', code: 'GJALLAR_SESSIONS' });
 }

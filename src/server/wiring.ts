@@ -1,7 +1,8 @@
 import { Server as HttpServer } from 'node:http';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
 import { defaultBus } from '../backplanes/default-bus.js';
-import { withoutLostState } from '../backplanes/lost-state.js';
+import { withoutLostState } from '../backplanes/open.js';
+import { thisProcess } from '../base/process.js';
 import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
 import { portOwnerOfEnvironment } from '../compat/uws/environment.js';
 import { socketsInUse, uws } from '../compat/uws.js';
@@ -20,7 +21,6 @@ import type { TemplatedApp } from '../sockets.js';
 import { engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
 import { PortOwner } from './listen/port-owner.js';
-import { sharedListening } from './listen/shared-listening.js';
 import { Listeners } from './listeners.js';
 import { adviseOnSessions } from './session-advice.js';
 
@@ -171,7 +171,7 @@ let isWarned = false;
 /** The application's log is its own, so Node.js prints the warning. The primary of `gjallar run` has a log, and says it. */
 function warnOfPortableSockets(): void {
   const { warning, remedy } = socketsInUse;
-  if (!warning || isWarned || sharedListening()) return;
+  if (!warning || isWarned || thisProcess.sharedPorts) return;
   isWarned = true;
   process.emitWarning(`${warning}. To have native ones, ${remedy}`, { type: 'gjallar', code: 'PORTABLE_SOCKETS' });
 }

@@ -2,21 +2,17 @@ import type { Namespace } from 'socket.io';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import { Engine } from '../engine/engine.js';
-import { stateRooms } from '../rooms/state-figures.js';
 import { bytesOf, type Change, Entries } from './entries.js';
-import { takeChunk } from './members/chunk.js';
-import type { StateFormat } from './members/format.js';
+import { type StateFormat, takeChunk } from './members/format.js';
 import { type Member, Members, type MembersHost } from './members/members.js';
+import type { Encoded } from './options.js';
 import type { Hub } from './replication/hub.js';
-import type { Replica } from './replication/replica.js';
+import type { Replica } from './replication/opening.js';
 import type { RoomStore } from './store/store.js';
-import type { Encoded } from './value.js';
 import { Checkpoints, type ClientVersion, encodeVersion, NO_EPOCH, parseVersion } from './version.js';
 
 /** Approximate size of what is published in one window. More waits for the next. */
 const PUBLISH_BYTES = 262_144;
-/** Changes of other workers may exceed the bounds of a room by this factor: they can set keys at the same time. */
-const MAX_EXCESS = 4;
 /** How long members wait for what Redis has, in ms; the second if another worker has given the room to this one. */
 const MAX_LOAD_MS = 5000;
 const MAX_FILLED_LOAD_MS = 1000;
@@ -41,7 +37,6 @@ export class RoomCore implements MembersHost, Replica {
   private waiting: (() => void)[] = [];
   private isHeld = false;
   private isClosed = false;
-  isPartial = false;
   readonly load: Replica['load'];
   private readonly store: RoomStore | undefined;
   private shared: { outbox: Outbox; hold: () => void } | undefined;
@@ -193,25 +188,10 @@ export class RoomCore implements MembersHost, Replica {
   }
 
   apply(change: Change): void {
-    if (this.isClosed || this.isBeyond(change) || !this.entries.apply(change)) return;
+    if (this.isClosed || !this.entries.apply(change)) return;
     if (change.origin === this.hub.node) this.latestOwn = Math.max(this.latestOwn, change.clock);
     this.changedBytes += bytesOf(change.key, change.value);
     this.hold();
-  }
-
-  /** Whether a change of another worker would take the room far beyond its bounds, as several publishers at once do not. */
-  private isBeyond({ key, value, origin }: Change): boolean {
-    const { entries, bounds, hub, name } = this;
-    if (value === undefined || origin === hub.node) return false;
-    const before = entries.get(key);
-    const added = bytesOf(key, value) - (before?.bytes ?? 0);
-    const hasPlace =
-      (before !== undefined || entries.size < MAX_EXCESS * bounds.maxKeys) &&
-      (added <= 0 || entries.bytes + added <= MAX_EXCESS * bounds.maxBytes);
-    if (hasPlace) return false;
-    this.isPartial = true;
-    stateRooms.onMalformed(`a change of the state room "${name}" beyond ${MAX_EXCESS} times its bounds`);
-    return true;
   }
 
   /** Publishes at the end of the window. */

@@ -22,14 +22,12 @@
  */
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../errors.js';
-import { endWith } from './closing.js';
+import { endWith } from './entries.js';
 import { type StateRoomOptions, settingsOf } from './options.js';
 import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
 
-export type { Chunk, StateMeta } from './members/chunk.js';
-export type { StateChange, StateFormat } from './members/format.js';
-export type { StateReader } from './members/reader.js';
+export type { Chunk, StateChange, StateFormat, StateMeta, StateReader } from './members/format.js';
 export type { Joined, JoinOptions, StateRoomOptions, StateRoomStats } from './options.js';
 export { StateRoom } from './room.js';
 

@@ -1,26 +1,27 @@
 import { EventEmitter } from 'node:events';
 import type { Namespace } from 'socket.io';
 import { GjallarError } from '../errors.js';
-import { type MeasuredStateRoom, stateRooms } from '../rooms/state-figures.js';
+import { type MeasuredStateRoom, stateRooms } from '../rooms/stores.js';
 import { RoomCore } from './core.js';
 import { bytesOf, type Change, KEY_BYTES } from './entries.js';
-import { type AnySocket, forgetDisconnect, leaveAtDisconnect } from './members/disconnects.js';
-import { type StateFormat, socketIoFormat } from './members/format.js';
-import { Member } from './members/members.js';
-import { SocketReader, type StateReader } from './members/reader.js';
-import type {
-  Joined,
-  JoinOptions,
-  StateRoomEvents,
-  StateRoomSettings,
-  StateRoomStats,
-  StoreSettings,
+import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
+import { type AnySocket, forgetDisconnect, leaveAtDisconnect, Member } from './members/members.js';
+import {
+  decodeValue,
+  type Encoded,
+  encodeValue,
+  type Joined,
+  type JoinOptions,
+  merged,
+  type StateRoomEvents,
+  type StateRoomSettings,
+  type StateRoomStats,
+  type StoreSettings,
 } from './options.js';
 import type { Hub } from './replication/hub.js';
 import { keysOf } from './store/fields.js';
-import { connectionTo } from './store/open.js';
+import { connectionTo } from './store/hosts.js';
 import { RoomStore } from './store/store.js';
-import { decodeValue, type Encoded, encodeValue, merged } from './value.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const MIN_RATE = 0.01;
@@ -258,9 +259,6 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       settings,
       entries: core.entries,
       keys: keysOf(keyPrefix, nsp.name, name),
-      get isPartial() {
-        return core.isPartial;
-      },
       apply: (change: Change) => core.apply(change),
       onStore: (isUp: boolean, reason: string) => {
         if (isUp) this.emit('storeUp');

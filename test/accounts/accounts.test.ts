@@ -6,6 +6,7 @@ import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { WebSocket } from 'ws';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
+import { type MovableClock, movableClock } from '../support/clock.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { type ServiceHere, startServiceHere } from '../support/service-here.js';
 
@@ -62,6 +63,7 @@ afterEach(() => {
 
 describe('with JWT_SECRET', () => {
   let server: ServiceHere;
+  let clock: MovableClock;
   const call = async (path: string, token: string, body?: unknown) => {
     const headers = { Authorization: `Bearer ${token}` };
     const response = await fetch(`${server.url}${path}`, {
@@ -75,6 +77,7 @@ describe('with JWT_SECRET', () => {
   beforeAll(async () => {
     const expected = { JWT_ISSUER: 'us', JWT_AUDIENCE: 'chat' };
     server = await startServiceHere({ JWT_SECRET: SECRET, ...expected, API_KEY: 'key', WORKERS: '1' });
+    clock = movableClock();
   });
   afterAll(async () => {
     disconnectAll();
@@ -158,27 +161,25 @@ describe('with JWT_SECRET', () => {
     expect(await call('/api/rooms/hall/messages', 'key', { text: 'x' })).toMatchObject({ ok: true });
   });
 
-  // Each waits for tokens to expire.
-  test.concurrent.each([[['websocket']], [['polling']]])(
-    'a connection over %s ends when its token does',
-    async (transports) => {
-      const client = connectWith(server, await tokenOf({}, { expires: 5 }), transports);
-      const disconnected = nextEvent(client, 'disconnect');
-      await connected(client);
-      expect((await disconnected)[0]).toBe('io server disconnect');
-    },
-  );
+  test.each([[['websocket']], [['polling']]])('a connection over %s ends when its token does', async (transports) => {
+    const client = connectWith(server, await tokenOf({}, { expires: 6 }), transports);
+    const disconnected = nextEvent(client, 'disconnect');
+    await connected(client);
+    await clock.ahead(6000);
+    expect((await disconnected)[0]).toBe('io server disconnect');
+  });
 
-  test.concurrent('a plain WebSocket ends when its token does', async () => {
-    const socket = plain(server, `/room?token=${await tokenOf({}, { expires: 5 })}`);
+  test('a plain WebSocket ends when its token does', async () => {
+    const socket = plain(server, `/room?token=${await tokenOf({}, { expires: 6 })}`);
     const closed = once(socket, 'close') as Promise<[number, Buffer]>;
     await once(socket, 'open');
+    await clock.ahead(6000);
     const [code, reason] = await closed;
     expect([code, `${reason}`]).toEqual([1008, 'TOKEN_EXPIRED']);
   });
 
-  test.concurrent('a new token keeps the connection, and brings its own rights; one of somebody else is refused', async () => {
-    const client = connectWith(server, await tokenOf({}, { expires: 7 }));
+  test('a new token keeps the connection, and brings its own rights; one of somebody else is refused', async () => {
+    const client = connectWith(server, await tokenOf({}, { expires: 6 }));
     const witness = connectWith(server, await tokenOf({}, { expires: 8 }));
     const witnessEnded = nextEvent(witness, 'disconnect');
     await connected(witness);
@@ -192,6 +193,7 @@ describe('with JWT_SECRET', () => {
     expect(reply).toEqual({ ok: true, name: 'ann', expires: expect.any(Number) });
     expect(await client.emitWithAck('message', { room: 'attic', text: 'x' })).toMatchObject({ code: 'NOT_IN_ROOM' });
     // It outlives one whose token ended later than its own first one.
+    await clock.ahead(8000);
     await witnessEnded;
     expectOk(await client.emitWithAck('message', { room: 'hall', text: 'still here' }));
   });

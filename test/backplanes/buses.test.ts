@@ -1,7 +1,7 @@
-import { ownWindow } from '../../src/backplanes/frames/window.js';
-import { natsBackplane } from '../../src/backplanes/nats/nats.js';
+import { ownWindow } from '../../src/backplanes/frames/links.js';
+import { natsBackplane } from '../../src/backplanes/nats/pub-sub.js';
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
+import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { machinesOn } from '../rooms/support/node.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';

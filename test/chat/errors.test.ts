@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { MAX_ROOMS } from '../../src/chat/handlers/join.js';
+import { MAX_ROOMS } from '../../src/chat/handlers/index.js';
 import type { ChatMessage } from '../../src/chat/protocol.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';

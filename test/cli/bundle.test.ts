@@ -24,6 +24,6 @@ test('a primary does not load what only its workers use', () => {
   const service = lateFileOf('runService', 'dist/main.js');
   const run = lateFileOf('runApplication', 'dist/main.js');
   expect(packagesOf('dist/main.js')).toEqual([]);
-  expect(packagesOf(service)).toEqual(['pino', 'ws']);
-  expect(packagesOf(run)).toEqual(['pino', 'ws']);
+  expect(packagesOf(service)).toEqual(['pino']);
+  expect(packagesOf(run)).toEqual(['pino']);
 });

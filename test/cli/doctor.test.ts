@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Socket } from 'socket.io-client';
 import { doctor } from '../../src/cli/doctor/doctor.js';
 import { loadConfig } from '../../src/config/load.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
@@ -15,7 +14,6 @@ import { NatsProcess } from '../support/nats.js';
 import { freePort, freePorts } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
 import { runToEnd, startServer } from '../support/server.js';
-import { until } from '../support/until.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -107,42 +105,47 @@ test('ports that another program has are named with their variables', async () =
   expect((await examine(variables)).failed).toEqual([]);
 });
 
-test('a running server whose messages cross workers is told of placement, and one whose messages stay is not', async () => {
-  const [first, adminPort] = [await freePorts(2), await freePort()];
-  const variables = { WORKERS: '2', WORKER_PORTS: String(first), ADMIN_PORT: String(adminPort), HISTORY_TTL: '0' };
-  const server = await startServer(variables);
+test('beside a running server whose code fixes the port, only its problems count', async () => {
+  const adminPort = await freePort();
+  const server = await startServer({ WORKERS: '1', ADMIN_PORT: String(adminPort), HISTORY_TTL: '0' });
+  // Under `gjallar run`, the page at PORT is the application's.
+  const page = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1');
+  await once(page, 'listening');
+  const { port } = page.address() as AddressInfo;
+  const file = join(folder, 'file');
+  await writeFile(file, '');
   try {
-    const clients = [first, first + 1].map((port) => connect(`http://127.0.0.1:${port}`));
-    await Promise.all(clients.map(upgraded));
-    const [one, other] = clients as [Socket, Socket];
-    const say = async (room: string) => {
-      for (let number = 0; number < 1500; number++) one.emit('message', { room, text: 'hello' });
-      expectOk(await one.emitWithAck('message', { room, text: 'the last one' }));
-    };
-    const hint = async () =>
-      (await examine({ ADMIN_PORT: String(adminPort) })).lines.filter((line) => line.includes('of messages to')).join();
-    expectOk(await one.emitWithAck('join', 'small'));
-    expectOk(await one.emitWithAck('join', 'large'));
-    expectOk(await other.emitWithAck('join', 'large'));
-    await say('small');
-    expect(await hint()).toBe('ok    100% of messages to rooms stay on their worker');
-    await say('large');
-    // Under `gjallar run`, the page at PORT is the application's.
-    const page = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1');
-    await once(page, 'listening');
-    const { port } = page.address() as AddressInfo;
-    const { lines } = await examine({ PORT: String(port), ADMIN_PORT: String(adminPort) });
-    expect(lines).toContain(`ok    a server answers at ADMIN_PORT=${adminPort}; PORT=${port} is taken to be its own`);
-    const { failed } = await examine({ PORT: String(port) });
-    expect(failed.join()).toContain(`cannot listen on PORT=${port} at HOST=127.0.0.1`);
-    page.close();
-    // The server makes its metrics once a second at most.
-    await until(async () => !(await hint()).startsWith('ok'));
-    expect(await hint()).toMatch(/^warn {2}50% of messages to rooms cross workers\. See .*placement\.md\.$/);
+    for (const PORT of [String(port), String(await freePort())]) {
+      const { code, lines, failed } = await examine({ PORT, ADMIN_PORT: String(adminPort), DATA_DIR: file });
+      expect({ code, failed }).toEqual({ code: 0, failed: [] });
+      expect(lines).toContain(`ok    a server answers at ADMIN_PORT=${adminPort}`);
+      // An application has none.
+      expect(lines.join()).not.toContain('DATA_DIR');
+    }
+    const { code, failed } = await examine({ PORT: String(port), DATA_DIR: file });
+    expect(code).toBe(1);
+    expect(failed).toEqual([
+      expect.stringContaining(`cannot listen on PORT=${port} at HOST=127.0.0.1`),
+      expect.stringContaining(`DATA_DIR "${file}" cannot be written to: `),
+    ]);
   } finally {
-    disconnectAll();
+    page.close();
     await server.stop();
   }
+});
+
+test('the problems of a running server are failures', async () => {
+  const problem = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable', remedy: 'Start it.', since: 0 };
+  const readiness = { ok: false, state: 'draining', problems: [problem], warnings: [] };
+  const other = createServer((_request, response) => response.end(JSON.stringify(readiness))).listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const { code, failed } = await examine({ PORT: String(port) });
+  other.close();
+  expect({ code, failed }).toEqual({
+    code: 1,
+    failed: ['fail  it is draining', 'fail  it reports: Redis is unreachable. Start it. [REDIS_UNREACHABLE]'],
+  });
 });
 
 describe('with a Redis', () => {

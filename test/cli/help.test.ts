@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
-import { commands } from '../../src/cli/commands.js';
+import { commands, runTool } from '../../src/cli/commands.js';
 import { allHelpTexts } from '../../src/cli/help.js';
-import { runTool } from '../../src/cli/tool.js';
-import { version } from '../../src/version.js';
+import { version } from '../../src/package.js';
 import { runToEnd } from '../support/server.js';
 
 const calls = ['', 'run ', ...Object.keys(commands).map((name) => `${name} `)].map((name) => `gjallar ${name}--help`);

@@ -10,6 +10,7 @@ import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages
 import { Relay } from '../../src/cluster/relay/relay.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { UpgradeExchange } from '../../src/engine/http/exchange.js';
+import { Reported } from '../support/reports.js';
 import { until } from '../support/until.js';
 
 let directory: string;
@@ -17,7 +18,7 @@ let meshes: [Mesh, Mesh];
 let engine: Engine;
 let relay: Relay;
 let query: WorkerQuery;
-const malformed: Kind[] = [];
+const { malformedFrom: malformed } = Reported.here();
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
@@ -25,7 +26,6 @@ beforeAll(async () => {
   for (const mesh of meshes) await mesh.listen();
   engine = new Engine();
   const [mesh, other] = meshes;
-  mesh.onMalformed = (kind) => malformed.push(kind);
   relay = new Relay(mesh, engine as never);
   query = new WorkerQuery(
     mesh,
@@ -68,7 +68,7 @@ test('malformed messages between workers are reported and dropped; those behind 
   const other = meshes[1];
   for (const [kind, bytes] of all) other.send(1, kind, bytes);
   await until(() => malformed.length >= all.length);
-  expect(malformed).toEqual(all.map(([kind]) => kind));
+  expect(malformed).toEqual(all.map(([kind]) => (kind === kinds.relay ? 'relay' : 'metrics')));
 
   new WorkerQuery(
     other,

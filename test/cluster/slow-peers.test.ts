@@ -4,7 +4,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { SlowPeerDetector } from '../../src/cluster/mesh/slow-peers.js';
+import { SlowPeerDetector } from '../../src/cluster/mesh/framing.js';
 import { until, whileActing } from '../support/until.js';
 
 const MEGABYTE = 1024 * 1024;

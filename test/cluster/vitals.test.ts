@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { Watchdog } from '../../src/cluster/primary/watchdog.js';
+import { Watchdog } from '../../src/cluster/primary/forked-worker.js';
 import { ALIVE_INTERVAL_MS } from '../../src/cluster/protocol.js';
 
 let hung: number[];

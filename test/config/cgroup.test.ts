@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
-import { memoryLimit, processorLimit } from '../../src/cgroup.js';
+import { memoryLimit, processorLimit } from '../../src/base/system-limits.js';
 import { cleanEnvironment } from '../support/server.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));

@@ -7,7 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { lockPort } from '../../src/cluster/primary/port-lock.js';
+import { lockPort } from '../../src/cluster/primary/ports.js';
 import { isUnlimited } from '../../src/config/limits.js';
 import { loadConfig } from '../../src/config/load.js';
 import { unknownVariables } from '../../src/config/unknown-variables.js';
@@ -26,6 +26,32 @@ test.each([['--workers'], ['4']])('the unknown argument %s stops the start with 
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; run gjallar --help for the options\\n$`));
 });
+
+const REMOVED = [
+  [{ PLACE: 'room' }, 'WORKER_PORTS'],
+  [{ PLACE_MOVES: 'true' }, 'the proxy chooses'],
+  [{ RELOAD_HOLD: '5s' }, 'DRAIN_TIMEOUT'],
+  [{ SLOW_POLICY: 'drop' }, 'state rooms'],
+  [{ BUS: 'redis-sharded' }, 'createShardedAdapter()'],
+  [{ BUS: 'redis-streams' }, '@socket.io/redis-streams-adapter'],
+] as const;
+
+test.each([
+  ...REMOVED.map((one) => [[], ...one] as const),
+  ...REMOVED.map((one) => [['run', 'examples/several-workers/server.js'], ...one] as const),
+  [[], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }, 'instrumentations of OpenTelemetry'] as const,
+  [['run', 'app.js', '--place', 'room'], {}, 'WORKER_PORTS'] as const,
+  [['record', 'app.js'], {}, 'gjallar compare'] as const,
+  [['top'], {}, '/admin'] as const,
+])(
+  'gjallar %j with what was removed, %j, stops with one line that names the replacement',
+  async (args, environment, instead) => {
+    const { code, stdout, stderr } = await runToEnd([...args], { ...environment });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^gjallar: [^\n]* was removed; [^\n]+\n$/);
+    expect(stderr).toContain(instead);
+  },
+);
 
 test.each([
   [{}, false],

@@ -58,7 +58,7 @@ test('the runbook names log lines that exist, and tools that the image has', () 
     'src/runtime/backplane.ts': ['the backplane is up', 'frames of other workers were lost: messages may be missing'],
     'src/runtime/machines/open.ts': ['the relay to other machines is up'],
     'src/runtime/engine-events.ts': ['new connections are accepted again', 'the worker is no longer overloaded'],
-    'src/operations/refusals.ts': ['a client was disconnected', 'a client was rejected'],
+    'src/operations/reports.ts': ['a client was disconnected', 'a client was rejected'],
   };
   for (const [file, texts] of Object.entries(lines)) {
     for (const text of texts) {

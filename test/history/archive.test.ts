@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import knex from 'knex';
 import { Archive, ArchiveConflict } from '../../src/history/archive/archive.js';
 import { Archiver } from '../../src/history/archive/archiver.js';
-import { readThrough } from '../../src/history/read-through.js';
+import { readThrough } from '../../src/history/page.js';
 import { RedisHistoryStore } from '../../src/history/redis/store.js';
 import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import { type Change, type HistoryStore, MAX_PAGE_BYTES } from '../../src/history/store.js';

@@ -7,8 +7,10 @@ import { seldomWarnings } from '../../src/base/warnings.js';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../rooms/support/node.js';
+import { movableClock } from '../support/clock.js';
 import { until } from '../support/until.js';
 
+const clock = movableClock();
 const rooms = 'order:*';
 const mayJoin = () => true;
 let dataDir: string;
@@ -73,11 +75,11 @@ test('a message that a worker did not live to announce is read from the store', 
   ends.push(() => durable.close());
   const { socket, received } = await pairOn(alive);
   await socket.join('order:1');
-  await until(() => beats.includes(1));
+  await clock.until(() => beats.includes(1));
   // From now on, the others do not hear from it.
   dying.io.of('/').adapter.serverSideEmit = () => {};
   await durable.emit('order:1', 'n', 1);
-  await until(() => received.length === 1);
+  await clock.until(() => received.length === 1);
 });
 
 test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {

@@ -5,9 +5,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../public/gjallar-client.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { alone } from '../../src/backplanes/default-bus.js';
-import { ownWindow } from '../../src/backplanes/frames/window.js';
-import { natsBackplane } from '../../src/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
+import { ownWindow } from '../../src/backplanes/frames/links.js';
+import { natsBackplane } from '../../src/backplanes/nats/pub-sub.js';
+import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { Encoder, TrustedDecoder } from '../../src/compat/socket-io-parser.js';
 import {
   type DurableRooms,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
 import { Archive } from '../../src/history/archive/archive.js';
-import { readThrough } from '../../src/history/read-through.js';
+import { readThrough } from '../../src/history/page.js';
 import { SqliteHistoryStore } from '../../src/history/sqlite/store.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
 import { cleanEnvironment, runToEnd, startServer } from '../support/server.js';

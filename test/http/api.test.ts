@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { routes } from '../../src/api/api.js';
 import type { ChatMessage } from '../../src/chat/protocol.js';
 import { type ErrorCode, errorCodes } from '../../src/errors.js';
+import { MAX_PAGE } from '../../src/history/store.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { startServiceHere } from '../support/service-here.js';
@@ -84,6 +85,26 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(own!)).toEqual(['get']);
     expect(Object.keys(paths)).toEqual(Object.keys(routes));
     for (const [path, operations] of Object.entries(routes)) expect(methods(path)).toEqual(Object.keys(operations));
+  });
+
+  test('has the limits of the schemas that check the input', async () => {
+    const { get, post } = document.paths['/api/rooms/{room}/messages']!;
+    const text = { type: 'string', minLength: 1, maxLength: 10_000 };
+    const from = { type: 'string', minLength: 1, maxLength: 64, default: 'api' };
+    const message = { type: 'object', required: ['text'], properties: { text, from } };
+    const batch = { type: 'object', properties: { messages: { minItems: 1, maxItems: 100, items: message } } };
+    expect(post).toMatchObject({
+      parameters: [{ name: 'room' }, { name: 'Idempotency-Key', in: 'header', required: false }],
+      requestBody: { content: { 'application/json': { schema: { anyOf: [message, batch] } } } },
+    });
+    const limit = { type: 'integer', minimum: 1, maximum: MAX_PAGE, default: 50 };
+    expect(get).toMatchObject({ parameters: expect.arrayContaining([expect.objectContaining({ schema: limit })]) });
+    for (const [over, status] of [
+      [0, 200],
+      [1, 400],
+    ] as const) {
+      expect((await call(`/api/rooms/limits/messages?limit=${MAX_PAGE + over}`)).status).toBe(status);
+    }
   });
 
   test('names errors that exist, each under its status', () => {

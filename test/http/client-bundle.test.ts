@@ -5,7 +5,7 @@ import { Server } from 'socket.io';
 import { io } from 'socket.io-client';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../src/engine/sockets.js';
 import { createAdapter, Engine, serveClient } from '../../src/index.js';
-import { nextEvent } from '../support/clients.js';
+import { upgraded } from '../support/clients.js';
 
 const require = createRequire(import.meta.url);
 const app = App();
@@ -48,6 +48,7 @@ test.each(['socket.io.js', 'socket.io.min.js', 'socket.io.esm.min.js', 'socket.i
 
 test('beside its engine', async () => {
   const socket = io(url, { path: '/live', forceNew: true });
-  await nextEvent(socket, 'connect');
+  // A disconnect over polling would end after the test.
+  await upgraded(socket);
   socket.disconnect();
 });

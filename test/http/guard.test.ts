@@ -66,7 +66,7 @@ test('the response to too many of them says when to try again', async () => {
   const send = (status: number, headers?: object) => {
     response = { status, headers };
   };
-  sendFailure({}, { send }, {}, error);
+  sendFailure({ send }, {}, error);
   expect(response).toEqual({ status: 429, headers: { 'Content-Type': 'application/json', 'Retry-After': '60' } });
 });
 

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isWithin, type OptionalPackage, supportedVersions } from '../../src/compat/optional-packages.js';
 import { runApp, stopAll } from '../run/support/application.js';
 import { cleanEnvironment } from '../support/server.js';
+import '../support/long.js';
 import { root } from './support/installed.js';
 
 const execute = promisify(execFile);

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { InstalledPackage, type Outcome, root } from './support/installed.js';
+import '../support/long.js';
 
 /** A server that ends once it listens, or once a worker has asked in vain. */
 const listens = `

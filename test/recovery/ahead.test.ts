@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Ahead } from '../../src/recovery/returns/ahead.js';
+import { Ahead } from '../../src/recovery/returns/foreign.js';
 
 const none = () => 0;
 const offsetOf = (...senders: [string, number][]) => ({ at: Date.now(), senders: new Map(senders) });

@@ -5,9 +5,11 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
-import { pass, until } from '../support/until.js';
+import { movableClock } from '../support/clock.js';
+import { until } from '../support/until.js';
 import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
 
+const { ahead } = movableClock();
 let directory: string;
 let nodes: TestNode[];
 let buses: Backplane[];
@@ -107,7 +109,7 @@ test('what a client had received before its last pong does not count', async () 
   await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 500 } });
   const wanderer = await client();
   emitMany(200, 'elsewhere');
-  await pass(1800);
+  await ahead(1800);
   await away(wanderer);
   emitMany(3, 'room');
   await wanderer.comeBack(nodes[1]!.url);
@@ -131,7 +133,7 @@ test('a session can be recovered until its time is up', async () => {
   await start({}, { maxDisconnectionDuration: 5000 });
   const [late, early] = [await client(), await client()];
   await away(late);
-  await pass(5100);
+  await ahead(5100);
   await away(early);
   await late.comeBack(nodes[1]!.url);
   await early.comeBack(nodes[1]!.url);

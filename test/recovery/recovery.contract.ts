@@ -4,7 +4,7 @@ import type { Backplane } from '../../src/backplanes/backplane.js';
 import { startMember, type TestNode } from '../rooms/support/node.js';
 import { Random } from '../rooms/support/random.js';
 import { nextEvent } from '../support/clients.js';
-import { until } from '../support/until.js';
+import { pass, until } from '../support/until.js';
 import { Wanderer } from './support/recovering.js';
 
 export interface RecoveryFixture {
@@ -244,15 +244,15 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       const emitting = (async () => {
         while (!isOver) {
           for (let count = random.below(8); count > 0; count--) emitOne();
-          await new Promise((resolve) => setTimeout(resolve, random.next() * 4));
+          await pass(random.next() * 4);
         }
       })();
       await Promise.all(
         wanderers.map(async (wanderer) => {
           for (let move = 0; move < 6; move++) {
-            await new Promise((resolve) => setTimeout(resolve, random.next() * 60));
+            await pass(random.next() * 60);
             await wanderer.cutOff();
-            await new Promise((resolve) => setTimeout(resolve, random.next() * 40));
+            await pass(random.next() * 40);
             await wanderer.comeBack(random.pick(nodes).url);
           }
         }),

@@ -2,10 +2,12 @@ import { afterEach, expect, test } from '@jest/globals';
 import { alone } from '../../src/backplanes/default-bus.js';
 import { countSockets, fetchReachableSockets } from '../../src/rooms/cluster-sockets.js';
 import { nextEvent } from '../support/clients.js';
+import { movableClock } from '../support/clock.js';
 import { until } from '../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
 import { Machine, startMember, startNode } from './support/node.js';
 
+const clock = movableClock();
 afterEach(() => disconnectAll());
 
 test('a worker that does not answer is left out', async () => {
@@ -19,10 +21,9 @@ test('a worker that does not answer is left out', async () => {
     const [{ io }, , silent] = members as [(typeof members)[0], unknown, (typeof members)[0]];
     // As a server of an earlier version.
     silent.io.of('/').removeAllListeners('gjallar:sockets' as never);
-    const [count, { sockets, isComplete }] = await Promise.all([
-      countSockets(io, 'room'),
-      fetchReachableSockets(io, 'room'),
-    ]);
+    const [count, { sockets, isComplete }] = await clock.settled(
+      Promise.all([countSockets(io, 'room'), fetchReachableSockets(io, 'room')]),
+    );
     expect(count).toEqual({ sockets: 2, isComplete: false });
     expect(isComplete).toBe(false);
     expect(sockets.map(({ id }) => id)).toEqual(pairs.slice(0, 2).map(({ socket }) => socket.id));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
-import { ownWindow } from '../../src/backplanes/frames/window.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis-frames/redis-frames.js';
+import { ownWindow } from '../../src/backplanes/frames/links.js';
+import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { machinesOn, startMember, type TestNode } from './support/node.js';

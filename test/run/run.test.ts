@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
-import { lockPort } from '../../src/cluster/primary/port-lock.js';
+import { lockPort } from '../../src/cluster/primary/ports.js';
 import { answerTo } from '../server/support/requests.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
 import { copyPem } from '../support/pem.js';

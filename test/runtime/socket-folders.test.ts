@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { makeSocketFolder, removeAbandoned } from '../../src/socket-folders.js';
+import { makeSocketFolder, removeAbandoned } from '../../src/base/socket-folders.js';
 import { until } from '../support/until.js';
 
 let parent: string;

@@ -35,6 +35,7 @@ const client = `
 import { type AcknowledgedEvents, type ClientEvents, type RoomMessage, RoomError, Rooms, type ServerEvents } from 'gjallar/client';
 import type { ClientEvents as SameEvents } from 'gjallar';
 import { io, type Socket } from 'socket.io-client';
+import '../support/long.js';
 
 const plain: Socket<ServerEvents, ClientEvents> = io('http://localhost:3000');
 const same: Socket<ServerEvents, SameEvents> = plain;

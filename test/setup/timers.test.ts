@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
@@ -9,10 +9,12 @@ const { testsByTier } = (await import(new URL('tiers.mjs', import.meta.url).href
 };
 
 const OWN = 'test/setup/timers.test.ts';
+/** Helpers that wait, and that move or imitate the time. */
+const CLOCKS = ['test/support/until.ts', 'test/support/clock.ts', 'test/engine/support/clock.ts'];
 
 /** Timers that do something, and clocks that measure. The time of day is data of many tests; a difference of it measures. */
 const FORBIDDEN = [
-  /(?<![.\w])set(?:Timeout|Interval)\((?!\(\) => \{\}\))/,
+  /(?<![.\w])set(?:Timeout|Interval)\((?!\(\) => \{\}[,)])/,
   /\bset(?:Timeout|Interval)(?: as \w+)? \} from 'node:timers\/promises'/,
   /\bperformance\.now\(\)|\bhrtime\b/,
   /\bDate\.now\(\) - [a-z]\w*(?![\w.(])|[<>]=? *Date\.now\(\)(?! - )|Date\.now\(\) *[<>]/,
@@ -27,16 +29,23 @@ function codeOf(file: string): string[] {
     .map((line) => line.replace(/(^|\s)\/\/.*/, ''));
 }
 
+/** What tests of all tiers import. */
+const helpers = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
+  .filter((file) => /(?<!\.(?:test|fixture))\.ts$/.test(file))
+  .map((file) => `test/${file}`)
+  .filter((file) => !CLOCKS.includes(file));
+
 /** A file that sets jest's timers needs no others to wait. */
 const hasOwnClock = (file: string) => /\buseFakeTimers\(/.test(readFileSync(join(root, file), 'utf8'));
 
-test('tests that need no other program wait for events, with timers and clocks only from support/until.ts', () => {
+test('helpers, and tests that need no other program, wait for events, with timers and clocks only from support/', () => {
   const { unit, process: processes } = testsByTier();
   const tests = [...unit!, ...processes!].filter(
     (file) => file.startsWith('test/') && file !== OWN && !hasOwnClock(file),
   );
   expect(tests.length).toBeGreaterThan(150);
-  const found = tests.flatMap((file) =>
+  expect(helpers.length).toBeGreaterThan(50);
+  const found = [...tests, ...helpers].flatMap((file) =>
     codeOf(file)
       .filter((line) => FORBIDDEN.some((pattern) => pattern.test(line)))
       .map((line) => `${file}: ${line.trim()}`),

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { HybridClock, preciseTime } from '../../src/state/clock.js';
+import { HybridClock, preciseTime } from '../../src/state/version.js';
 import { busyFor } from '../support/until.js';
 
 /** Less than what a request and its answer take. */

@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { stateRooms } from '../../src/rooms/state-figures.js';
-import { stateStores } from '../../src/rooms/stores.js';
+import { stateRooms, stateStores } from '../../src/rooms/stores.js';
 import { type StateRoom, stateRoom } from '../../src/state/index.js';
 import type { Hub } from '../../src/state/replication/hub.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { HybridClock } from '../../src/state/clock.js';
 import { Entries } from '../../src/state/entries.js';
-import { Checkpoints, encodeVersion, parseVersion } from '../../src/state/version.js';
+import { Checkpoints, encodeVersion, HybridClock, parseVersion } from '../../src/state/version.js';
 
 const keysAfter = (entries: Entries, seq: number) => [...entries.after(seq)].map(({ key }) => key);
 const change = (key: string, value: string | undefined, clock: number, origin = 'a') => ({ key, value, clock, origin });

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { UNITS_PER_MS } from '../../src/state/clock.js';
 import { type StateRoom, stateRoom } from '../../src/state/index.js';
 import type { Hub } from '../../src/state/replication/hub.js';
-import { encodeVersion, parseVersion } from '../../src/state/version.js';
+import { encodeVersion, parseVersion, UNITS_PER_MS } from '../../src/state/version.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
 import { until } from '../support/until.js';

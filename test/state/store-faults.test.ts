@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { host } from '../../src/base/process.js';
+import { thisProcess } from '../../src/base/process.js';
 import type { StateRoom } from '../../src/state/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { RedisProcess } from '../support/redis.js';
-import { ToldProblems } from '../support/reports.js';
+import { Reported, ToldProblems } from '../support/reports.js';
 import { eventually, until } from '../support/until.js';
 import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
 import { View } from './support/view.js';
@@ -25,11 +25,14 @@ beforeEach(async () => {
   dropped = [];
   warn = (warning) => lost.push(warning);
   const problems = new ToldProblems(told, (text) => warn(text));
-  const error = (fields: object, message: string) => {
-    if ('changes' in fields) dropped.push({ warning: message, ...fields });
-  };
-  const info = (_: object, message: string) => message.startsWith('over: ') && problems.over();
-  host.reports = { problems, log: { error, info, warn: () => {} } };
+  thisProcess.reports = Object.assign(new Reported(), {
+    problems,
+    log: {
+      warn: () => {},
+      error: (fields: object, warning: string) => 'changes' in fields && dropped.push({ warning, ...fields }),
+      info: (_: object, message: string) => message.startsWith('over: ') && problems.over(),
+    },
+  });
 });
 afterEach(async () => {
   disconnectAll();

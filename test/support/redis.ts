@@ -1,8 +1,9 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { afterAll } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { endWithFile } from './children.js';
 import { OwnedProcess } from './owned-process.js';
@@ -11,8 +12,24 @@ import { until } from './until.js';
 
 export { until } from './until.js';
 
+/** Commands after which a Redis is not as it was, even when it is empty: they belong to the test that sent them. */
+const LASTING =
+  /^cmdstat_(?:config\|set|acl\||client\|(?:pause|no-evict)|debug|replicaof|slaveof|cluster\||function|module|failover)/m;
+
+interface IdleProcess {
+  readonly port: number;
+  readonly directory: string;
+  readonly child: ChildProcess;
+}
+
+/** What tests have removed: the next test of the file that asks for the same settings gets it, empty. */
+const idle = new Map<string, IdleProcess[]>();
+let isEnding = false;
+
 /** A Redis process of the test's own, on the loopback interface and with a directory of its own. */
 export class RedisProcess extends OwnedProcess {
+  private hasSignals = false;
+
   private constructor(
     port: number,
     directory: string,
@@ -22,6 +39,12 @@ export class RedisProcess extends OwnedProcess {
   }
 
   static async start(...settings: string[]): Promise<RedisProcess> {
+    const known = idle.get(settings.join(' '))?.pop();
+    if (known) {
+      const again = new RedisProcess(known.port, known.directory, settings);
+      again.child = known.child;
+      return again;
+    }
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
     return onFreePort(async (port) => {
       const redis = new RedisProcess(port, directory, settings);
@@ -45,6 +68,54 @@ export class RedisProcess extends OwnedProcess {
       child.once('exit', (code) => reject(new Error(`redis-server ended with ${code}`)));
       createInterface(child.stdout!).on('line', (line) => line.includes('Ready to accept connections') && resolve());
     });
+  }
+
+  override signal(signal: NodeJS.Signals): void {
+    this.hasSignals = true;
+    super.signal(signal);
+  }
+
+  override async remove(): Promise<void> {
+    const { child, port, directory } = this;
+    if (!child || isEnding || this.hasSignals || !(await isMadeNew(port))) return super.remove();
+    this.child = undefined;
+    const key = this.settings.join(' ');
+    idle.set(key, [...(idle.get(key) ?? []), { child, port, directory }]);
+  }
+
+  /** Ends the processes that wait for another test. What is removed from here on ends at once. */
+  static async end(): Promise<void> {
+    isEnding = true;
+    const all = [...idle.values()].flat();
+    await Promise.all(
+      all.map(({ child, port, directory }) => {
+        const ending = new RedisProcess(port, directory, []);
+        ending.child = child;
+        return ending.remove();
+      }),
+    );
+  }
+}
+
+// This hook runs before those of the file.
+afterAll(() => RedisProcess.end());
+
+/** Makes a Redis as good as a new one, without clients. Resolves with false if that is not possible. */
+async function isMadeNew(port: number): Promise<boolean> {
+  const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null, commandTimeout: 5000 });
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    if (LASTING.test(await redis.info('commandstats'))) return false;
+    await redis.call('CLIENT', 'KILL', 'SKIPME', 'yes');
+    await redis.flushall();
+    await redis.script('FLUSH');
+    await redis.config('RESETSTAT');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
   }
 }
 

@@ -1,6 +1,6 @@
 import { expect } from '@jest/globals';
 import { type Problem, Problems, problemCodes, type Reason } from '../../src/base/problems.js';
-import { host, type Reports } from '../../src/base/process.js';
+import { type MalformedSource, type Reports, thisProcess } from '../../src/base/process.js';
 
 /** What the parts of this process report to the operator. */
 export class Reported implements Reports {
@@ -13,10 +13,26 @@ export class Reported implements Reports {
     info: (...line: [object, string]) => void this.lines.push(['info', ...line]),
   };
 
+  /** The malformed messages: their sources, and what is wrong with them. */
+  readonly malformedFrom: MalformedSource[] = [];
+  readonly reasons: string[] = [];
+  readonly rejections: string[] = [];
+
+  malformed(source: MalformedSource, reason: string): void {
+    this.malformedFrom.push(source);
+    this.reasons.push(reason);
+  }
+
+  rejected(code: string): void {
+    this.rejections.push(code);
+  }
+
+  disconnected(): void {}
+
   /** From now on, the parts of this process report here. */
   static here(): Reported {
     const reported = new Reported();
-    host.reports = reported;
+    thisProcess.reports = reported;
     return reported;
   }
 

@@ -7,9 +7,9 @@ import { chatApplication } from '../../src/chat/application.js';
 import type { FromWorker } from '../../src/cluster/protocol.js';
 import { loadConfig } from '../../src/config/load.js';
 import { connections } from '../../src/engine/http/connections.js';
+import { version } from '../../src/package.js';
 import { Orders } from '../../src/runtime/lifecycle/orders.js';
-import { runWorker } from '../../src/runtime/worker.js';
-import { version } from '../../src/version.js';
+import { startWorker } from '../../src/runtime/worker.js';
 import type { LogLine } from './server.js';
 
 /** The chat service with one worker, in the process of the test. */
@@ -92,12 +92,13 @@ export async function startServiceHere(environment: Record<string, string> = {})
     };
     orders.receive({ type: 'join', workers: [] });
     const before = log.lines.length;
-    const stopped = runWorker(config, version, chatApplication(config), {
+    const started = startWorker(config, version, chatApplication(config), {
       ...{ id: 1, directory: meshes, machine: 'machine0', place: 0, orders, logTo: log.sink },
       linked: () => {},
       onGone: () => {},
       ended: () => {},
     });
+    const stopped = started.then((worker) => worker.stopped);
     const listening = log.first((line) => line.msg === 'listening' && log.lines.indexOf(line) >= before);
     const line = await Promise.race([listening, failed, stopped.then(() => ({}) as LogLine)]);
     return { port: line.port as number, orders, stopped };

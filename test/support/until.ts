@@ -39,6 +39,12 @@ export async function pass(ms: number): Promise<void> {
   await sleep(ms);
 }
 
+/** Rejects when something has taken longer than it may on the busiest machine. For a race with its event. */
+export async function late(what: string): Promise<never> {
+  await sleep(MAX_EVENTUALLY_MS, undefined, { ref: false });
+  throw new Error(`Not within ${MAX_EVENTUALLY_MS / 1000} s: ${what}`);
+}
+
 /** Keeps this thread busy, as a long computation does. */
 export function busyFor(ms: number): void {
   const end = performance.now() + ms;

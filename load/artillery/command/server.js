@@ -1,6 +1,8 @@
 import { createWriteStream, existsSync } from 'node:fs';
 import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
-import { Failure } from './failure.js';
+
+/** Why the command cannot do its work. The message is for the user, with what to do about it. */
+export class Failure extends Error {}
 
 // The virtual users know neither tokens nor the certificate of the server.
 const LEFT_OUT = ['TLS_KEY', 'TLS_CERT', 'JWT_SECRET', 'JWKS_URL'];
@@ -9,28 +11,17 @@ const LEFT_OUT = ['TLS_KEY', 'TLS_CERT', 'JWT_SECRET', 'JWKS_URL'];
  * Starts the service on a free port of the loopback interface, with an empty folder for its data. What else the
  * environment says (`WORKERS`, `REDIS_URL`, …) holds.
  * @param {string} logFile gets what the server prints
- * @returns {Promise<{ url: string, pid: number, stop(): Promise<void> }>}
  * @throws Failure
  */
 export async function startServer(logFile, environment = process.env) {
   if (!existsSync(program)) throw new Failure('dist/ is missing: npm run build');
-  const env = { ...environment };
-  for (const name of LEFT_OUT) delete env[name];
+  const kept = Object.entries(environment).filter(([name]) => !LEFT_OUT.includes(name));
+  const env = { ...WITHOUT_LIMITS, ...Object.fromEntries(kept) };
   const log = createWriteStream(logFile);
-  const { url, pid, stop } = await startService({
-    env: { ...WITHOUT_LIMITS, ...env },
-    onLine: (line) => log.write(`${line}\n`),
-  }).catch((error) => {
+  const onLine = (line) => log.write(`${line}\n`);
+  return startService({ env, onLine }).catch((error) => {
     throw new Failure(error.message);
   });
-  return {
-    url,
-    pid,
-    stop: async () => {
-      await stop();
-      log.end();
-    },
-  };
 }
 
 /** Makes sure that a gjallar takes clients at this address. @throws Failure */

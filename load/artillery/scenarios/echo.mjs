@@ -1,6 +1,6 @@
+import { Sequence } from '../users/inbox.js';
 import { meet } from '../users/meeting.js';
 import { pace } from '../users/pace.js';
-import { Sequence } from '../users/sequence.js';
 import { User } from '../users/user.js';
 
 /** All users together send so many values of 4 bytes a second. Each must come back, in order. */

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { Sequence } from './sequence.js';
 
 /** The text of a user's message: who sent it, which one it is, counted from 1, and when it was sent. */
 export const textOf = (user, number) => `${user.name} ${number} ${performance.now().toFixed(2)}`;
@@ -58,5 +57,24 @@ export class Inbox {
     if (offset !== undefined) faults.push(this.#offsets.take(offset));
     const fault = faults.find((code) => code);
     if (fault) this.#user.fault(fault);
+  }
+}
+/** Numbers that must come one after the other, without gaps. */
+export class Sequence {
+  /** @param {number} [last] the number before the first one; without it, the first may be any */
+  constructor(last) {
+    this.last = last;
+  }
+
+  /**
+   * Takes the next number.
+   * @returns {'MESSAGE_REPEATED' | 'MESSAGE_MISSING' | undefined} what is wrong with it. One that comes too late has first
+   * been missed and is then repeated.
+   */
+  take(number) {
+    const expected = this.last === undefined ? number : this.last + 1;
+    if (number < expected) return 'MESSAGE_REPEATED';
+    this.last = number;
+    return number > expected ? 'MESSAGE_MISSING' : undefined;
   }
 }

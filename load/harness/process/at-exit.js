@@ -13,11 +13,11 @@ export function atExit(undo) {
   return () => undoing.delete(undo);
 }
 
-/** A child process does not outlive this one. */
-export function own(child) {
+/** A child process does not outlive this one. It gets the signal; SIGTERM lets it end what it has started itself. */
+export function own(child, signal = 'SIGKILL') {
   child.once(
     'exit',
-    atExit(() => child.kill('SIGKILL')),
+    atExit(() => child.kill(signal)),
   );
   return child;
 }

@@ -4,8 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-// Programs that are not written for Node are folders, of `load/peers/foreign/` for the most part. `peer.js` in there says how one is
-// built and run:
+// Programs that are not written for Node are folders. `peer.js` in there says how one is built and run:
 // - `toolchain`: a command that tells the version of what builds it, and fails where there is none
 // - `build`: the command that builds it, run in its folder. What it makes goes to `target/`
 // - `run`: the command that runs it, in its folder; its settings follow as one argument, in JSON
@@ -13,19 +12,14 @@ import { fileURLToPath } from 'node:url';
 // - `env`: variables to build and run it with
 
 const MAX_BUILD_MS = 600_000;
-const peers = new URL('../../peers/foreign/', import.meta.url);
 const prepared = new Map();
 
-/** @typedef {{ command: string[], cwd: string, warmUp?: number, env?: Record<string, string> }} Foreign */
-
 /**
- * How to run the foreign peer `name`, built again if anything in its folder or its toolchain has changed since.
- * @param {string} name
- * @returns {Promise<null | { unavailable: string } | Foreign>} null when it is a file for Node
+ * How to run the program in a folder, built again if anything in there or its toolchain has changed since.
+ * @param {URL} folder
+ * @returns {Promise<null | { unavailable: string } | { command: string[], cwd: string, warmUp?: number, env?: Record<string, string> }>}
+ *   null when there is no such program
  */
-export const foreignPeer = (name) => foreignProgram(new URL(`${name}/`, peers));
-
-/** The same for the program in a folder. */
 export async function foreignProgram(folder) {
   const key = folder.href;
   if (!prepared.has(key)) prepared.set(key, await prepare(folder));

@@ -1,19 +1,29 @@
 import { readFileSync } from 'node:fs';
+import { now } from '../../generator/clock.js';
+import { cpuOf } from './processes.js';
+
+// CPU time, as the kernel counts it: of processes, and of the whole machine. NaN on a system that does not tell.
+
+/**
+ * CPU time that processes have used so far, together.
+ * @param {number[]} pids
+ * @returns {{ at: number, micros: number }} with the moment, in ms
+ */
+export const readCpu = (pids) => ({ at: now(), micros: pids.reduce((sum, pid) => sum + cpuOf(pid), 0) });
+
+/** CPU µs between two readings. */
+export const cpuMicros = (before, after) => after.micros - before.micros;
+
+/** CPU seconds per second between two readings. */
+export const cpuShare = (before, after) => cpuMicros(before, after) / 1000 / (after.at - before.at);
 
 /** USER_HZ, in which Linux counts: ticks in a second. */
 const TICKS = 100;
 
-/**
- * The machine's CPU time so far, in µs: what its programs have used, and what the host has given to other guests.
- * NaN on a system that does not tell.
- */
+/** The machine's CPU time so far, in µs: what its programs have used, and what the host has given to other guests. */
 export function readMachine(text = procStat()) {
-  const [user, nice, system, , , irq, softirq, steal = 0] = text
-    .split('\n', 1)[0]
-    .trim()
-    .split(/\s+/)
-    .slice(1)
-    .map(Number);
+  const [line] = text.split('\n', 1);
+  const [user, nice, system, , , irq, softirq, steal = 0] = line.trim().split(/\s+/).slice(1).map(Number);
   const micros = (ticks) => (ticks * 1e6) / TICKS;
   return { used: micros(user + nice + system + irq + softirq), stolen: micros(steal) };
 }
@@ -29,5 +39,5 @@ function procStat() {
 /** The same with the moment of reading, in ms. */
 export const machineUse = () => ({ at: Date.now(), ...readMachine() });
 
-/** Cores that programs have used between two readings. */
-export const machineShare = (before, after) => (after.used - before.used) / 1000 / (after.at - before.at);
+/** Cores that programs have used between two readings, or that were `stolen`. */
+export const machineShare = (before, after, key = 'used') => (after[key] - before[key]) / 1000 / (after.at - before.at);

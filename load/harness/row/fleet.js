@@ -11,7 +11,7 @@ const program = fileURLToPath(new URL('../../generator/process.js', import.meta.
 
 /** All generator processes of a row. */
 export class Fleet {
-  #groups = [];
+  groups = [];
   #processes = 0;
 
   /** @param {import('./peer.js').Peer} peer the server under test */
@@ -21,96 +21,94 @@ export class Fleet {
 
   /** Starts the processes for `count` clients that will play one role. They are not connected yet. */
   async group(count) {
-    const processes = Math.ceil(count / CLIENTS_PER_PROCESS);
     const group = new Group(this.peer, count);
-    this.#groups.push(group);
-    for (let i = 0; i < processes; i++) await group.add(this.#processes++);
+    this.groups.push(group);
+    await group.start(Math.ceil(count / CLIENTS_PER_PROCESS), this.#processes, [program]);
+    this.#processes += group.processes.length;
     return group;
   }
 
   /** What every group has seen so far. */
   look() {
-    return Promise.all(this.#groups.map((group) => group.look()));
-  }
-
-  get groups() {
-    return this.#groups;
+    return Promise.all(this.groups.map((group) => group.look()));
   }
 
   async stop() {
-    await Promise.all(this.#groups.map((group) => group.stop()));
+    await Promise.all(this.groups.map((group) => group.stop()));
   }
 }
 
-class Group {
-  #members = [];
+/** Clients that play one role, divided among processes. */
+export class Group {
+  processes = [];
 
   constructor(peer, size) {
     this.peer = peer;
     this.size = size;
   }
 
-  async add(index) {
-    this.#members.push(await Child.start(generatorCore(index, this.peer.cores), [program]));
+  /** Starts so many processes, of which the first is the generator of this number. */
+  async start(count, first, args, options) {
+    for (let i = 0; i < count; i++) {
+      this.processes.push(await Child.start(generatorCore(first + i, this.peer.cores), args, options));
+    }
+  }
+
+  /** How many of `count` clients each process gets, and the number of the first of them. */
+  shares(count = this.size) {
+    const start = (i) => Math.floor((count * i) / this.processes.length);
+    return this.processes.map((_, i) => ({ count: start(i + 1) - start(i), first: start(i) }));
+  }
+
+  /** Gives all processes an order. */
+  order(name, options, timeout) {
+    const of = typeof options === 'function' ? options : () => options;
+    return Promise.all(this.processes.map((child, i) => child.order(name, of(i), timeout)));
   }
 
   /**
    * Connects `count` clients more (all by default), divided among the processes.
    * @param {number} [count]
    * @param {{ inFlight?: number, named?: boolean, readSize?: number }} [options] handshakes at a time, per process; whether
-   *   the clients have names, see `nameOf` in `generator/roles/correspond.js`; how many bytes they read at once at most
+   *   the clients have names, see `nameOf` in `generator/roles.js`; how many bytes they read at once at most
    */
-  open(count = this.size, { inFlight = 100, named = false, readSize } = {}) {
+  open(count, { inFlight = 100, named = false, readSize } = {}) {
     const { ports } = this.peer;
-    return this.#each(
-      (child, share, first) =>
-        child.order('open', {
-          host: HOST,
-          ports,
-          count: share,
-          inFlight,
-          firstName: named ? first : undefined,
-          readSize,
-        }),
-      count,
-    );
+    const shares = this.shares(count).map(({ count: own, first }) => ({
+      count: own,
+      firstName: named ? first : undefined,
+    }));
+    return this.order('open', (i) => ({ host: HOST, ports, inFlight, readSize, ...shares[i] }));
   }
 
   join(room) {
-    return this.#each((child) => child.order('join', { room }));
+    return this.order('join', { room });
   }
 
   /** All clients join rooms of `members` each; only for groups of one process. */
   joinRooms(members) {
-    return this.#each((child) => child.order('joinRooms', { members }));
+    return this.order('joinRooms', { members });
   }
 
-  /** Begins to play a role of `generator/roles/`. Rates are for the whole group. */
+  /** Begins to play a role of `generator/roles.js`. Rates are for the whole group. */
   begin(name, { perSecond, ...options }) {
-    const rate = perSecond === undefined ? {} : { perSecond: perSecond / this.#members.length };
-    return this.#each((child) => child.order('begin', { name, ...options, ...rate }));
+    const rate = perSecond === undefined ? {} : { perSecond: perSecond / this.processes.length };
+    return this.order('begin', { name, ...options, ...rate });
   }
 
-  look() {
-    return Promise.all(
-      this.#members.map(async (child) => ({ core: child.core, ...(await child.order('look', {}, 20_000)) })),
-    );
+  async look() {
+    const seen = await this.order('look', {}, 60_000);
+    return seen.map((one, i) => ({ core: this.processes[i].core, ...one }));
   }
 
   /** A counter of all clients so far. Unlike `look` it leaves what is measured as it is. */
   async count(counter) {
-    const counts = await Promise.all(this.#members.map((child) => child.order('count', { counter })));
+    const counts = await this.order('count', { counter });
     return counts.reduce((sum, count) => sum + count, 0);
   }
 
   async stop() {
-    await Promise.all(this.#members.map((child) => child.stop()));
-  }
-
-  #each(work, total = 0) {
-    const { length } = this.#members;
-    const start = (i) => Math.floor((total * i) / length);
-    return Promise.all(this.#members.map((child, i) => work(child, start(i + 1) - start(i), start(i))));
+    await Promise.all(this.processes.map((child) => child.stop()));
   }
 }
 

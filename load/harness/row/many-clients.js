@@ -1,6 +1,5 @@
-import { Child } from '../process/child.js';
-import { generatorCore } from '../process/cores.js';
 import { foreignProgram } from '../process/foreign.js';
+import { Group } from './fleet.js';
 import { machineMemory } from './memory.js';
 
 // A process may be limited to 20,000 descriptors.
@@ -10,28 +9,18 @@ const AT_A_TIME = 4;
 const MAX_OPEN_MS = 600_000;
 
 /** Hundreds of thousands of clients, in processes of `generator/many/many.c` with one source address each. */
-export class ManyClients {
-  #processes = [];
-  #sizes = [];
-
+export class ManyClients extends Group {
   /** @param {import('./peer.js').Peer} peer */
   static async start(peer, clients) {
     const program = await foreignProgram(new URL('../../generator/many/', import.meta.url));
     if (program.unavailable) throw new Error(program.unavailable);
-    const many = new ManyClients();
-    many.peer = peer;
-    const count = Math.ceil(clients / CLIENTS_PER_PROCESS);
-    for (let i = 0; i < count; i++) {
-      many.#sizes.push(Math.floor((clients * (i + 1)) / count) - Math.floor((clients * i) / count));
-      many.#processes.push(
-        await Child.start(generatorCore(i, peer.cores), program.command, { foreign: true, ...program }),
-      );
-    }
+    const many = new ManyClients(peer, clients);
+    await many.start(Math.ceil(clients / CLIENTS_PER_PROCESS), 0, program.command, { foreign: true, ...program });
     return many;
   }
 
   get pids() {
-    return this.#processes.map(({ pid }) => pid);
+    return this.processes.map(({ pid }) => pid);
   }
 
   /**
@@ -42,17 +31,16 @@ export class ManyClients {
     let connected = 0;
     let refused = 0;
     const empty = machineMemory().available;
-    for (let from = 0; from < this.#processes.length; ) {
+    const orders = this.shares().map(({ count }, source) => ({ port: this.peer.port, count, source }));
+    for (let from = 0; from < orders.length; ) {
       const { available } = machineMemory();
       const each = Math.max(empty - available, 1) / Math.max(from, 1);
       if (available - each < reserve) return { connected, refused, isFull: true };
       // Where the system does not report its memory, there is no limit.
       const room = Math.floor((available - reserve) / each) || AT_A_TIME;
-      const opening = this.#processes.slice(from, from + Math.min(AT_A_TIME, room)).map((child, i) => {
-        const source = from + i;
-        const options = { port: this.peer.port, count: this.#sizes[source], source };
-        return child.order('open', options, MAX_OPEN_MS);
-      });
+      const opening = orders
+        .slice(from, from + Math.min(AT_A_TIME, room))
+        .map((order) => this.processes[order.source].order('open', order, MAX_OPEN_MS));
       for (const opened of await Promise.all(opening)) {
         connected += opened.ready;
         refused += opened.refused;
@@ -64,21 +52,11 @@ export class ManyClients {
 
   /** Every client sends its 30 characters once every so many ms. */
   talk(every) {
-    return Promise.all(this.#processes.map((child) => child.order('talk', { every })));
+    return this.order('talk', { every });
   }
 
   /** One client sends a message to all. */
   publish() {
-    return this.#processes[0].order('publish');
-  }
-
-  look() {
-    return Promise.all(
-      this.#processes.map(async (child) => ({ core: child.core, ...(await child.order('look', {}, 60_000)) })),
-    );
-  }
-
-  async stop() {
-    await Promise.all(this.#processes.map((child) => child.stop()));
+    return this.processes[0].order('publish');
   }
 }

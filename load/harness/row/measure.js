@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cpuShare } from '../process/cpu.js';
-import { machineShare, machineUse } from '../process/machine.js';
+import { cpuShare, machineShare, machineUse } from '../process/machine.js';
 import { activity } from './fleet.js';
 import { helperShares } from './peer.js';
 import { GENERATOR_LIMIT } from './verdict.js';
@@ -18,14 +17,19 @@ export async function measure({ peer, fleet, warmUp, window }) {
   await sleep(window * 1000);
   const after = await look(peer, fleet);
 
-  const processes = after.groups.flatMap((group, g) => group.map((seen, i) => generatorUse(before.groups[g][i], seen)));
+  const processes = after.groups.flatMap((group, g) =>
+    group.map(({ core, cpu, at }, i) => {
+      const first = before.groups[g][i];
+      return { core, share: (cpu - first.cpu) / 1000 / (at - first.at) };
+    }),
+  );
   const server = cpuShare(before.cpu, after.cpu);
   const generators = processes.reduce((sum, { share }) => sum + share, 0);
   return {
     server,
     helpers: helperShares(before.cpu, after.cpu),
     rss: peer.rss(),
-    generators: load(processes),
+    generators: loadOf(processes),
     others: Math.max(0, machineShare(before.machine, after.machine) - server - generators),
     groups: after.groups.map((group, g) => activity(before.groups[g], group)),
     window,
@@ -45,18 +49,20 @@ export const usageOf = ({ server, helpers, rss, generators, others }) => ({
   others,
 });
 
+/** The same where no times are taken from the one generator, so that it spoils nothing if it is busy: never `saturated`. */
+export const idleGenerator = (busiest) => ({
+  generators: { shares: [busiest], busiest, saturated: false },
+  generatorCpu: busiest * 100,
+});
+
 async function look(peer, fleet) {
   const machine = machineUse();
-  const [cpu, groups] = await Promise.all([peer.cpu(), fleet.look()]);
-  return { machine, cpu, groups };
-}
-
-function generatorUse(before, after) {
-  return { core: after.core, share: (after.cpu - before.cpu) / 1000 / (after.at - before.at) };
+  const cpu = peer.cpu();
+  return { machine, cpu, groups: await fleet.look() };
 }
 
 /** Processes that share a core are saturated together. */
-function load(processes) {
+function loadOf(processes) {
   const perCore = new Map();
   for (const { core, share } of processes) {
     const key = core ?? `unpinned ${perCore.size}`;

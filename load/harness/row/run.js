@@ -14,15 +14,12 @@ export async function runRow(benchmark, cell, name, quick) {
   let peer;
   let fleet;
   try {
-    const { program = name, ...settings } = benchmark.peers?.[name] ?? {};
-    peer = await Peer.start(program, { ...settings, ...cell.peer });
+    const { like = name, ...settings } = benchmark.peers?.[name] ?? {};
+    peer = await Peer.start(like, { ...settings, ...cell.peer });
     if (peer.unavailable) return { peer: name, note: `not run: ${peer.unavailable}` };
     fleet = new Fleet(peer);
-    const result = await within(
-      benchmark.maxRowMs ?? MAX_ROW_MS,
-      benchmark.run({ peer, fleet, cell, quick }),
-      'did not finish',
-    );
+    const running = benchmark.run({ peer, fleet, cell, quick });
+    const result = await within(benchmark.maxRowMs ?? MAX_ROW_MS, running, 'did not finish');
     return { peer: name, result, ...verdict(result) };
   } catch (error) {
     return { peer: name, note: `failed: ${error.message}`, failed: true };

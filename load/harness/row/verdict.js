@@ -4,17 +4,21 @@ export const GENERATOR_LIMIT = 0.9;
 /** Below this share of what was offered, a server has not kept up. */
 const KEPT_UP = 0.95;
 
-/** From this share of its core on, a server that has not kept up has reached its limit; below, something held it up. */
+/** From this share of its cores on, a server that has not kept up has reached its limit; below, something held it up. */
 const BUSY = 0.85;
+
+/** From this share on, a server has no time left even where it keeps up. */
+const FULL = 0.95;
 
 /**
  * Did the server keep up with an open loop?
- * - `saturated`: no, it had no time left. Its cost per message stands; its latency grows with the length of the run.
+ * - `saturated`: no, it had no time left, or it only just did. Its cost per message stands; its latency grows with the length
+ *   of the run.
  * - `starved`: no, though it had time left. Generator or machine were in the way, so the row says nothing.
  */
 export function keptUp(offered, achieved, server) {
   const behind = achieved < offered * KEPT_UP;
-  return { saturated: behind && server >= BUSY, starved: behind && server < BUSY };
+  return { saturated: server >= (behind ? BUSY : FULL), starved: behind && server < BUSY };
 }
 
 /**

@@ -1,23 +1,15 @@
-// How a peer talks to the harness over IPC: it says when it is ready and answers two orders.
+// How a peer talks to the harness over IPC: it says when it is ready, and answers one order.
 
-import { now } from '../../generator/clock.js';
 import { answerOrders } from '../../harness/process/orders.js';
 
-const orders = {
-  cpu() {
-    const { user, system } = process.cpuUsage();
-    return { at: now(), micros: user + system };
-  },
-
+answerOrders({
   memory() {
     // Twice: what the first collection finalizes, the second can free.
     globalThis.gc?.();
     globalThis.gc?.();
     return process.memoryUsage();
   },
-};
-
-answerOrders(orders);
+});
 
 /** Where to listen and how often to ping, the same for every peer of a row. */
 export const settings = JSON.parse(process.argv[2]);

@@ -1,68 +1,107 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
+import { WebSocket } from 'ws';
 import { Peer } from '../../harness/row/peer.js';
 import { texts } from '../support/marketdata.js';
-import { ByteClient } from './byte-client.js';
 
 const REFERENCE = 'uws';
 const TIMING = { pingInterval: 1000, pingTimeout: 1000 };
 
 /**
- * The tests of some peers: each is held to what `uws` answers, to the byte of each frame. A peer that cannot be built or
+ * The tests of some peers: each is held to what `uws` answers, to the byte of each message. A peer that cannot be built or
  * run here is skipped, and says why.
  * @param {string[]} names
+ * @param {{ hasRooms: boolean }} options whether they have the events of rooms, too
  */
-export async function testPeers(names) {
-  const expected = await answersOf(REFERENCE);
-  for (const name of names) testPeer(name, expected);
+export async function testPeers(names, { hasRooms }) {
+  const reference = await Peer.start(REFERENCE, TIMING);
+  const expected = await exchange(reference.port, hasRooms).finally(() => reference.stop());
+  for (const name of names) testPeer(name, hasRooms, expected);
 }
 
-function testPeer(name, expected) {
+function testPeer(name, hasRooms, expected) {
   describe(name, { concurrency: true }, () => {
     let peer;
     before(async () => {
       peer = await Peer.start(name, TIMING);
     });
     after(() => peer.stop());
+    const check = (title, run) => test(title, (t) => (peer.unavailable ? t.skip(peer.unavailable) : run()));
 
-    test('answers with the same bytes as uWebSockets.js by hand', async (t) => {
-      if (peer.unavailable) return t.skip(peer.unavailable);
-      assert.deepEqual(await exchange(peer.port), expected);
+    check('answers with the same bytes as uWebSockets.js by hand', async () => {
+      assert.deepEqual(await exchange(peer.port, hasRooms), expected);
     });
 
-    test('drops a client that answers no ping', async (t) => {
-      if (peer.unavailable) return t.skip(peer.unavailable);
-      const client = await ByteClient.open(peer.port, { answering: false });
+    check('drops a client that answers no ping', async () => {
+      const client = await Client.open(peer.port, false);
       client.send('40');
-      await client.ended();
+      await client.ended;
     });
 
-    test('tells CPU time and memory', async (t) => {
-      if (peer.unavailable) return t.skip(peer.unavailable);
-      const { micros } = await peer.cpu();
-      assert.ok(micros > 0);
+    check('tells CPU time and memory', async () => {
+      assert.ok(peer.cpu().micros > 0);
       const { rss } = await peer.memory();
       assert.ok(rss > 1e6);
     });
   });
 }
 
-async function answersOf(name) {
-  const peer = await Peer.start(name, TIMING);
-  try {
-    return await exchange(peer.port);
-  } finally {
-    await peer.stop();
+/** A client that shows every message but pings, which it counts and answers. */
+class Client {
+  pings = 0;
+  #seen = [];
+  #heard = () => {};
+
+  static async open(port, isAnswering = true) {
+    const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`);
+    const client = new Client(ws, isAnswering);
+    await once(ws, 'open');
+    return client;
+  }
+
+  constructor(ws, isAnswering) {
+    this.ws = ws;
+    this.ended = once(ws, 'close').then(() => this.#heard());
+    ws.on('message', (data) => {
+      const text = data.toString();
+      if (text !== '2') this.#seen.push(text);
+      else if (++this.pings && isAnswering) ws.send('3');
+      this.#heard();
+    });
+  }
+
+  send(packet) {
+    this.ws.send(packet);
+  }
+
+  event(...event) {
+    this.send(`42${JSON.stringify(event)}`);
+  }
+
+  async message() {
+    await this.until(() => this.#seen.length > 0);
+    return this.#seen.shift();
+  }
+
+  /** No message is waited for in vain: the pings come on and on, or the connection ends. */
+  async until(isSo) {
+    while (!isSo()) {
+      if (this.ws.readyState !== WebSocket.OPEN) throw new Error('the peer closed the connection');
+      await new Promise((resolve) => {
+        this.#heard = resolve;
+      });
+    }
   }
 }
 
-/** Goes once through everything that the benchmarks do. Returns all frames that came but pings, as `normalized`. */
-async function exchange(port) {
+/** Goes once through everything that the benchmarks do. Returns all messages that came, as `normalized`. */
+async function exchange(port, hasRooms) {
   const seen = [];
-  const client = await ByteClient.open(port);
-  const other = await ByteClient.open(port);
+  const client = await Client.open(port);
+  const other = await Client.open(port);
   const hear = async (from, count = 1) => {
-    for (let i = 0; i < count; i++) seen.push(normalized(await from.frame()));
+    for (let i = 0; i < count; i++) seen.push(normalized(await from.message()));
   };
 
   for (const each of [client, other]) {
@@ -70,49 +109,39 @@ async function exchange(port) {
     each.send('40');
     await hear(each);
   }
-  for (const value of [
-    'four',
-    'x'.repeat(30),
-    'y'.repeat(200),
-    'z'.repeat(70_000 / 2),
-    'ü "quoted" 👍',
-    { a: [1, null] },
-    '<&>',
-  ]) {
+  const long = 'z'.repeat(70_000 / 2);
+  for (const value of ['four', 'x'.repeat(30), 'y'.repeat(200), long, 'ü "quoted" 👍', { a: [1, null] }, '<&>']) {
     client.event('echo', value);
     await hear(client);
   }
-  client.event('upper', 'a "text" of thirty <characters> é');
-  await hear(client);
-
-  client.send('420["join","room"]');
-  await hear(client);
-  other.send('4217["join","room"]');
-  await hear(other);
-  client.event('publish', { room: 'room', text: 'first "text" ü' });
-  client.event('publish', { room: 'room', text: 'second' });
-  await hear(client, 2);
-  await hear(other, 2);
-
+  if (hasRooms) {
+    client.event('upper', 'a "text" of thirty <characters> é');
+    await hear(client);
+    client.send('420["join","room"]');
+    await hear(client);
+    other.send('4217["join","room"]');
+    await hear(other);
+    client.event('publish', { room: 'room', text: 'first "text" ü' });
+    client.event('publish', { room: 'room', text: 'second' });
+    await hear(client, 2);
+    await hear(other, 2);
+  }
   client.event('heartbeat');
   await hear(client, 10);
 
   // Two rounds: a client that has answered the first ping gets the second.
-  await client.pings(2);
+  await client.until(() => client.pings >= 2);
   client.event('echo', 'still here');
   await hear(client);
-  client.close();
-  other.close();
+  for (const { ws } of [client, other]) ws.terminate();
   return seen;
 }
 
-/** A frame in hexadecimal, with what differs from session to session and from second to second made the same. */
-function normalized({ head, text }) {
+/** A message with what differs from session to session and from second to second made the same. */
+function normalized(text) {
   const quote = /^42\["data","(\d) (\d+) /.exec(text);
-  if (quote) {
-    const [, number, second] = quote;
-    assert.equal(text, `42${JSON.stringify(['data', texts(Number(second))[number]])}`);
-    return `${head} quote ${number}`;
-  }
-  return `${head} ${text.replace(/"sid":"[\w-]{20}"/, '"sid":"…"')}`;
+  if (!quote) return text.replace(/"sid":"[\w-]{20}"/, '"sid":"…"');
+  const [, number, second] = quote;
+  assert.equal(text, `42${JSON.stringify(['data', texts(Number(second))[number]])}`);
+  return `quote ${number}`;
 }

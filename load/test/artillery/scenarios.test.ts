@@ -1,56 +1,43 @@
-import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { parse } from 'yaml';
-
-const folder = new URL('../../artillery/scenarios/', import.meta.url);
-const files = readdirSync(folder).filter((file) => file.endsWith('.yml'));
 
 interface Step {
   function?: string;
   loop?: Step[];
 }
-
-interface Settings {
-  phases: { duration: number; arrivalCount: number }[];
-  variables: { clients?: number };
-}
-
 interface Script {
-  config: Settings & {
+  config: {
     processor: string;
+    phases: { duration: number; arrivalCount: number }[];
+    variables: { clients: number };
     plugins: { ensure: { conditions: { expression: string }[] } };
-    environments: { quick: Settings };
   };
   scenarios: { engine: string; flow: Step[] }[];
 }
 
+const { scenarios, scriptOf } = (await import(new URL('../../artillery/scenarios.js', import.meta.url).href)) as {
+  scenarios: Record<string, object>;
+  scriptOf(name: string, quick: boolean): Script;
+};
+
 const functionsOf = (steps: Step[]): string[] =>
   steps.flatMap((step) => [...(step.function ? [step.function] : []), ...functionsOf(step.loop ?? [])]);
 
-test.each(files)('%s names steps that there are, and as many clients as arrive', async (file) => {
-  const { config, scenarios } = parse(readFileSync(new URL(file, folder), 'utf8')) as Script;
-  expect(scenarios).toMatchObject([{ engine: 'socketio' }]);
-  // Artillery takes a processor for an ES module by this ending alone.
-  expect(config.processor).toMatch(/\.mjs$/);
-  const steps = (await import(new URL(config.processor, folder).href)) as Record<string, unknown>;
-  expect(Object.keys(steps).sort()).toEqual([...new Set(functionsOf(scenarios[0]!.flow))].sort());
-  for (const step of Object.values(steps)) expect(step).toBeInstanceOf(Function);
-
-  const { quick } = config.environments;
-  for (const { phases, variables } of [config, quick]) {
-    // Of one phase with a count, artillery plays all users in one thread: they meet there.
-    const [phase] = phases.map((part, i) => ({ ...config.phases[i], ...part }));
-    expect(phases).toHaveLength(1);
-    expect(phase).toEqual({ duration: expect.any(Number), arrivalCount: expect.any(Number) });
-    expect(phase!.duration).toBeLessThanOrEqual(20);
-    const { clients } = { ...config.variables, ...variables };
-    if (clients !== undefined) expect(clients).toBe(phase!.arrivalCount);
+test.each(Object.keys(scenarios))('%s names steps that there are, and as many clients as arrive', async (name) => {
+  for (const quick of [false, true]) {
+    const { config, scenarios: played } = scriptOf(name, quick);
+    expect(played).toMatchObject([{ engine: 'socketio' }]);
+    // Artillery takes a processor for an ES module by this ending alone.
+    expect(config.processor).toMatch(/\.mjs$/);
+    const steps = (await import(config.processor)) as Record<string, unknown>;
+    expect(Object.keys(steps).sort()).toEqual([...new Set(functionsOf(played[0]!.flow))].sort());
+    for (const step of Object.values(steps)) expect(step).toBeInstanceOf(Function);
+    expect(config.phases).toEqual([{ duration: expect.any(Number), arrivalCount: config.variables.clients }]);
+    expect(config.phases[0]!.duration).toBeLessThanOrEqual(20);
   }
 });
 
-test.each(files)('%s has thresholds, that nobody fails among them', (file) => {
-  const { config } = parse(readFileSync(new URL(file, folder), 'utf8')) as Script;
-  const conditions = config.plugins.ensure.conditions.map(({ expression }) => expression);
+test.each(Object.keys(scenarios))('%s has thresholds, that nobody fails among them', (name) => {
+  const conditions = scriptOf(name, false).config.plugins.ensure.conditions.map(({ expression }) => expression);
   expect(conditions.slice(0, 2)).toEqual(['vusers.failed == 0', 'vusers.completed == vusers.created']);
   expect(conditions.length).toBeGreaterThan(2);
 });

@@ -16,9 +16,14 @@ const { startServer, checkTarget } = (await import(new URL('server.js', command)
   ): Promise<{ url: string; pid: number; stop(): Promise<void> }>;
   checkTarget(url: string): Promise<void>;
 };
-const { CpuWatch } = (await import(new URL('cpu.js', command).href)) as {
-  CpuWatch: new (pid: number) => { stop(): void; share(from: number, to: number): number };
+type Reading = { at: number; micros: number };
+const harness = new URL('../../harness/process/', import.meta.url);
+const { cpuShare, readCpu, readMachine } = (await import(new URL('machine.js', harness).href)) as {
+  cpuShare(before: Reading, after: Reading): number;
+  readCpu(pids: number[]): Reading;
+  readMachine(text: string): { used: number; stolen: number };
 };
+const { familyOf } = (await import(new URL('processes.js', harness).href)) as { familyOf(pid: number): number[] };
 
 let folder: string;
 beforeAll(() => {
@@ -52,14 +57,22 @@ test('the CPU time of a server is that of its workers too', async () => {
   const primary = `require('child_process').spawn(process.execPath, ['-e', '${worker}'], { stdio: 'inherit' })`;
   const child = spawn(process.execPath, ['-e', primary], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
   await once(child.stdout, 'data');
-  const watch = new CpuWatch(child.pid!);
   try {
-    const began = Date.now();
+    const look = () => readCpu(familyOf(child.pid!));
+    const before = look();
     // The kernel does not tell when it has counted. The primary itself waits: without its worker this has no end.
-    await until(() => watch.share(began, Date.now()) > 0.02);
-    expect(watch.share(Date.now() + 1000, Date.now() + 2000)).toBeNaN();
+    await until(() => cpuShare(before, look()) > 0.02);
   } finally {
-    watch.stop();
     process.kill(-child.pid!, 'SIGKILL');
   }
+});
+
+test('stolen time is told from what programs used, and waiting is neither', () => {
+  // user nice system idle iowait irq softirq steal, in hundredths of a second
+  const text = 'cpu  100 10 50 9999 888 5 15 30 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n';
+  expect(readMachine(text)).toEqual({ used: 1_800_000, stolen: 300_000 });
+});
+
+test('a system without /proc/stat tells nothing', () => {
+  expect(readMachine('').used).toBeNaN();
 });

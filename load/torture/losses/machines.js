@@ -65,7 +65,7 @@ async function injectLosses({ name, redis, wire, services, pause }, order, end) 
   /** The epochs of messages that Redis has lost, or may have lost. */
   const gone = new Set();
   const done = new Map();
-  const tally = { lost: 0, unserved: 0, untold: 0 };
+  const tally = { lost: 0, unserved: 0, untold: 0, retried: 0 };
   const isCurrent = ({ epoch }) => !gone.has(epoch);
   const snapshot = join(redis.directory, 'dump.rdb');
   const oldest = join(redis.directory, 'oldest.rdb');
@@ -134,7 +134,7 @@ async function injectLosses({ name, redis, wire, services, pause }, order, end) 
       await enough();
       if (fault !== 'silent') {
         if (!(await areTold(services))) tally.untold++;
-        await acknowledge(services[0]);
+        tally.retried += await acknowledge(services[0]);
       }
       done.set(key, (done.get(key) ?? 0) + 1);
     }
@@ -145,6 +145,7 @@ async function injectLosses({ name, redis, wire, services, pause }, order, end) 
       ...[...done].map(([fault, count]) => ({ name: `${name}: ${fault}`, value: 'injected', times: count })),
       { name: `${name}: faults after which a member was not served`, value: tally.unserved, most: 0 },
       { name: `${name}: faults that the operator was not told of`, value: tally.untold, most: 0 },
+      { name: `${name}: acknowledgements of losses that Redis did not take at once`, value: tally.retried },
       { name: `${name}: acknowledged messages`, value: members.count('acked'), least: 1 },
       { name: `${name}: deliveries lost of messages that Redis kept`, value: tally.lost + missing, most: 0 },
       {
@@ -178,10 +179,14 @@ async function areTold(services) {
   return all.every(Boolean);
 }
 
+/** Resolves with the number of attempts that failed: on a busy machine, a worker may take Redis for silent for a moment. */
 async function acknowledge({ url }) {
   const headers = { Authorization: authorization, Connection: 'close' };
-  const post = () => fetch(`${url}/api/acknowledge-loss`, { method: 'POST', headers });
-  // A busy machine may make a worker take Redis for silent for a moment.
-  const isDone = await soon(async () => (await post()).ok, RECOVERY, 500);
-  if (!isDone) throw new Error('the loss could not be acknowledged');
+  let attempts = 0;
+  const isDone = async () => {
+    attempts++;
+    return (await fetch(`${url}/api/acknowledge-loss`, { method: 'POST', headers })).ok;
+  };
+  if (!(await soon(isDone, RECOVERY, 500))) throw new Error('the loss could not be acknowledged');
+  return attempts - 1;
 }

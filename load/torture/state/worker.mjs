@@ -3,7 +3,7 @@
 // or NATS (or `-`), the URL of the Redis that stores the room (or `-`), and the ids of the machine's other workers.
 
 import { Server } from 'socket.io';
-import { ownWindow } from '../../../build/backplanes/frames/window.js';
+import { ownWindow } from '../../../build/backplanes/frames/links.js';
 import { backplaneKindOf } from '../../../build/backplanes/registry.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/engine/sockets.js';

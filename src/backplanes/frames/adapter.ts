@@ -20,14 +20,44 @@ import {
   type EncodedPackets,
   useRoomSets,
 } from '../../rooms/index.js';
-import { Inbox } from '../inbox.js';
+import { Inbox } from '../connection-health.js';
 import { type BusMember, FrameBus } from './bus.js';
-import type { FrameLinks } from './links.js';
-import { OthersAnswers } from './others-answers.js';
-import type { SharedWindow } from './window.js';
+import type { FrameLinks, SharedWindow } from './links.js';
 import type { Broadcast } from './wire/broadcast.js';
-import { encodeMessage, encodeResponse, type Message } from './wire/cluster-message.js';
-import { EMITTER } from './wire/emitted.js';
+import { EMITTER, encodeMessage, encodeResponse, type Message } from './wire/message.js';
+
+/** What other workers report about a broadcast of this one that waits for the acknowledgements of clients. */
+class OthersAnswers {
+  /** The workers that have not reported the number of their clients, with the number of answers that came from them. */
+  private readonly waiting: Map<string, number>;
+
+  /**
+   * @param workers those that get the broadcast
+   * @param onCount called once for each worker, with the number of clients whose answers count
+   */
+  constructor(
+    workers: Iterable<string>,
+    private readonly onCount: (clients: number) => void,
+    private readonly onAnswer: (value: unknown) => void,
+  ) {
+    this.waiting = new Map(Array.from(workers, (worker) => [worker, 0]));
+  }
+
+  answered(worker: string, value: unknown): void {
+    const before = this.waiting.get(worker);
+    if (before !== undefined) this.waiting.set(worker, before + 1);
+    this.onAnswer(value);
+  }
+
+  counted(worker: string, clients: number): void {
+    if (this.waiting.delete(worker)) this.onCount(clients);
+  }
+
+  /** The worker is gone: the broadcast does not wait for its clients. */
+  gone(worker: string): void {
+    this.counted(worker, this.waiting.get(worker) ?? 0);
+  }
+}
 
 interface Packet {
   type: number;
@@ -36,7 +66,7 @@ interface Packet {
 }
 
 /** The adapters of all namespaces on a bus of frames. */
-export interface FrameAdapters {
+interface FrameAdapters {
   factory: (nsp: Namespace) => FrameAdapter;
   bus: FrameBus;
 }

@@ -1,18 +1,12 @@
 import { reportFailure } from '../../base/owner.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
-import { type Inbox, malformed } from '../inbox.js';
-import { Interest } from './interest/interest.js';
-import type { Peer } from './interest/peer.js';
-import { ticksNow } from './interest/remote-clock.js';
-import { keyOf, type RoomKey } from './interest/room-key.js';
-import type { OwnRooms } from './interest/rooms.js';
-import { Withheld } from './interest/withheld.js';
-import type { FrameLinks, Route } from './links.js';
-import { ReachCounts, reachOf } from './reach.js';
-import type { SharedWindow } from './window.js';
+import { type Inbox, malformed } from '../connection-health.js';
+import { Interest, type Peer } from './interest/interest.js';
+import { keyOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
+import { ticksNow, Withheld } from './interest/withheld.js';
+import { type FrameLinks, ReachCounts, type Route, reachOf, type SharedWindow } from './links.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
-import { decodeMessage, type Message } from './wire/cluster-message.js';
-import { types } from './wire/message.js';
+import { decodeMessage, type Message, types } from './wire/message.js';
 
 /**
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them

@@ -1,3 +1,5 @@
+import { Outbox } from '../../engine/delivery/outbox.js';
+
 /** Collects the messages of one window for one destination, which may be several workers, and sends them as one frame. */
 export interface Route {
   /** Adds a message for a worker. A message that is for several is added for each, one after the other. */
@@ -34,4 +36,36 @@ export interface FrameListener {
   onLeave(worker: string): void;
   /** Whether this worker has made broadcasts, to whichever workers they went. */
   hasBroadcast(): boolean;
+}
+
+/** How far a message has to go from the worker that sends it; a farther worker includes the nearer ones. */
+export const reaches = ['worker', 'machine', 'machines'] as const;
+export type Reach = (typeof reaches)[number];
+
+/** The broadcasts that a worker has sent, by their reach. */
+export class ReachCounts {
+  /** Messages to rooms. Placement shortens their way. */
+  readonly room: Record<Reach, number> = { worker: 0, machine: 0, machines: 0 };
+  /** Messages that go to all workers wherever their receivers are. */
+  readonly all: Record<Reach, number> = { worker: 0, machine: 0, machines: 0 };
+}
+
+/** The reach of a message that goes to these workers. */
+export function reachOf(receivers: readonly { readonly isElsewhere: boolean }[]): Reach {
+  for (const { isElsewhere } of receivers) if (isElsewhere) return 'machines';
+  return receivers.length > 0 ? 'machine' : 'worker';
+}
+
+/** The window that messages to other workers share with those to sockets. */
+export type SharedWindow = Pick<Outbox, 'share'>;
+
+/** The longest window without an outbox, in ms. */
+const LONGEST_MS = 25;
+
+/**
+ * A window for messages to other workers alone.
+ * @param longestMs the longest time that a message is held
+ */
+export function ownWindow(longestMs = LONGEST_MS): SharedWindow {
+  return new Outbox({ publish: () => false, numSubscribers: () => 0 }, longestMs);
 }

@@ -1,5 +1,5 @@
+import type { WorkerLinks } from '../../base/worker-links.js';
 import { MalformedMessage } from '../../errors.js';
-import type { WorkerLinks } from '../../worker-links.js';
 import type { FrameLinks, FrameListener, Route } from './links.js';
 import { endOf, HEADER } from './wire/message.js';
 

@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection as Client, Msg, PermissionViolationError, Subscription } from '@nats-io/transport-node';
 import { own } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import type { BackplaneEvents } from '../backplane.js';
-import { ConnectionHealth } from '../connection-health.js';
-import { malformed } from '../inbox.js';
+import { ConnectionHealth, malformed } from '../connection-health.js';
 import type { NatsAddress } from './address.js';
 import { dial } from './dial.js';
-import { PartReader, PROBE, splitMessage } from './parts.js';
+import { PartReader, splitMessage } from './parts.js';
 import { Receipts } from './receipts.js';
 
 /** How often a ping is sent, in ms, unless one waits for its answer. */
@@ -18,6 +18,8 @@ const MAX_SILENT_TURNS = 5;
 const CLOSE_TIMEOUT_MS = 500;
 /** The status with which a server answers a message that reaches no subscription, if it names a subject for a reply. */
 const NO_RESPONDERS = 503;
+/** How often what the server does not allow is tried again, in ms. */
+const RETRY_INTERVAL_MS = 1000;
 
 const delayOf = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 6), 1000);
 
@@ -42,7 +44,7 @@ interface NatsListener {
 interface Current {
   readonly client: Client;
   readonly receipts: Receipts;
-  /** What this server does not allow this user: `publish` or `subscription`, and the subject. */
+  /** What this server does not allow this user, until it is tried again: `publish` or `subscription`, and the subject. */
   readonly rejected: Map<string, PermissionViolationError>;
   /** By their subjects. */
   readonly subscriptions: Map<string, Subscription>;
@@ -66,7 +68,6 @@ export class NatsConnection {
     private readonly listener: NatsListener,
   ) {
     this.health = new ConnectionHealth(events);
-    this.health.wouldAccept = () => this.wouldAccept();
     own('connecting with NATS', this.run());
   }
 
@@ -77,7 +78,7 @@ export class NatsConnection {
    * @returns a promise that resolves when the server has the bytes, and rejects if it is not known to have them
    */
   publish(subject: string, bytes: Buffer, messages: number, reply?: string): Promise<void> {
-    return this.health.send(bytes.length, () => this.send(subject, bytes, reply), undefined, messages);
+    return this.health.send(bytes.length, () => this.send(subject, bytes, reply), ['PUB', subject], messages);
   }
 
   /**
@@ -122,12 +123,11 @@ export class NatsConnection {
 
   close(): void {
     this.closing.abort();
-    this.health.close();
     const { current } = this;
     this.current = undefined;
     if (!current) return;
     // What was published before must leave first.
-    const sent = Promise.race([current.receipts.ping(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    const sent = within(CLOSE_TIMEOUT_MS, current.receipts.ping());
     const ended = sent.catch(() => {}).then(() => current.client.close());
     own('closing the connection with NATS', ended);
   }
@@ -176,8 +176,8 @@ export class NatsConnection {
     }
     // A rejection has come before the pong, but is reported by an iterator.
     await setImmediate();
-    // Once the server allows the subscription, the connection is made again.
     if ([...current.rejected.values()].some(({ operation }) => operation === 'subscription')) return;
+    this.health.rejections.note(['SUB']);
     await this.listener.onRenewed();
     if (this.current === current && !current.client.isClosed()) this.health.update(true);
   }
@@ -197,18 +197,28 @@ export class NatsConnection {
     return () => clearInterval(timer);
   }
 
-  private async readStatus({ client, rejected }: Current): Promise<void> {
-    for await (const status of client.status()) {
+  private async readStatus(current: Current): Promise<void> {
+    for await (const status of current.client.status()) {
       if (status.type !== 'error') continue;
       const { error } = status;
-      if (error.name !== 'PermissionViolationError') this.health.reason = error.message;
-      else {
-        const violation = error as PermissionViolationError;
-        const { operation, subject } = violation;
-        rejected.set(`${operation} ${subject}`, violation);
-        this.health.rejections.note([operation === 'subscription' ? 'SUB' : 'PUB', subject], violation);
-      }
+      if (error.name === 'PermissionViolationError') this.onViolation(current, error as PermissionViolationError);
+      else this.health.reason = error.message;
     }
+  }
+
+  private onViolation(current: Current, violation: PermissionViolationError): void {
+    const { operation, subject } = violation;
+    const key = `${operation} ${subject}`;
+    current.rejected.set(key, violation);
+    if (operation !== 'subscription') this.health.rejections.note(['PUB', subject], violation);
+    else this.health.rejections.note(['SUB'], violation);
+    const tryAgain = () => {
+      current.rejected.delete(key);
+      if (operation !== 'subscription' || this.current !== current || !this.subjects.has(subject)) return;
+      this.subscribeOn(current, subject);
+      own('renewing the subscriptions with NATS', this.confirm(current));
+    };
+    setTimeout(tryAgain, RETRY_INTERVAL_MS).unref();
   }
 
   private subscribeOn({ client, subscriptions }: Current, subject: string): void {
@@ -232,7 +242,7 @@ export class NatsConnection {
   private send(subject: string, bytes: Buffer, reply?: string): Promise<void> {
     const { current } = this;
     if (!current) return Promise.reject(new Error('NATS is unreachable'));
-    const { client, receipts, rejected } = current;
+    const { client, rejected } = current;
     const rejection = rejected.get(`publish ${subject}`);
     if (rejection) return Promise.reject(rejection);
     const maxPayload = client.info?.max_payload ?? 0;
@@ -243,32 +253,15 @@ export class NatsConnection {
     } catch (error) {
       return Promise.reject(error);
     }
-    return receipts.receipt(bytes.length);
+    return this.receipt(current, subject, bytes.length);
   }
 
-  /**
-   * Tries what the server has rejected before. If it allows everything now, the connection is made again, because messages
-   * were lost meanwhile.
-   */
-  private async wouldAccept(): Promise<boolean> {
-    const { current } = this;
-    if (!current) return false;
-    const { client, receipts, rejected } = current;
-    for (const [key, { operation, subject }] of [...rejected]) {
-      rejected.delete(key);
-      if (operation === 'subscription') this.subscribeOn(current, subject);
-      else client.publish(subject, PROBE);
-    }
-    try {
-      await receipts.ping();
-    } catch {
-      return false;
-    }
-    // The errors have come before the pong, but are reported by an iterator.
+  private async receipt({ receipts, rejected }: Current, subject: string, bytes: number): Promise<void> {
+    await receipts.receipt(bytes);
+    if (!this.health.rejections.first) return;
+    // A rejection has come before the pong, but is reported by an iterator.
     await setImmediate();
-    if (rejected.size > 0) return false;
-    this.health.update(false);
-    own('closing the connection with NATS', client.close());
-    return true;
+    const rejection = rejected.get(`publish ${subject}`);
+    if (rejection) throw rejection;
   }
 }

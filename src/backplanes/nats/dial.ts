@@ -1,7 +1,27 @@
+import { createRequire } from 'node:module';
 import { connect as connectSocket } from 'node:net';
 import type { NatsConnection as Client } from '@nats-io/transport-node';
+import { requirePackages } from '../../compat/optional-packages.js';
 import { hostAndPort, type NatsAddress, type NatsHost, readNatsUrls } from './address.js';
-import { loadNatsClient } from './client.js';
+
+/** The client library. It is an optional dependency: only servers that use NATS load it. */
+const PACKAGE = '@nats-io/transport-node';
+
+type NatsClient = typeof import('@nats-io/transport-node');
+
+const require = createRequire(import.meta.url);
+
+function loadNatsClient(): NatsClient {
+  return require(PACKAGE) as NatsClient;
+}
+
+/**
+ * Checks that the client library is installed.
+ * @throws GjallarError BAD_CONFIG with the command that installs it
+ */
+export function requireNatsClient(): void {
+  requirePackages('BUS=nats', [PACKAGE]);
+}
 
 /** How long a server may take to answer, in ms. */
 const TIMEOUT_MS = 2000;

@@ -1,5 +1,6 @@
-import type { BackplaneEvents } from '../backplane.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../backplane.js';
 import type { ConnectionHealth } from '../connection-health.js';
+import { framesBackplane } from '../frames/machines/open.js';
 import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
 import { type NatsAddress, subjectOf } from './address.js';
 import { NatsConnection } from './connection.js';
@@ -53,4 +54,10 @@ export class NatsPubSub implements PubSub {
   close(): void {
     this.connection.close();
   }
+}
+
+/** Frames between gjallar servers on any machines, over NATS. */
+export function natsBackplane(surroundings: BackplaneSurroundings): Backplane {
+  const { url, credentials, events } = surroundings;
+  return framesBackplane('nats', surroundings, new NatsPubSub({ url, credentials }, events));
 }

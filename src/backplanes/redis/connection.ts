@@ -1,5 +1,25 @@
-import { Cluster, Redis, type RedisOptions } from 'ioredis';
+import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
+import type { Rejections } from '../connection-health.js';
 import { clusterAddress } from './urls.js';
+
+/**
+ * Whether a URL names a node of a Redis Cluster. Resolves with undefined if Redis does not say: it is unreachable, or its
+ * user has neither the right to INFO nor to CLUSTER INFO.
+ */
+export async function isClusterNode(url: string): Promise<boolean | undefined> {
+  const redis = connectOnce(url);
+  try {
+    const info = await redis.info('cluster').catch(() => undefined);
+    const answer = /^cluster_enabled:([01])/m.exec(info ?? '')?.[1];
+    if (answer !== undefined) return answer === '1';
+    return await redis.call('CLUSTER', 'INFO').then(
+      () => true,
+      (error: Error) => (error.message.includes('cluster support disabled') ? false : undefined),
+    );
+  } finally {
+    redis.disconnect();
+  }
+}
 
 /** The prefix of the channels of stock servers and emitters. */
 export const DEFAULT_PREFIX = 'socket.io';
@@ -56,7 +76,7 @@ export function openRedis(to: string | RedisOptions, options: RedisOptions = {})
  * Opens the connections to a Redis Cluster, as {@link openRedis}.
  * @param url one or more nodes of the cluster, separated by commas
  */
-export function openCluster(url: string, options: RedisOptions = {}): Cluster {
+export function openCluster(url: string, options: RedisOptions = {}, ofCluster: ClusterOptions = {}): Cluster {
   const { nodes, options: credentials } = clusterAddress(url);
   // The client of the cluster decides by itself when it connects with a node again, and what waits for that.
   const { enableOfflineQueue, retryStrategy: clusterRetryStrategy, ...ofNode } = { ...connectionOptions, ...options };
@@ -65,6 +85,7 @@ export function openCluster(url: string, options: RedisOptions = {}): Cluster {
       enableOfflineQueue,
       clusterRetryStrategy,
       slotsRefreshInterval: 5000,
+      ...ofCluster,
       redisOptions: { ...ofNode, ...credentials },
     }),
   );
@@ -115,17 +136,15 @@ function watchOne(redis: Redis): void {
  * Lets an adapter count its servers while Redis is unreachable: it reports the last known number. A request that waits
  * for their answers then fails with a timeout.
  */
-export function countingServers<T extends { serverCount(): Promise<number> }>(
-  adapter: T,
-  rejections: { note(command: readonly [string, ...string[]], error: unknown): void },
-): T {
+export function countingServers<T extends { serverCount(): Promise<number> }>(adapter: T, rejections: Rejections): T {
   const count = adapter.serverCount.bind(adapter);
   let last = 1;
   adapter.serverCount = async () => {
     try {
       last = await count();
+      rejections.note(['PUBSUB']);
     } catch (error) {
-      rejections.note(['PUBSUB', 'NUMSUB', 'x'], error);
+      rejections.note(['PUBSUB'], error);
       // socket.io does not expect counting to fail. An unhandled rejection would end the process.
     }
     return last;

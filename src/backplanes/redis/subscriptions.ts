@@ -1,7 +1,7 @@
 import { captureRejectionSymbol, EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
 import { own, owned, reportFailure } from '../../base/owner.js';
-import type { Rejections } from './rejections.js';
+import type { Rejections } from '../connection-health.js';
 
 type Channels = string | readonly string[];
 
@@ -105,7 +105,7 @@ export class Subscriptions extends EventEmitter {
   /** Redis has rejected a request, for instance because of its ACL. */
   private renewLater(name: string, error: unknown): void {
     this.isRenewed = false;
-    this.rejections.note([name], error, true);
+    this.rejections.note([name], error);
     this.onChange();
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.renewNow(), RETRY_INTERVAL_MS).unref();

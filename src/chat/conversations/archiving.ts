@@ -3,8 +3,7 @@ import { CheckedOutage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
 import { Archive, type ArchiveErasure, type ArchiveReader } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
-import { HistoryError } from '../../history/errors.js';
-import type { HistoryStore, PageQuery } from '../../history/store.js';
+import { HistoryError, type HistoryStore, type PageQuery } from '../../history/store.js';
 
 /** How long until another attempt to open the archive. */
 const RETRY_MS = 1000;

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { RevocationStore } from '../../accounts/revocation-store.js';
+import type { RevocationStore } from '../../accounts/revocations.js';
 import type { Config } from '../../config/options.js';
 import { redisNamesOf } from '../../config/redis-names.js';
 import type { ArchiveErasure, ArchiveReader } from '../../history/archive/archive.js';
@@ -105,7 +105,7 @@ async function connectRedis(config: Config & { redisUrl: string }, { log }: Hist
   const redis = await redisClient(config, redisClientOptions());
   redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
-  const store = RedisHistoryStore.connect({ redis, url: config.redisUrl, ttlMs: config.historyTtl, keyPrefix });
+  const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
   const health = new StoreHealth(store, 'Redis');
   const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
   return { store, health, revocations };

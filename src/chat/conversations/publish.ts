@@ -3,12 +3,9 @@ import { GjallarError } from '../../errors.js';
 import type { NewMessage, Page } from '../../history/store.js';
 import type { ChatContext } from '../context.js';
 import { callerOf } from '../identify.js';
-import { readBatch, readName, readPage, readPostKey, readRoom, readText } from '../input.js';
+import { newMessage, read, readBatch, readPage, readPostKey, readRoom, readText } from '../input.js';
 import type { ChatMessage, PostReply } from '../protocol.js';
 import { asChatMessage, postToRoom } from './post.js';
-
-/** The sender of a message if a caller that may use any name gives none. */
-const DEFAULT_SENDER = 'api';
 
 /** The position of a message; `duplicate` says that it was kept when it first came with this key. */
 export type Published = PostReply & { duplicate?: true };
@@ -101,9 +98,9 @@ async function requireSame(
 }
 
 function toMessage(input: unknown, caller: Identity | undefined): Pick<NewMessage, 'from' | 'text'> {
-  const { text, from = caller?.name ?? DEFAULT_SENDER } = input as Record<string, unknown>;
+  const { text, from = caller?.name } = input as Record<string, unknown>;
   if (caller && from !== caller.name) {
     throw new GjallarError('BAD_NAME', 'The sender is who the token names; leave from out.');
   }
-  return { from: readName(from), text: readText(text) };
+  return { from: read(newMessage.shape.from, from, 'BAD_NAME'), text: readText(text) };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { thisProcess } from '../../base/process.js';
 import { presenceMessage } from '../../presence/message-schema.js';
 import type { ChatServer, InterServerEvents } from '../protocol.js';
 
@@ -23,14 +24,14 @@ const schemas: Record<keyof Listeners, readonly z.ZodType[]> = {
   revoked: [],
 };
 
-/** Listens to the other workers' chats. Malformed events are dropped, and `onMalformed` is called. */
-export function listenToChats(io: ChatServer, listeners: Listeners, onMalformed: (reason: string) => void): void {
+/** Listens to the other workers' chats. Malformed events are dropped. */
+export function listenToChats(io: ChatServer, listeners: Listeners): void {
   for (const event of Object.keys(schemas) as (keyof Listeners)[]) {
     const listener = listeners[event] as (...values: unknown[]) => void;
     const onEvent = (...values: unknown[]) => {
       const problem = problemWith(schemas[event], values);
       if (problem === undefined) listener(...values);
-      else onMalformed(`${event}: ${problem}`);
+      else thisProcess.reports.malformed('application', `${event}: ${problem}`);
     };
     io.on(event, onEvent as never);
   }

@@ -9,11 +9,10 @@ import {
   type RevokedTokens,
 } from '../../accounts/revocations.js';
 import { GjallarError } from '../../errors.js';
-import { readName, readObject } from '../input.js';
+import { read, readObject, revocation as revocationInput } from '../input.js';
 
 /** How long a revocation is kept if the request does not say when the tokens expire, in ms: a year. */
 export const DEFAULT_KEPT_MS = 366 * 24 * 3_600_000;
-const MAX_TOKEN_ID = 256;
 
 /** Revokes tokens for the operator. */
 export class TokenRevocation {
@@ -75,29 +74,25 @@ async function attempt<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
+const BAD_EXPIRY = 'Invalid "expires". Send a time in the future, in ms since 1970, or leave it out.';
+const BAD_TOKEN_ID = 'Invalid "jti". Send the claim of one token, without "user" and "before".';
+const NO_TOKENS =
+  'The body names no tokens. Send { "user": "…" }, { "jti": "…" } or { "before": … } with a past time in ms since 1970.';
+
 function readRevocation(input: unknown): Revocation {
   const at = Date.now();
-  const { user, jti, before = user === undefined ? undefined : at, expires = at + DEFAULT_KEPT_MS } = readObject(input);
-  if (!isTime(expires) || expires <= at) {
-    throw new GjallarError(
-      'BAD_INPUT',
-      'Invalid "expires". Send a time in the future, in ms since 1970, or leave it out.',
-    );
-  }
+  const fields = readObject(input);
+  const { shape } = revocationInput;
+  const expires = read(shape.expires, fields.expires, 'BAD_INPUT', BAD_EXPIRY) ?? at + DEFAULT_KEPT_MS;
+  if (expires <= at) throw new GjallarError('BAD_INPUT', BAD_EXPIRY);
+  const jti = read(shape.jti, fields.jti, 'BAD_INPUT', BAD_TOKEN_ID);
   if (jti !== undefined) {
-    const isAlone = user === undefined && before === undefined;
-    if (!isAlone || typeof jti !== 'string' || jti === '' || jti.length > MAX_TOKEN_ID) {
-      throw new GjallarError('BAD_INPUT', 'Invalid "jti". Send the claim of one token, without "user" and "before".');
-    }
+    if (fields.user !== undefined || fields.before !== undefined) throw new GjallarError('BAD_INPUT', BAD_TOKEN_ID);
     return { id: idOfToken(jti), at, expires };
   }
-  if (!isTime(before) || before > at + CLOCK_MS) {
-    throw new GjallarError(
-      'BAD_INPUT',
-      'The body names no tokens. Send { "user": "…" }, { "jti": "…" } or { "before": … } with a past time in ms since 1970.',
-    );
-  }
-  return { id: user === undefined ? idOfAll : idOfUser(readName(user)), before, at, expires };
+  const before =
+    read(shape.before, fields.before, 'BAD_INPUT', NO_TOKENS) ?? (fields.user === undefined ? undefined : at);
+  if (before === undefined || before > at + CLOCK_MS) throw new GjallarError('BAD_INPUT', NO_TOKENS);
+  const user = read(shape.user, fields.user, 'BAD_NAME');
+  return { id: user === undefined ? idOfAll : idOfUser(user), before, at, expires };
 }
-
-const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { FieldChange, RevocationStore } from '../../accounts/revocation-store.js';
+import type { FieldChange, RevocationStore } from '../../accounts/revocations.js';
 
 /** How many changes one script call makes: Redis serves no other client meanwhile. */
 const MAX_SCRIPT = 200;
@@ -16,21 +16,12 @@ for at = 1, #ARGV, 3 do
 end
 return all`;
 
-interface Scripts {
-  gjallarReplaceFields(key: string, ...changes: string[]): Promise<number>;
-}
-
-/** Revocations in one hash of Redis, which all machines share. */
+/** Revocations in one hash of Redis, which all machines share. The connection is the history's. */
 export class RedisRevocations implements RevocationStore {
-  private readonly redis: (Redis | Cluster) & Scripts;
-  private readonly key: string;
-
-  /** @param key the name of the hash */
-  constructor(redis: Redis | Cluster, key: string) {
-    redis.defineCommand('gjallarReplaceFields', { numberOfKeys: 1, lua: replace });
-    this.redis = redis as (Redis | Cluster) & Scripts;
-    this.key = key;
-  }
+  constructor(
+    private readonly redis: Redis | Cluster,
+    private readonly key: string,
+  ) {}
 
   async read(): Promise<ReadonlyMap<string, string>> {
     return new Map(Object.entries(await this.redis.hgetall(this.key)));
@@ -40,7 +31,7 @@ export class RedisRevocations implements RevocationStore {
     let isDone = true;
     for (let at = 0; at < changes.length; at += MAX_SCRIPT) {
       const args = changes.slice(at, at + MAX_SCRIPT).flatMap(({ field, from = '', to = '' }) => [field, from, to]);
-      if ((await this.redis.gjallarReplaceFields(this.key, ...args)) !== 1) isDone = false;
+      if ((await this.redis.eval(replace, 1, this.key, ...args)) !== 1) isDone = false;
     }
     return isDone;
   }
@@ -50,6 +41,5 @@ export class RedisRevocations implements RevocationStore {
     this.redis.on('ready', listener);
   }
 
-  /** The connection is the history's. */
   async close(): Promise<void> {}
 }

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type Database from 'libsql';
-import { GENERATION, newGeneration } from '../../accounts/revocation-list.js';
-import type { FieldChange, RevocationStore } from '../../accounts/revocation-store.js';
-import { createPrivately } from '../../history/files/private-file.js';
+import { type FieldChange, newGeneration, type RevocationStore } from '../../accounts/revocations.js';
+import { createPrivately } from '../../history/files.js';
 
 /** How long a write waits for the write of another worker, in ms. */
 const BUSY_MS = 1000;
@@ -17,24 +16,19 @@ export class SqliteRevocations implements RevocationStore {
   constructor(private readonly dataDir: string) {}
 
   async read(): Promise<ReadonlyMap<string, string>> {
-    const rows = (await this.open()).prepare('SELECT id, value FROM revocations').all() as {
-      id: string;
-      value: string;
-    }[];
-    return new Map(rows.map(({ id, value }) => [id, value]));
+    const rows = (await this.open()).prepare('SELECT id, value FROM revocations').raw().all() as [string, string][];
+    return new Map(rows);
   }
 
   async replace(changes: readonly FieldChange[]): Promise<boolean> {
     const database = await this.open();
-    const get = database.prepare('SELECT value FROM revocations WHERE id = ?');
-    const set = database.prepare(
-      'INSERT INTO revocations VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET value = excluded.value',
-    );
+    const get = database.prepare('SELECT value FROM revocations WHERE id = ?').raw();
+    const set = database.prepare('REPLACE INTO revocations VALUES (?, ?)');
     const remove = database.prepare('DELETE FROM revocations WHERE id = ?');
     let isDone = true;
     const work = database.transaction(() => {
       for (const { field, from, to } of changes) {
-        if ((get.get([field]) as { value: string } | undefined)?.value !== from) isDone = false;
+        if ((get.get([field]) as [string] | undefined)?.[0] !== from) isDone = false;
         else if (to === undefined) remove.run([field]);
         else set.run([field, to]);
       }
@@ -60,7 +54,8 @@ export class SqliteRevocations implements RevocationStore {
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
         CREATE TABLE IF NOT EXISTS revocations (id TEXT PRIMARY KEY, value TEXT NOT NULL)`);
       // No other machine knows the list of this file.
-      database.prepare('INSERT OR IGNORE INTO revocations VALUES (?, ?)').run([GENERATION, newGeneration()]);
+      const { field, to } = newGeneration();
+      database.prepare('INSERT OR IGNORE INTO revocations VALUES (?, ?)').run([field, to]);
     } catch (error) {
       database.close();
       throw error;

@@ -1,9 +1,8 @@
-import type { RevocationStore } from '../../accounts/revocation-store.js';
-import { RevokedTokens } from '../../accounts/revocations.js';
+import { type RevocationStore, RevokedTokens } from '../../accounts/revocations.js';
 import { CheckedOutage, Outage } from '../../base/outage.js';
-import { own, owned } from '../../base/owner.js';
+import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
 const INTERVAL_MS = 15_000;
@@ -18,15 +17,7 @@ const LOST: Reason = {
   text: 'the list of revoked tokens was lost: workers write it back, and revocations of the last 15 s may be missing',
 };
 
-/** Keeps a worker's list of revoked tokens up to date. */
-export interface WatchedRevocations {
-  readonly tokens: RevokedTokens;
-  /** Reads the list, because another worker has changed it. */
-  refresh(): void;
-  close(): void;
-}
-
-export interface RevocationListeners {
+interface RevocationListeners {
   /** Called after each read. */
   onChange(): void;
   /** Makes the workers of all machines read the list. */
@@ -34,61 +25,68 @@ export interface RevocationListeners {
 }
 
 /**
- * While the list cannot be read, the worker uses the one that it has read last. Before it has read any, it accepts no token.
+ * Keeps a worker's list of revoked tokens up to date. While the store cannot be read, the worker uses the list that it has
+ * read last. Before it has read any, it accepts no token.
  */
-export function watchRevocations(
-  store: RevocationStore,
-  { onChange, announce }: RevocationListeners,
-): WatchedRevocations {
-  const lost = new Outage();
-  let shown: NodeJS.Timeout | undefined;
-  const tokens = new RevokedTokens(store, {
-    onChange,
-    onEmpty: announce,
-    onLoss: (missing) => {
-      clearTimeout(shown);
-      lost.close();
-      lost.begin(LOST, { missing });
-      shown = setTimeout(() => lost.end(), SHOWN_MS).unref();
-    },
-    onRestored: (byThis) => {
-      host.reports.log.info({}, 'the list of revoked tokens is complete again');
-      if (byThis) announce();
-    },
-  });
-  const outage = new CheckedOutage({
-    reasonFor: () => ({ code: 'REVOCATIONS_UNAVAILABLE', text: effectOf(tokens) }),
-    check: () => tokens.read(),
-  });
-  const startedAt = performance.now();
-  let isClosed = false;
-  const read = () =>
-    tokens.read().catch((error) => {
-      const isStarting = !tokens.isKnown && performance.now() - startedAt < GRACE_MS;
-      if (!isStarting && !isClosed) outage.failed(error);
+export class WatchedRevocations {
+  readonly tokens: RevokedTokens;
+  private readonly lost = new Outage();
+  private readonly outage: CheckedOutage;
+  private readonly startedAt = performance.now();
+  private shown: NodeJS.Timeout | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isClosed = false;
+
+  constructor(store: RevocationStore, { onChange, announce }: RevocationListeners) {
+    this.tokens = new RevokedTokens(store, {
+      onChange,
+      onEmpty: announce,
+      onLoss: (missing) => this.showLoss(missing),
+      onRestored: (byThis) => {
+        thisProcess.reports.log.info({}, 'the list of revoked tokens is complete again');
+        if (byThis) announce();
+      },
     });
-  let timer: NodeJS.Timeout | undefined;
-  const watch = async () => {
-    await read();
-    if (!isClosed) timer = setTimeout(watchNow, tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
-  };
-  const watchNow = owned('reading the revoked tokens', watch);
-  watchNow();
-  const refresh = () => {
-    if (!isClosed) own('reading the revoked tokens', read());
-  };
-  store.onReturn?.(refresh);
-  return {
-    tokens,
-    refresh,
-    close: () => {
-      isClosed = true;
-      clearTimeout(timer);
-      outage.close();
-      clearTimeout(shown);
-      lost.close();
-    },
-  };
+    this.outage = new CheckedOutage({
+      reasonFor: () => ({ code: 'REVOCATIONS_UNAVAILABLE', text: effectOf(this.tokens) }),
+      check: () => this.tokens.read(),
+    });
+    store.onReturn?.(() => this.refresh());
+    this.refresh();
+  }
+
+  /** Reads the list, because another worker may have changed it. */
+  refresh(): void {
+    clearTimeout(this.timer);
+    if (!this.isClosed) own('reading the revoked tokens', this.read());
+  }
+
+  close(): void {
+    this.isClosed = true;
+    clearTimeout(this.timer);
+    clearTimeout(this.shown);
+    this.outage.close();
+    this.lost.close();
+  }
+
+  private async read(): Promise<void> {
+    try {
+      await this.tokens.read();
+    } catch (error) {
+      const isStarting = !this.tokens.isKnown && performance.now() - this.startedAt < GRACE_MS;
+      if (!isStarting && !this.isClosed) this.outage.failed(error);
+    }
+    clearTimeout(this.timer);
+    if (this.isClosed) return;
+    this.timer = setTimeout(() => this.refresh(), this.tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
+  }
+
+  private showLoss(missing: number): void {
+    clearTimeout(this.shown);
+    this.lost.close();
+    this.lost.begin(LOST, { missing });
+    this.shown = setTimeout(() => this.lost.end(), SHOWN_MS).unref();
+  }
 }
 
 function effectOf({ isKnown, isBehind }: RevokedTokens): string {

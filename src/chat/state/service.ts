@@ -1,12 +1,12 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
-import type { StatePart } from '../../api/state.js';
+import type { StatePart } from '../../api/rooms.js';
 import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../engine/limits/work-queue.js';
 import { GjallarError } from '../../errors.js';
 import { parseJson } from '../../http/json.js';
 import type { StateRoom } from '../../state/index.js';
-import { encodeValue } from '../../state/value.js';
+import { encodeValue } from '../../state/options.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';

@@ -1,43 +1,163 @@
+import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { backplaneNameOf } from '../../backplanes/index.js';
+import { redisUrls } from '../../backplanes/redis/urls.js';
+import type { Problem } from '../../base/problems.js';
+import { memoryLimit, processorLimit } from '../../base/system-limits.js';
+import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
+import { socketsInUse } from '../../compat/uws.js';
+import { descriptorLimit } from '../../config/limits.js';
+import type { Config } from '../../config/options.js';
 import { unknownVariables } from '../../config/unknown-variables.js';
 import { GjallarError } from '../../errors.js';
+import { connect } from '../../history/archive/database.js';
 import type { Command } from '../command.js';
-import { type Finding, ok, warn } from './finding.js';
-import { checkMachine } from './machine.js';
-import { checkNats } from './nats.js';
-import { checkCertificate, checkKeys, checkPorts } from './network.js';
-import { checkReach } from './reach.js';
-import { checkRedis } from './redis.js';
-import { checkArchive, checkDataDir } from './storage.js';
+import { checkNats, checkRedis } from './brokers.js';
+import { Findings, reasonOf } from './findings.js';
+
+const MIB = 2 ** 20;
+const LEAST = { backlog: 4096, memoryOfWorker: 256 * MIB, diskFree: 1024 * MIB };
+const getJson = async (url: string) => (await fetch(url, { signal: AbortSignal.timeout(3000) })).json();
 
 /**
- * `gjallar doctor`. Exit codes: 0 if the server can work, also with warnings; 1 if it cannot. A wrong value of a variable
- * is reported in one line before the checks, as at the start of the server.
+ * `gjallar doctor`: tries to open what a server would open. Exit codes: 0 if the server can work, also with warnings; 1 if
+ * it cannot. A wrong value of a variable is reported in one line before, as at the start of the server.
  */
 export const doctor: Command = {
   usage: '',
-  description: 'Checks the configuration, limits, Redis, NATS, databases, clock and port, and says what to do.',
+  description: 'Checks the configuration, limits, ports, Redis, NATS and databases, and says what to do.',
   help: () => 'Exit code: 0 if the server can work, also with warnings; 1 if it cannot.',
   async run(args, config, environment) {
     if (args[0]?.startsWith('--proxy'))
       throw new GjallarError('BAD_CONFIG', '--proxy was removed; use the files that docs/guide/placement.md names');
     if (args.length > 0)
       throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor. It takes no arguments; set variables instead');
-    const findings: Finding[] = [
-      ok('the configuration is valid'),
-      ...unknownVariables(environment).map(({ name, meant }) =>
-        warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`),
-      ),
-      ...checkMachine(config),
-      ...(await checkPorts(config)),
-      ...(await checkReach(config)),
-      ...checkCertificate(config),
-      ...(await checkKeys(config)),
-      ...checkDataDir(config),
-      ...(await checkRedis(config)),
-      ...(await checkNats(config)),
-      ...(await checkArchive(config)),
-    ];
-    for (const { level, message } of findings) console.log(`${level.padEnd(4)}  ${message}`);
-    return findings.some(({ level }) => level === 'fail') ? 1 : 0;
+    const found = new Findings();
+    found.ok('the configuration is valid');
+    for (const { name, meant } of unknownVariables(environment)) {
+      found.warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`);
+    }
+    checkMachine(found, config.workers);
+    // A running server reports itself what it cannot use. It may be an application, which has no DATA_DIR.
+    if (!(await checkRunning(found, config))) {
+      await checkPorts(found, config);
+      checkDataDir(found, config);
+    }
+    const { jwksUrl, redisUrl, natsUrl, archiveUrl } = config;
+    if (jwksUrl) {
+      const use = async () => `JWKS_URL has ${((await getJson(jwksUrl)) as { keys: unknown[] }).keys.length} keys`;
+      await found.attempt(use, 'JWKS_URL cannot be read', 'Check the URL: tokens cannot be checked.');
+    }
+    for (const url of redisUrl ? redisUrls(redisUrl) : []) await checkRedis(found, url, config);
+    const usesNats = natsUrl !== undefined && backplaneNameOf(config) === 'nats';
+    for (const url of usesNats ? natsUrl.split(',') : []) await checkNats(found, url.trim(), config);
+    if (archiveUrl) {
+      const { knex } = await connect(archiveUrl);
+      const use = () =>
+        knex
+          .raw('SELECT 1')
+          .timeout(5000)
+          .then(() => 'the database of ARCHIVE_URL answers');
+      await found.attempt(
+        use,
+        'the database of ARCHIVE_URL cannot be used',
+        'Check the URL and the database.',
+        'ARCHIVE_FAILS',
+      );
+      await knex.destroy();
+    }
+    console.log(found.lines.join('\n'));
+    return found.lines.some((line) => line.startsWith('fail')) ? 1 : 0;
   },
 };
+
+/** The limits of the machine or container. */
+function checkMachine(found: Findings, workers: number): void {
+  const { kind, source, reason, remedy, warning } = socketsInUse;
+  const sockets = kind === 'native' ? `the sockets are native: ${source}` : `the sockets are portable: ${reason}`;
+  found.check(!warning, warning ?? sockets, `To have native ones, ${remedy}.`);
+  const limit = descriptorLimit(workers);
+  const holds = `each worker may hold ${limit?.max ?? 'an unknown number of'} file descriptors, one per connection`;
+  const raise = 'raise the limit (ulimit -n, or LimitNOFILE of systemd).';
+  if (!limit?.isTooSmall) found.check(!limit?.isLow, holds, `For more clients, ${raise}`);
+  else found.fail(`${holds}; it accepts ${limit.connections} connections at most. To have more, ${raise}`);
+  const backlog = backlogLimit();
+  const dropped = 'Bursts of new connections are dropped. Run: sysctl net.core.somaxconn=4096';
+  found.check(backlog >= LEAST.backlog, `net.core.somaxconn is ${backlog}`, dropped);
+  const isMoving = movesConnections();
+  const reset = 'A reload may reset connections that are being established. Run: sysctl net.ipv4.tcp_migrate_req=1';
+  found.check(isMoving, `net.ipv4.tcp_migrate_req is ${isMoving ? '1' : 'not 1'}`, reset);
+  const memory = memoryLimit();
+  const isEnough = memory / workers >= LEAST.memoryOfWorker;
+  const bytes = `${Math.round(memory / MIB)} MiB of memory for ${workers} workers`;
+  found.check(isEnough, bytes, 'This is little. Set WORKERS lower, or raise the memory limit.');
+  // A container may have less time than the machine has processors.
+  const processors = processorLimit();
+  const each = `${workers} workers on ${Math.round(processors * 10) / 10} processors`;
+  found.check(workers <= Math.ceil(processors), each, 'Set WORKERS to the number of processors.');
+}
+
+/** NaN where it is unknown. */
+function backlogLimit(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'));
+  } catch {
+    return Number.NaN;
+  }
+}
+
+/** Whether the server runs already. Its problems are listed. */
+async function checkRunning(found: Findings, config: Config): Promise<boolean> {
+  const { host, port, tlsKey, adminHost, adminPort } = config;
+  // The code of an application may fix a port other than PORT. With TLS, the certificate is not for the loopback interface.
+  const ports = [[adminHost, adminPort ?? 0, 'ADMIN_PORT'] as const, [host, tlsKey ? 0 : port, 'PORT'] as const];
+  for (const [at, number, variable] of ports.filter(([, given]) => given > 0)) {
+    const name = at === '0.0.0.0' ? '127.0.0.1' : at === '::' ? '[::1]' : at.includes(':') ? `[${at}]` : at;
+    type Readiness = { state: string; problems: Problem[] } | undefined;
+    const answer = (await getJson(`http://${name}:${number}/readyz`).catch(() => undefined)) as Readiness;
+    if (!Array.isArray(answer?.problems)) continue;
+    found.ok(`a server answers at ${variable}=${number}`);
+    if (['draining', 'not ready'].includes(answer.state)) found.fail(`it is ${answer.state}`);
+    for (const { code, text, remedy } of answer.problems) found.fail(`it reports: ${text}. ${remedy}`, code);
+    return true;
+  }
+  return false;
+}
+
+/** The ports that the server would listen on. */
+async function checkPorts(found: Findings, config: Config): Promise<void> {
+  const { host, port, adminHost, adminPort, workerPorts, workers } = config;
+  const ports: [host: string, port: number, name: string][] = [[host, port, `PORT=${port} at HOST=${host}`]];
+  if (adminPort) ports.push([adminHost, adminPort, `ADMIN_PORT=${adminPort}`]);
+  for (let at = 0; workerPorts !== undefined && at < workers; at++) {
+    ports.push([host, workerPorts + at, `WORKER_PORTS=${workerPorts}`]);
+  }
+  for (const [at, number, name] of ports) {
+    const shared = new SharedPorts();
+    const { failure } = await shared.claim({ host: at, port: number, turn: 0 });
+    shared.unlock();
+    const remedy = name.startsWith('WORKER') ? 'Set other WORKER_PORTS.' : `Set another ${name.split('=')[0]}.`;
+    if (failure) found.fail(`cannot listen on ${name}: ${failure.message}. ${remedy}`);
+    else found.ok(`port ${number} is free (${name})`);
+  }
+}
+
+/** The folder of the history. */
+function checkDataDir(found: Findings, { dataDir, historyTtl, historyStore, redisUrl }: Config): void {
+  if (historyTtl === 0 || historyStore === 'redis' || (historyStore === 'auto' && redisUrl)) return;
+  const path = resolve(dataDir);
+  let folder = path;
+  while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    // With a slash, a file is none.
+    accessSync(`${folder}/`, constants.W_OK | constants.X_OK);
+    const { bavail, bsize } = statfsSync(folder);
+    const free = `DATA_DIR "${path}" has ${Math.round((bavail * bsize) / MIB)} MiB free`;
+    found.check(bavail * bsize >= LEAST.diskFree, free, 'Free some space: a full disk rejects messages.');
+  } catch (error) {
+    found.fail(
+      `DATA_DIR "${path}" cannot be written to: ${reasonOf(error)}. Change its owner or rights.`,
+      'STORE_FAILS',
+    );
+  }
+}

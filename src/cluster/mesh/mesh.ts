@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { reportFailure } from '../../base/owner.js';
+import { type MalformedSource, thisProcess } from '../../base/process.js';
 import { MalformedMessage } from '../../errors.js';
 import { socketOf } from '../protocol.js';
-import { FrameReader, frame } from './framing.js';
-import { SlowPeerDetector } from './slow-peers.js';
+import { FrameReader, frame, SlowPeerDetector } from './framing.js';
 
 /** The kinds of messages between workers. Each kind has one listener. A number is never used for another kind. */
 export const kinds = {
@@ -18,6 +18,13 @@ export const kinds = {
   recovery: 8,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
+
+/** What reports call them. */
+const sources: { [kind in Kind]?: MalformedSource } = {
+  [kinds.relay]: 'relay',
+  [kinds.question]: 'metrics',
+  [kinds.answer]: 'metrics',
+};
 
 /** The length of a greeting: the id of its sender. */
 const GREETING = 3;
@@ -53,8 +60,6 @@ export class Mesh {
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector((link) => this.giveUp(link));
   private server: Server | undefined;
-  /** Called when a message from another worker is dropped because it is malformed. */
-  onMalformed: (kind: Kind, reason: string) => void = () => {};
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary
@@ -216,7 +221,9 @@ export class Mesh {
     try {
       this.listeners.get(kind)?.(from, payload);
     } catch (error) {
-      if (error instanceof MalformedMessage) return this.onMalformed(kind, error.message);
+      if (error instanceof MalformedMessage) {
+        return thisProcess.reports.malformed(sources[kind] ?? 'mesh', error.message);
+      }
       reportFailure('handling a message of another worker', error);
     }
   }

@@ -1,5 +1,5 @@
+import { makeSocketFolder } from '../../base/socket-folders.js';
 import { GjallarError } from '../../errors.js';
-import { makeSocketFolder } from '../../socket-folders.js';
 
 /**
  * Creates the folder with the sockets of the workers.

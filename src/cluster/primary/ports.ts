@@ -1,10 +1,69 @@
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import type { ListenAddress, ListenFailure } from '../protocol.js';
-import { lockNameOf, lockPort } from './port-lock.js';
+
+/** The addresses that stand for all addresses of the machine. */
+const WILDCARDS = new Set(['', '0.0.0.0', '::']);
+
+/** The name of the lock of an address. */
+function lockNameOf(host: string, port: number): string {
+  return `${WILDCARDS.has(host) ? '*' : host} ${port}`;
+}
+
+/**
+ * Keeps two servers that start at the same moment from sharing a port: workers share theirs with SO_REUSEPORT, so the
+ * kernel would let both in. The lock is a Unix socket in Linux's abstract namespace. It belongs to the network namespace,
+ * as ports do, and vanishes with the process.
+ * @returns undefined if the system has no such sockets, and for port 0
+ * @throws an error with the code EADDRINUSE if another server holds the lock
+ */
+export async function lockPort(host: string, port: number): Promise<Server | undefined> {
+  if (process.platform !== 'linux' || port === 0) return undefined;
+  const lock = createServer((connection) => connection.destroy());
+  const isLocked = await new Promise<boolean>((resolve, reject) => {
+    lock.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'EADDRINUSE') reject(error);
+      else resolve(false);
+    });
+    lock.listen(`\0gjallar ${lockNameOf(host, port)}`, () => resolve(true));
+  });
+  if (!isLocked) return undefined;
+  lock.unref();
+  return lock;
+}
+
+/** The messages of node:cluster that hand a connection to a worker, and the one that confirms them. */
+interface ClusterMessage {
+  act?: string;
+  seq?: number;
+  ack?: number;
+}
+
+/**
+ * Closes the connections that a worker has not confirmed when its process ends. node:cluster keeps its copy of each until
+ * then, so that the client of one that a killed worker never read would wait for ever. With native sockets, workers accept
+ * connections themselves.
+ */
+export function closeUnconfirmed(worker: ChildProcess): void {
+  const handed = new Map<number, { close(): void }>();
+  const send = worker.send.bind(worker) as (...values: unknown[]) => boolean;
+  worker.send = (message: unknown, handle?: unknown, ...others: unknown[]) => {
+    const { act, seq } = Object(message) as ClusterMessage;
+    if (act === 'newconn' && seq !== undefined && handle) handed.set(seq, handle as { close(): void });
+    return send(message, handle, ...others);
+  };
+  worker.on('internalMessage', ({ ack }: ClusterMessage) => {
+    if (ack !== undefined) handed.delete(ack);
+  });
+  worker.once('exit', () => {
+    for (const handle of handed.values()) handle.close();
+    handed.clear();
+  });
+}
 
 /** The answer to a worker that wants to listen. */
-export type Claimed = { local: AddressInfo; failure?: undefined } | { local?: undefined; failure: ListenFailure };
+type Claimed = { local: AddressInfo; failure?: undefined } | { local?: undefined; failure: ListenFailure };
 
 /**
  * The ports that the workers share. The workers share a port with SO_REUSEPORT, so another server of the same user could

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
+import { Questions } from '../mesh/worker-query.js';
 import {
   type FromPrimary,
   type FromWorker,
@@ -16,13 +17,10 @@ import {
   type Readiness,
   socketOf,
 } from '../protocol.js';
-import { Questions } from '../questions.js';
-import { ForkedWorker } from './forked-worker.js';
+import { ForkedWorker, Watchdog } from './forked-worker.js';
 import { makeMeshDirectory } from './mesh-directory.js';
 import { SharedPorts } from './ports.js';
-import type { ReloadOptions } from './reload.js';
-import { type ReloadingFleet, ReloadQueue } from './reload-queue.js';
-import { Watchdog } from './watchdog.js';
+import { type ReloadingFleet, type ReloadOptions, ReloadQueue } from './reload.js';
 
 export interface PrimaryOptions extends ReloadOptions {
   workers: number;

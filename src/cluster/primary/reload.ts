@@ -1,6 +1,80 @@
+import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
-import type { Readiness } from '../protocol.js';
+import { within } from '../../base/within.js';
+import type { FromPrimary, Readiness } from '../protocol.js';
 import type { ForkedWorker } from './forked-worker.js';
+import { movesConnections } from './ports.js';
+
+/** What the queue needs of a primary beyond what one reload needs. */
+export interface ReloadingFleet extends Fleet {
+  /** Whether all clients are being moved to other machines. A reload ends that. */
+  isLeaving: boolean;
+  /** Sends a message to every worker. */
+  tell(message: FromPrimary): void;
+}
+
+const STAYING = 'The old workers stay. Correct the new release, and reload again.';
+
+/** Runs one reload at a time. However often a reload is requested during another one, exactly one more follows. */
+export class ReloadQueue {
+  private readonly counts = { finished: 0, aborted: 0, isLastAborted: false };
+  private isRunning = false;
+  private isRequested = false;
+
+  constructor(
+    private readonly fleet: ReloadingFleet,
+    private readonly options: ReloadOptions,
+    private readonly log: Logger,
+  ) {}
+
+  /** What workers report of the reloads. */
+  get report(): FromPrimary {
+    return { type: 'reloads', ...this.counts };
+  }
+
+  request(): void {
+    const { fleet, log } = this;
+    if (fleet.isStopping) return log.warn('reload ignored: a shutdown is already in progress');
+    if (this.isRunning && !this.isRequested) log.info('a reload is already in progress: one more follows it');
+    this.isRequested = true;
+    if (!this.isRunning) own('reloading', this.runAll());
+  }
+
+  private async runAll(): Promise<void> {
+    this.isRunning = true;
+    try {
+      while (this.isRequested && !this.fleet.isStopping) {
+        this.isRequested = false;
+        await this.run();
+      }
+    } finally {
+      this.isRunning = false;
+    }
+  }
+
+  private async run(): Promise<void> {
+    const { fleet, log, counts } = this;
+    const wasLeaving = fleet.isLeaving;
+    fleet.isLeaving = false;
+    log.info({ movesConnections: movesConnections() }, 'reload started');
+    const reload = new Reload(fleet, this.options, (reason) => {
+      fleet.isLeaving ||= wasLeaving;
+      log.error({ reason }, `reload aborted: ${reason}. ${STAYING}`);
+      counts.aborted++;
+      this.ended(true);
+    });
+    const outcome = await reload.run();
+    if (!outcome) return;
+    log.info(outcome, 'reload finished');
+    counts.finished++;
+    this.ended(false);
+  }
+
+  private ended(isAborted: boolean): void {
+    this.counts.isLastAborted = isAborted;
+    this.fleet.tell(this.report);
+  }
+}
 
 export interface ReloadOptions {
   /** How long a drain of the workers that are replaced may take, in ms. */
@@ -10,7 +84,7 @@ export interface ReloadOptions {
 }
 
 /** The workers of a primary, as a reload uses them. */
-export interface Fleet {
+interface Fleet {
   /** The workers that run. */
   readonly serving: readonly ForkedWorker[];
   readonly isStopping: boolean;
@@ -22,7 +96,7 @@ export interface Fleet {
   readinessOf(workers: readonly ForkedWorker[]): Promise<ReadonlyMap<number, Readiness | undefined>>;
 }
 
-export interface Outcome {
+interface Outcome {
   /** How many workers were replaced, of those that ran. */
   replaced: number;
   workers: number;
@@ -35,7 +109,7 @@ interface Pair {
 }
 
 /** How long new workers may take to be ready after they have listened, in ms. */
-export const MAX_UNREADY_MS = 30_000;
+const MAX_UNREADY_MS = 30_000;
 /** How often it is checked whether new workers are ready, in ms. */
 const READY_CHECK_MS = 200;
 
@@ -43,7 +117,7 @@ const READY_CHECK_MS = 200;
  * Replaces all workers by new ones, or none of them. The new workers start one after the other, and must live for a time
  * beside the old ones, which serve clients until then. Then the old workers drain: their clients reconnect to new ones.
  */
-export class Reload {
+class Reload {
   private readonly pairs: Pair[] = [];
   private readonly lost: Promise<void>;
   private onLost = () => {};
@@ -127,13 +201,7 @@ export class Reload {
 
   /** Waits for a number of ms, or until a new worker ends. */
   private async wait(ms: number): Promise<void> {
-    if (ms <= 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    const isOver = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, ms);
-    });
-    await Promise.race([isOver, this.lost]);
-    clearTimeout(timer);
+    if (ms > 0) await within(ms, this.lost);
   }
 
   /** Keeps the old workers, and ends the new ones. A new worker stays where the old one has died meanwhile. */

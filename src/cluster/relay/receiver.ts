@@ -2,8 +2,10 @@ import type { Closing } from '../../engine/delivery/closing.js';
 import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type { FrameReceiver, HttpExchange, UpgradeExchange, WebSocketConnection } from '../../engine/http/exchange.js';
 import { handshakeErrors } from '../../errors.js';
-import { asClose, asHeaders, asResponse } from './checks.js';
 import {
+  asClose,
+  asHeaders,
+  asResponse,
   decodeBody,
   encodeBody,
   type Op,

@@ -1,4 +1,4 @@
-import { memoryLimit } from '../../cgroup.js';
+import { memoryLimit } from '../../base/system-limits.js';
 import { integer, oneOf, rates } from '../values.js';
 import { option } from './option.js';
 

@@ -1,3 +1,4 @@
+import { thisProcess } from '../../base/process.js';
 import type { HeldBytes } from '../delivery/held-bytes.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import { isExpectedHost } from '../limits/origin.js';
@@ -16,8 +17,6 @@ export interface HttpHost {
   readonly outgoing?: HeldBytes;
   /** Limits the waiting requests of one address; undefined without limits. */
   readonly addresses: AddressLimits | undefined;
-  /** Called with the error code of each request that is rejected before or outside of a session. */
-  readonly onRefused?: ((code: string, request: EngineRequest) => void) | undefined;
   /** Called with a request whose connection was closed because it had pipelined others, in a turn with too many. */
   readonly onFlood?: ((request: EngineRequest) => void) | undefined;
 }
@@ -66,7 +65,7 @@ function handleNow<Exchange extends HttpExchange>(
   const { settings, addresses } = host;
   const { request } = exchange;
   const refuse = (code: string, answer: Answer) => {
-    host.onRefused?.(code, request);
+    thisProcess.reports.rejected(code, request);
     exchange.send(...answer);
   };
   if (!isForAnyHost && !isExpectedHost(request, settings)) return refuse('HOST_FORBIDDEN', misdirected);

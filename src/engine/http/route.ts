@@ -37,7 +37,6 @@ export function upgradeHostOf(host: RouteHost): HttpHost {
     settings: host.settings,
     requestGuard: host.requestGuard,
     addresses: undefined,
-    onRefused: (...what) => host.onRefused?.(...what),
     onFlood: (request) => host.onFlood?.(request),
   };
 }

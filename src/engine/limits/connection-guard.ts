@@ -1,4 +1,4 @@
-import { connectionsWithin, maxDescriptors, openDescriptors } from '../../descriptors.js';
+import { connectionsWithin, maxDescriptors, openDescriptors } from '../../base/system-limits.js';
 
 /**
  * Counts the connections on the port, and rejects new ones before the process runs out of file descriptors. Otherwise

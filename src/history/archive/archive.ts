@@ -1,13 +1,29 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
-import { HistoryError } from '../errors.js';
-import { checkQuery } from '../input.js';
-import type { Change, PageQuery } from '../store.js';
-import { connect, retryBusy } from './database.js';
-import { type ArchivedPlace, eraseConversation, eraseOffsets, erasePlaces, rejectBatchesInFlight } from './erase.js';
-import { type ArchivePage, readArchive } from './read.js';
-import { encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './schema.js';
-import { type ArchivedMessage, type Search, walkArchive } from './walk.js';
+import { checkQuery } from '../checked-store.js';
+import { type Change, HistoryError, type PageQuery } from '../store.js';
+import {
+  connect,
+  encode,
+  type LogRow,
+  type MessageRow,
+  migrate,
+  retryBusy,
+  type StateRow,
+  tables,
+} from './database.js';
+import {
+  type ArchivedMessage,
+  type ArchivedPlace,
+  type ArchivePage,
+  eraseConversation,
+  eraseOffsets,
+  erasePlaces,
+  readArchive,
+  rejectBatchesInFlight,
+  type Search,
+  walkArchive,
+} from './read.js';
 
 /** Another process has archived since the cursor was read. Nothing was written: read the cursor again. */
 export class ArchiveConflict extends Error {

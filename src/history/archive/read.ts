@@ -1,10 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { isForwards, OVERHEAD_BYTES } from '../page.js';
-import { MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } from '../store.js';
-import { decode, type LogRow, type MessageRow, tables } from './schema.js';
+import { type Change, MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } from '../store.js';
+import { decode, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 
 /** A range of offsets, both ends included, and the log that has them. */
-export interface Segment {
+interface Segment {
   log: number;
   from: number;
   to: number;
@@ -46,7 +47,7 @@ export async function readArchive(knex: Knex, conversationHash: string, query: P
 }
 
 /** The logs of a conversation, newest first. */
-export function logsOf(knex: Knex, conversationHash: string): Promise<LogRow[]> {
+function logsOf(knex: Knex, conversationHash: string): Promise<LogRow[]> {
   return knex<LogRow>(tables.logs).where('conversation_hash', conversationHash).orderBy('id', 'desc') as Promise<
     LogRow[]
   >;
@@ -81,7 +82,7 @@ function countThatFits(sizes: readonly number[], bytes: number, isFirst: boolean
 }
 
 /** Newest first. A log that continues another one leaves the offsets before that point to the other. */
-export function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
+function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   const segments: Segment[] = [];
   let to = Number(newest.last_offset);
   for (let log: LogRow | undefined = newest; log && segments.length <= logs.length; ) {
@@ -99,3 +100,127 @@ function messageOf(row: MessageRow, epoch: string): StoredMessage {
   const [offset, at] = [Number(row.offset), Number(row.said_at)];
   return { from: decode(row.sender), text: decode(row.text), at, epoch, offset };
 }
+
+/** Which messages to look for. */
+export interface Search {
+  /** Those of this author. */
+  author: string;
+  /** All those of conversations with such a name, by any author. */
+  isOwn?(conversation: string): boolean;
+}
+
+/** A message of the archive. */
+export type ArchivedMessage = Change & ArchivedPlace;
+
+/** How many conversations, and messages, one query reads. */
+const LOGS = 200;
+const MESSAGES = 500;
+
+/** Finds messages in the whole archive, in pages, conversation by conversation. The memory that it takes is bounded. */
+export async function* walkArchive(
+  knex: Knex,
+  { author, isOwn = () => false }: Search,
+): AsyncGenerator<ArchivedMessage[]> {
+  const sender = encode(author);
+  for (let lastLog = 0; ; ) {
+    const logs: LogRow[] = await knex<LogRow>(tables.logs).where('id', '>', lastLog).orderBy('id').limit(LOGS);
+    const ids = logs.map(({ id }) => id);
+    const written = await knex<MessageRow>(tables.messages).whereIn('log', ids).where({ sender }).distinct('log');
+    const withAuthor = new Set(written.map(({ log }) => Number(log)));
+    for (const log of logs) {
+      const conversation = decode(log.conversation);
+      const isAll = isOwn(conversation);
+      if (!isAll && !withAuthor.has(Number(log.id))) continue;
+      yield* pagesOf(knex, log, conversation, isAll ? {} : { sender });
+    }
+    const last = logs.at(-1);
+    if (!last) return;
+    lastLog = Number(last.id);
+  }
+}
+
+async function* pagesOf(knex: Knex, log: LogRow, conversation: string, where: { sender?: string }) {
+  for (let after = 0; ; ) {
+    const rows = await knex<MessageRow>(tables.messages)
+      .where({ log: log.id, ...where })
+      .where('offset', '>', after)
+      .orderBy('offset')
+      .limit(MESSAGES);
+    if (rows.length === 0) return;
+    after = Number(rows.at(-1)!.offset);
+    yield rows.map(
+      (row): ArchivedMessage => ({
+        conversation,
+        epoch: log.epoch,
+        log: Number(log.id),
+        offset: Number(row.offset),
+        from: decode(row.sender),
+        text: decode(row.text),
+        at: Number(row.said_at),
+      }),
+    );
+  }
+}
+
+/** The offsets of one statement. */
+const RANGE = 5000;
+
+/** A message by its place in the archive. */
+export interface ArchivedPlace {
+  log: number;
+  offset: number;
+}
+
+/**
+ * Makes a batch that an archiver has read from the history, and not written yet, a conflict: it may have texts that are
+ * erased there meanwhile. The archiver then reads the batch again.
+ */
+export async function rejectBatchesInFlight(knex: Knex): Promise<void> {
+  await knex.transaction(async (trx) => {
+    // The lock that a writer takes first.
+    await trx<StateRow>(tables.state).where('name', 'cursor').update({ until: 0 });
+    await trx<StateRow>(tables.state)
+      .where('name', 'erasures')
+      .update({ value: randomBytes(9).toString('hex') });
+  });
+}
+
+/** Erases messages of a conversation by their offsets in one epoch. */
+export async function eraseOffsets(knex: Knex, hash: string, epoch: string, offsets: readonly number[]) {
+  const logs = await logsOf(knex, hash);
+  const log = logs.find((one) => one.epoch === epoch);
+  const segments = log ? segmentsOf(log, logs) : [];
+  const places = offsets.flatMap((offset): ArchivedPlace[] => {
+    const segment = segments.find(({ from, to }) => from <= offset && offset <= to);
+    return segment ? [{ log: segment.log, offset }] : [];
+  });
+  return erasePlaces(knex, places);
+}
+
+/** Erases all messages of a conversation, of all its epochs. */
+export async function eraseConversation(knex: Knex, hash: string): Promise<number> {
+  let erased = 0;
+  for (const { id, last_offset } of await logsOf(knex, hash)) {
+    for (let from = 1; from <= Number(last_offset); from += RANGE) {
+      erased += await withText(knex)
+        .where('log', id)
+        .whereBetween('offset', [from, from + RANGE - 1])
+        .update({ sender: '', text: '' });
+    }
+  }
+  return erased;
+}
+
+/** Erases messages by their places. */
+export async function erasePlaces(knex: Knex, places: readonly ArchivedPlace[]): Promise<number> {
+  const byLog = new Map<number, number[]>();
+  for (const { log, offset } of places) byLog.set(log, [...(byLog.get(log) ?? []), offset]);
+  let erased = 0;
+  for (const [log, offsets] of byLog) {
+    erased += await withText(knex).where('log', log).whereIn('offset', offsets).update({ sender: '', text: '' });
+  }
+  return erased;
+}
+
+const withText = (knex: Knex) =>
+  knex<MessageRow>(tables.messages).where((row) => row.where('sender', '<>', '').orWhere('text', '<>', ''));

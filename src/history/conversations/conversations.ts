@@ -1,8 +1,8 @@
 import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../engine/limits/work-queue.js';
+import { GjallarError } from '../../errors.js';
 import type { Finding } from '../loss/continuation.js';
-import { bytesOf } from '../page.js';
-import { readThrough } from '../read-through.js';
+import { bytesOf, readThrough } from '../page.js';
 import type {
   AppendOptions,
   AppendResult,
@@ -14,20 +14,55 @@ import type {
   StoredMessage,
 } from '../store.js';
 import { type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
-import { AppendBudget } from './append-budget.js';
 import { type Conversation, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
 import { Resequencer } from './resequencer.js';
 
+interface BudgetLimits {
+  perClient: number;
+  total: number;
+}
+
+/** In bytes of messages that wait for the history on this worker. */
+const LIMITS: BudgetLimits = { perClient: 1 << 20, total: 32 << 20 };
+
+/** Bounds the messages that wait for the history to keep them, for each client and in all. */
+export class AppendBudget {
+  private readonly byClient = new Map<unknown, number>();
+  private total = 0;
+
+  constructor(private readonly limits = LIMITS) {}
+
+  /**
+   * Reserves bytes until the returned function is called. A client that has nothing waiting may exceed its own limit,
+   * so that any single request fits.
+   * @throws GjallarError OVERLOADED
+   */
+  reserve(client: unknown, bytes: number): () => void {
+    const { perClient, total } = this.limits;
+    const waiting = this.byClient.get(client) ?? 0;
+    const isFull = (waiting > 0 && waiting + bytes > perClient) || (this.total > 0 && this.total + bytes > total);
+    if (isFull) throw new GjallarError('OVERLOADED');
+    this.byClient.set(client, waiting + bytes);
+    this.total += bytes;
+    return () => {
+      this.total -= bytes;
+      const left = this.byClient.get(client)! - bytes;
+      if (left > 0) this.byClient.set(client, left);
+      else this.byClient.delete(client);
+    };
+  }
+}
+
 /** What a read has cost. */
-export interface ReadCost {
+interface ReadCost {
   bytes: number;
   ms: number;
   /** What became of messages that the page should have; false if it has all. */
   lacks: 'lost' | 'trimmed' | false;
 }
 
-export interface ConversationEvents extends LocalMembers {
+interface ConversationEvents extends LocalMembers {
   /** Announces new messages to all other workers. {@link ConversationEvents.announcePositions} makes up for lost ones. */
   announceMessages(messages: AnnouncedMessages): void;
   /** Announces to all other workers the newest positions of the conversations that this one has posted to. */

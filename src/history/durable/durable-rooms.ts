@@ -1,17 +1,68 @@
 import type { Namespace } from 'socket.io';
+import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
 import { own } from '../../base/owner.js';
 import { seldomWarnings } from '../../base/warnings.js';
-import { reservedEvents } from '../../compat/socket-io-parser.js';
+import { PacketType, reservedEvents } from '../../compat/socket-io-parser.js';
 import { GjallarError } from '../../errors.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
-import { captureBroadcasts } from './capture.js';
-import { AUTHOR, checkReadable, eventOf, textOf } from './event.js';
-import type { DurableHealth } from './health.js';
 import { DurableLinks } from './links.js';
+import type { DurableHealth } from './open.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
-import { answerRequests, type KeptPage, positionOf, readPage } from './requests.js';
+import {
+  AUTHOR,
+  answerRequests,
+  checkReadable,
+  eventOf,
+  type KeptPage,
+  positionOf,
+  readPage,
+  textOf,
+} from './requests.js';
+
+interface EventPacket {
+  readonly type: number;
+  readonly id?: number;
+  readonly data: readonly [string, ...unknown[]];
+}
+
+/**
+ * Takes the broadcasts of the application to one durable room out of an adapter's way. Volatile and local messages, and
+ * those with an acknowledgement, are for the moment, and go on.
+ * @param keep gets such a broadcast
+ * @param onSeveral called with a durable room that a message names together with others: it is delivered, and not kept
+ * @returns what ends it
+ */
+function captureBroadcasts(
+  adapter: Adapter,
+  isDurable: (room: unknown) => room is string,
+  keep: (room: string, data: EventPacket['data'], except: string[]) => void,
+  onSeveral: (room: string) => void,
+): () => void {
+  const { broadcast } = adapter;
+  adapter.broadcast = (packet: EventPacket, options: BroadcastOptions) => {
+    const { rooms, except, flags } = options;
+    if (
+      rooms.size > 0 &&
+      !flags?.local &&
+      !flags?.volatile &&
+      packet.type === PacketType.EVENT &&
+      packet.id === undefined
+    ) {
+      for (const room of rooms) {
+        if (!isDurable(room)) continue;
+        if (rooms.size === 1) return keep(room, packet.data, Array.from(except ?? [], String));
+        onSeveral(room);
+        break;
+      }
+    }
+    return broadcast.call(adapter, packet, options);
+  };
+  return () => {
+    adapter.broadcast = broadcast;
+  };
+}
 
 /** How often messages that are too old are removed, in ms. */
 const TRIM_INTERVAL_MS = 60_000;

@@ -10,8 +10,6 @@ const EVENT = 'gjallar:durable';
 const BEAT_MS = 2000;
 /** A worker without a beat for so long is gone, in ms. */
 const GONE_MS = 3 * BEAT_MS;
-/** How many other workers are remembered. */
-const MAX_WORKERS = 10_000;
 /** How long gaps are collected, in ms: after an outage, all workers show one. */
 const GAP_WINDOW_MS = 50;
 
@@ -85,7 +83,6 @@ export class DurableLinks {
     const last = this.beats.get(worker);
     this.beats.delete(worker);
     this.beats.set(worker, { beat, at: performance.now() });
-    if (this.beats.size > MAX_WORKERS) this.beats.delete(this.beats.keys().next().value!);
     if (beat !== (last?.beat ?? 0) + 1) this.noteGap();
   }
 

@@ -1,9 +1,47 @@
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../errors.js';
+import { type DurableFigures, durableStores } from '../../rooms/stores.js';
+import { StoreHealth } from '../loss/store-health.js';
+import { MeasuredHistory } from '../metrics.js';
+import { RedisHistoryStore } from '../redis/store.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
+import type { HistoryStore } from '../store.js';
 import { DurableRooms } from './durable-rooms.js';
-import { DurableHealth } from './health.js';
 import { type DurableRoomsOptions, defaults } from './options.js';
+
+/** Watches the store of durable rooms, and tells the operator when it fails, or has lost messages. */
+export class DurableHealth extends StoreHealth {
+  /** The store, watched. */
+  readonly store: HistoryStore;
+  private readonly counts = { failures: 0, outages: 0 };
+
+  constructor(store: HistoryStore) {
+    super(store, nameOf(store), 'messages of durable rooms');
+    this.store = new MeasuredHistory(store, {
+      isTrimmer: () => false,
+      onFailure: (...what) => {
+        this.counts.failures++;
+        if (!this.outages.isInProgress) this.counts.outages++;
+        this.outages.failed(...what);
+      },
+    });
+    durableStores.add(this);
+  }
+
+  get figures(): DurableFigures {
+    return { up: this.outages.isInProgress ? 0 : 1, ...this.counts };
+  }
+
+  override close(): void {
+    durableStores.remove(this);
+    super.close();
+  }
+}
+
+function nameOf(store: HistoryStore): string {
+  if (store instanceof RedisHistoryStore) return 'Redis';
+  return store instanceof SqliteHistoryStore ? 'The file of durable rooms' : 'The store of durable rooms';
+}
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
 type AnyServer = Server<any, any, any, any> | Namespace<any, any, any, any>;

@@ -1,14 +1,35 @@
 import { type Cluster, Redis } from 'ioredis';
 import { Batcher, type Entry } from '../batcher.js';
-import { freshEpoch } from '../epoch.js';
-import { HistoryError } from '../errors.js';
-import { type AppendJob, weightOf } from '../input.js';
-import { type AppendResult, earlierResults, retentionOf } from '../store.js';
-import { appendError } from './errors.js';
+import { type AppendJob, weightOf } from '../checked-store.js';
+import { type AppendResult, earlierResults, freshEpoch, HistoryError, retentionOf } from '../store.js';
 import type { Keys } from './keys.js';
 import type { Scripts } from './scripts.js';
 
-export interface AppenderOptions {
+/** Error replies that say only that Redis cannot serve the command at present. It has then stored nothing. */
+const notNow = ['LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'TRYAGAIN', 'NOREPLICAS', 'BUSY', 'READONLY'];
+
+/** The error for an append that failed. */
+function appendError(error: unknown): HistoryError {
+  return answer(error) ?? new HistoryError('HISTORY_UNCERTAIN', error);
+}
+
+/** The error for a read that failed, which has changed nothing. */
+export function readError(error: unknown): HistoryError {
+  return answer(error) ?? new HistoryError('HISTORY_UNAVAILABLE', error);
+}
+
+/** The error if Redis has replied with one, or if nothing was sent: then nothing was kept. */
+function answer(error: unknown): HistoryError | undefined {
+  if (error instanceof HistoryError) return error;
+  if (!(error instanceof Error)) return undefined;
+  if (error.message.includes('enableOfflineQueue')) return new HistoryError('HISTORY_UNAVAILABLE', error);
+  if (error.name !== 'ReplyError') return undefined;
+  // Redis 6 puts the code of an error inside a script behind other words.
+  const code = /^ERR Error running script .* -([A-Z]+) /.exec(error.message)?.[1] ?? error.message.split(' ', 1)[0]!;
+  return new HistoryError(notNow.includes(code) ? 'HISTORY_UNAVAILABLE' : 'HISTORY_REFUSED', error);
+}
+
+interface AppenderOptions {
   ttlMs: number;
   maxMessages: number;
   windowMs: number;

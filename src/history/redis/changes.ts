@@ -1,9 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
-import { freshEpoch } from '../epoch.js';
-import type { Change, Changes, Position } from '../store.js';
-import { messageOf, type StreamEntry } from './entry.js';
-import { withErased } from './erased.js';
+import { type Change, type Changes, freshEpoch, type Position } from '../store.js';
 import { BUCKETS, type Keys } from './keys.js';
+import { messageOf, type StreamEntry, withErased } from './range.js';
 import type { Scripts } from './scripts.js';
 
 /** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */

@@ -1,7 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { reasonOf } from '../../backplanes/redis-cause.js';
-import { reasonFor } from '../../backplanes/redis-greeting.js';
-import { own, owned } from '../../base/owner.js';
+import { own } from '../../base/owner.js';
 import type { StoreEvents } from '../store.js';
 
 /** How long a connection may be down before that is told, in ms. One that breaks returns at once, unless Redis is down. */
@@ -19,13 +18,9 @@ export class ConnectionWatch {
   private risk: string | undefined;
   private readonly handlers: [event: string, handler: (error: Error) => void][];
 
-  /** @param url names the nodes of a cluster */
-  constructor(
-    private readonly client: Redis | Cluster,
-    private readonly url: string | undefined,
-  ) {
+  constructor(private readonly client: Redis | Cluster) {
     this.handlers = [
-      ['error', owned('reading why Redis is unreachable', (error: Error) => this.onError(error))],
+      ['error', (error) => this.onError(error)],
       ['close', () => this.onClose()],
       ['ready', () => this.onReady()],
     ];
@@ -48,10 +43,8 @@ export class ConnectionWatch {
     this.client.on('error', () => {});
   }
 
-  private async onError(error: Error): Promise<void> {
-    const isNameless = this.client instanceof Cluster && this.url === undefined;
-    const reason = isNameless ? reasonOf(error) : await reasonFor(this.client, error, this.url);
-    this.reason = new Error(reason, { cause: error });
+  private onError(error: Error): void {
+    this.reason = new Error(reasonOf(error), { cause: error });
   }
 
   private onClose(): void {

@@ -1,9 +1,33 @@
 import type { Cluster, Redis } from 'ioredis';
 import { OVERHEAD_BYTES } from '../page.js';
-import { MAX_PAGE_BYTES } from '../store.js';
-import type { StreamEntry } from './entry.js';
+import { MAX_PAGE_BYTES, type StoredMessage } from '../store.js';
 import type { ConversationKeys } from './keys.js';
 import type { Scripts } from './scripts.js';
+
+export type StreamEntry = [id: string, fields: string[]];
+
+export function messageOf([id, [, from, , text, , at]]: StreamEntry, epoch: string): StoredMessage {
+  return { from: from!, text: text!, at: Number(at), epoch, offset: Number.parseInt(id, 10) };
+}
+
+/**
+ * Puts the erased messages of a range, both ends included, between those that were found in it. A stream entry cannot be
+ * changed, so an erased message has none: it is a gap.
+ */
+export function withErased(found: readonly StoredMessage[], epoch: string, from: number, to: number): StoredMessage[] {
+  const messages: StoredMessage[] = [];
+  const fillTo = (end: number) => {
+    for (let offset = from + messages.length; offset < end; offset++) {
+      messages.push({ from: '', text: '', at: 0, epoch, offset });
+    }
+  };
+  for (const message of found) {
+    fillTo(message.offset);
+    messages.push(message);
+  }
+  fillTo(to + 1);
+  return messages;
+}
 
 /** How many entries are read without regard to their lengths. */
 const CHUNK = 64;

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { StreamEntry } from './entry.js';
+import type { StreamEntry } from './range.js';
 
 /**
  * A conversation is a hash and a stream. The hash has `epoch`, `offset` (the newest), `run` (the Redis process that

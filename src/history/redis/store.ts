@@ -1,29 +1,25 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { openCluster, openRedis, storeOptions, watched } from '../../backplanes/redis/connection.js';
-import { CheckedStore, type EraseJob } from '../checked-store.js';
-import { freshEpoch } from '../epoch.js';
-import { HistoryError } from '../errors.js';
-import type { AppendJob } from '../input.js';
-import { type LossNotices, RedisLossNotices } from '../loss/notices.js';
+import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
+import { type LossNotices, RedisLossNotices } from '../loss/watch.js';
 import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
   type FormerEpoch,
+  freshEpoch,
+  HistoryError,
   type HistoryLimits,
   type Page,
   type PageQuery,
   type StoreEvents,
 } from '../store.js';
-import { RedisAppender } from './append.js';
+import { RedisAppender, readError } from './append.js';
 import { readChanges } from './changes.js';
 import { ConnectionWatch } from './connection-watch.js';
-import { messageOf } from './entry.js';
-import { withErased } from './erased.js';
-import { readError } from './errors.js';
 import { BUCKETS, Keys } from './keys.js';
-import { readRange } from './range.js';
+import { messageOf, readRange, withErased } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
@@ -32,8 +28,6 @@ export interface RedisHistoryOptions extends HistoryLimits {
    * `redisOptions`.
    */
   redis: string | Redis | Cluster;
-  /** The URL of `redis` if that is a client, for reasons why it is down. @internal */
-  url?: string;
   /** How long Redis may take to answer, in ms. Beyond it, the call is rejected. Applies to a URL only. @default 2000 */
   timeoutMs?: number;
   /**
@@ -84,7 +78,7 @@ export class RedisHistoryStore extends CheckedStore {
     const { keyPrefix = 'gjallar:' } = options;
     this.keys = new Keys(keyPrefix);
     this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
-    this.watch = new ConnectionWatch(client, typeof options.redis === 'string' ? options.redis : options.url);
+    this.watch = new ConnectionWatch(client);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
   }
 

@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, r
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { GjallarError } from '../../errors.js';
-import { createFolder } from '../files/private-file.js';
+import { createFolder } from '../files.js';
 import { formerSchema, markOf } from './mark.js';
 import { VERSION } from './schema.js';
 import { FILE } from './store.js';

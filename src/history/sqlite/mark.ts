@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { freshEpoch } from '../epoch.js';
-import type { Writer } from './connection.js';
+import { basename } from 'node:path';
+import { freshEpoch, HistoryError } from '../store.js';
+import type { Writer } from './schema.js';
 
 /**
  * The mark: a small file beside the database that tells a database which was only restarted from one that was restored
@@ -23,7 +24,7 @@ interface Mark {
 export const markOf = (database: string): string => `${database}-mark`;
 
 /** Whether the database is the one that the mark was written for. Call it while no other process can commit. */
-export function isMarked(database: string, log: string, serial: number): boolean {
+function isMarked(database: string, log: string, serial: number): boolean {
   try {
     const mark = JSON.parse(readFileSync(markOf(database), 'utf8')) as Mark;
     if (mark.log !== log || mark.serial > serial) return false;
@@ -34,13 +35,13 @@ export function isMarked(database: string, log: string, serial: number): boolean
 }
 
 /** The identity of a file, which a file that takes its place does not have; undefined if there is none. */
-export function identityOf(path: string): string | undefined {
+function identityOf(path: string): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
 }
 
 /** @throws Error if the file cannot be written; the former one is then still there */
-export function writeMark(database: string, log: string, serial: number): void {
+function writeMark(database: string, log: string, serial: number): void {
   const path = markOf(database);
   const draft = `${path}.${process.pid}`;
   const write = (created: Mark['created']) =>
@@ -98,4 +99,60 @@ async function renewEpochs(writer: Writer): Promise<string> {
   (await writer.prepare('UPDATE log SET id = ?')).run([log]);
   (await writer.prepare('UPDATE seed SET value = ?')).run([freshEpoch()]);
   return log;
+}
+
+/** How often the mark is written while messages are stored, in ms. */
+const INTERVAL_MS = 1000;
+
+/** Keeps the mark of a database up to date; see `mark.ts`. */
+export class MarkWriter {
+  private timer: NodeJS.Timeout | undefined;
+  private readonly identity: string | undefined;
+  /** Whether the file is no longer the one that is open: it was removed or replaced, and what is written is lost. */
+  private isReplaced = false;
+
+  /**
+   * @param newest returns the newest serial number that is committed
+   * @param onReplaced called once the file is found to be another one
+   */
+  constructor(
+    private readonly database: string,
+    private readonly log: string,
+    private readonly newest: () => number,
+    private readonly onReplaced: () => void,
+  ) {
+    this.identity = identityOf(database);
+  }
+
+  /** Messages were committed. */
+  committed(): void {
+    this.timer ??= setTimeout(() => this.write(), INTERVAL_MS).unref();
+  }
+
+  /** @throws HistoryError if the file was found to be another one */
+  check(): void {
+    if (!this.isReplaced) return;
+    const reason = `${basename(this.database)} was removed or replaced while it was open; restart the server`;
+    throw new HistoryError('HISTORY_REFUSED', new Error(reason));
+  }
+
+  close(): void {
+    if (this.timer) this.write();
+  }
+
+  private write(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.isReplaced || identityOf(this.database) !== this.identity) {
+      // The mark is the other file's.
+      if (!this.isReplaced) this.onReplaced();
+      this.isReplaced = true;
+      return;
+    }
+    try {
+      writeMark(this.database, this.log, this.newest());
+    } catch {
+      // The disk is full, for example. An older mark only finds fewer restores.
+    }
+  }
 }

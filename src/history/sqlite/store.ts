@@ -1,18 +1,16 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { requirePackages } from '../../compat/optional-packages.js';
-import { CheckedStore, type EraseJob } from '../checked-store.js';
-import { epochFrom } from '../epoch.js';
-import { HistoryError } from '../errors.js';
-import { retryWhileBusy } from '../files/busy.js';
-import { createPrivately } from '../files/private-file.js';
-import type { AppendJob } from '../input.js';
-import { FileLossNotices, type LossNotices } from '../loss/notices.js';
+import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
+import { createPrivately, retryWhileBusy } from '../files.js';
+import { FileLossNotices, type LossNotices } from '../loss/watch.js';
 import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
   DEFAULT_MAX_MESSAGES,
+  epochFrom,
+  HistoryError,
   type HistoryLimits,
   MAX_PAGE_BYTES,
   type Page,
@@ -21,11 +19,9 @@ import {
   type StoredMessage,
   type StoreEvents,
 } from '../store.js';
-import { decodeText, encodeText, type Reader, type Text } from './connection.js';
-import { newestSerial } from './mark.js';
-import { MarkWriter } from './mark-writer.js';
-import { openFile, type SqliteFile } from './schema.js';
-import { liveBytes } from './size.js';
+import { MarkWriter, newestSerial } from './mark.js';
+import { decodeText, encodeText, openFile, type Reader, type SqliteFile, type Text } from './schema.js';
+import { liveBytes } from './trim.js';
 import { historyError, SqliteWriter } from './writer.js';
 
 export interface SqliteOptions extends HistoryLimits {

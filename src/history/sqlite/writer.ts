@@ -1,15 +1,10 @@
 import { Batcher, type Entry } from '../batcher.js';
-import type { EraseJob } from '../checked-store.js';
-import { HistoryError } from '../errors.js';
-import { isBusy, retryWhileBusy } from '../files/busy.js';
-import { type AppendJob, weightOf } from '../input.js';
-import type { AppendResult } from '../store.js';
-import { Appender } from './append.js';
-import type { Statement, Writer } from './connection.js';
-import { Eraser } from './erase.js';
-import { Forgetter } from './seed.js';
-import { SizeLimit } from './size.js';
-import { type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
+import { type AppendJob, type EraseJob, weightOf } from '../checked-store.js';
+import { isBusy, retryWhileBusy } from '../files.js';
+import { type AppendResult, HistoryError } from '../store.js';
+import { Appender, Forgetter } from './append.js';
+import type { Statement, Writer } from './schema.js';
+import { Eraser, SizeLimit, type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
 
 export interface WriterOptions {
   maxMessages: number;

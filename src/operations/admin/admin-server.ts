@@ -14,7 +14,7 @@ import { dataHeaders } from '../../http/headers.js';
 import { parseJson, type Sender, sendError } from '../../http/json.js';
 import type { Caller } from '../audit.js';
 import { readiness } from '../health.js';
-import { noMetrics } from '../metrics/prom-client.js';
+import { noMetrics } from '../metrics/metric.js';
 import { type Overview, withoutNames } from '../overview/overview.js';
 import { AdminPage } from './admin-page.js';
 import type { MachineHealth } from './machine-health.js';
@@ -163,7 +163,7 @@ export class AdminServer {
       const type = isText ? 'text/plain; version=0.0.4; charset=utf-8' : 'application/json';
       send(status, { ...headers, 'Content-Type': type }, isText ? body : `${JSON.stringify(body)}\n`);
     } catch (error) {
-      sendError({}, { send }, headers, error, this.options.onError);
+      sendError({ send }, headers, error, this.options.onError);
     }
     // A body that no route has read would keep the connection from its next request.
     request.resume();

@@ -1,4 +1,4 @@
-import { type Reach, reaches } from '../../backplanes/frames/reach.js';
+import { type Reach, reaches } from '../../backplanes/frames/links.js';
 import type { Backplane, BackplaneTraffic, SentFrames } from '../../backplanes/index.js';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
 import { counter, gauge, type Labelled, type Metric } from './metric.js';

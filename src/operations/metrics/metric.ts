@@ -1,6 +1,58 @@
-import type { Counter, Gauge, Registry } from 'prom-client';
-import { Histogram } from './histogram.js';
-import { promClient } from './prom-client.js';
+import type { Counter, Gauge, Histogram as PromHistogram, Registry } from 'prom-client';
+import { optionalPackage, packageError, requirePackages } from '../../compat/optional-packages.js';
+
+const NAME = 'prom-client';
+let loaded: typeof import('prom-client') | undefined;
+
+/** Why there are no metrics, if there are none: users of the library install prom-client only if they want them. */
+export const noMetrics: string | undefined = packageError('/metrics', [NAME])?.message;
+
+/**
+ * Loads the package when it is used first: a worker starts faster without it.
+ * @throws GjallarError BAD_CONFIG if prom-client is not installed, or does not work
+ */
+export function promClient(): typeof import('prom-client') {
+  if (!loaded) requirePackages('/metrics', [NAME]);
+  loaded ??= optionalPackage<typeof import('prom-client')>(NAME);
+  return loaded!;
+}
+
+export interface HistogramOptions {
+  name: string;
+  help: string;
+  /** The name of its only label. */
+  label: string;
+  /** Upper bounds, in the unit of the name. */
+  buckets: number[];
+}
+
+/** A histogram with one label. prom-client is loaded after the first value, since nothing needs it to start. */
+export class Histogram {
+  private histogram: PromHistogram | undefined;
+  private pending: [label: string, value: number][] = [];
+  /** Called when the first value waits to be registered. Without it, values are dropped. */
+  onUsed: (() => void) | undefined;
+
+  constructor(private readonly options: HistogramOptions) {}
+
+  get name(): string {
+    return this.options.name;
+  }
+
+  observe(label: string, value: number): void {
+    if (this.histogram) return this.histogram.labels(label).observe(value);
+    if (!this.onUsed) return;
+    this.pending.push([label, value]);
+    if (this.pending.length === 1) this.onUsed();
+  }
+
+  register(registry: Registry): void {
+    const { label, ...options } = this.options;
+    this.histogram = new (promClient().Histogram)({ ...options, labelNames: [label], registers: [registry] });
+    for (const one of this.pending) this.observe(...one);
+    this.pending = [];
+  }
+}
 
 /** One value of a metric with labels: the values of the labels in order, then the number. */
 export type Labelled = readonly [...labels: string[], value: number];

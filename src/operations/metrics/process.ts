@@ -5,7 +5,7 @@ import {
   PerformanceObserver,
   performance,
 } from 'node:perf_hooks';
-import { maxDescriptors, openDescriptors } from '../../descriptors.js';
+import { maxDescriptors, openDescriptors } from '../../base/system-limits.js';
 import { counter, gauge, type Metric } from './metric.js';
 
 const gcKinds: Record<number, string> = {

@@ -2,10 +2,8 @@ import type { Registry } from 'prom-client';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
 import { WorkerQuery } from '../../cluster/mesh/worker-query.js';
 import { socketsInUse } from '../../compat/uws.js';
-import { Histogram } from './histogram.js';
-import { counter, gauge, type Metric, register } from './metric.js';
+import { counter, gauge, Histogram, type Metric, noMetrics, promClient, register } from './metric.js';
 import { processMetrics } from './process.js';
-import { noMetrics, promClient } from './prom-client.js';
 
 /** Facts of the whole machine, which come from the configuration and the primary. */
 export interface MachineFacts {

@@ -1,3 +1,175 @@
+import { numbersIn } from '../offset.js';
+import type { KeptPacket } from './stream.js';
+
+/**
+ * What a worker had received when a socket connected, or joined a room. An offset may name older packets, because its
+ * client last received one before it joined, or because the client has made it up. Those are not for it.
+ */
+export interface Floor {
+  /** When that was, in ms since 1970. */
+  readonly at: number;
+  /** The numbers of the broadcasts received, as in an offset. */
+  readonly numbers: string;
+}
+
+/** A floor as workers exchange it. */
+export interface RoomsFloor extends Floor {
+  /** The rooms that were joined then. Undefined for the floor of all others: the socket connected then. */
+  readonly rooms?: readonly string[] | undefined;
+}
+
+/** The packets of a worker that this one knows not, as it joined, were sent later, except for those on their way, in ms. */
+const MAX_DELAY_MS = 1000;
+
+/** The floors of a connected socket. Those of rooms that were joined at once are one object. */
+export class Floors {
+  private rooms: Map<string | number, Floor> | undefined;
+
+  /** @param base counts for all rooms that have none of their own */
+  constructor(private base: Floor | undefined) {}
+
+  static of(kept: readonly RoomsFloor[] = []): Floors {
+    const floors = new Floors(kept.find(({ rooms }) => !rooms));
+    for (const floor of kept) for (const room of floor.rooms ?? []) floors.join(room, floor);
+    return floors;
+  }
+
+  join(room: string | number, floor: Floor): void {
+    if (floor === this.base) return;
+    this.rooms ??= new Map();
+    this.rooms.set(room, floor);
+  }
+
+  leave(room: string | number): void {
+    this.rooms?.delete(room);
+  }
+
+  /**
+   * Forgets the floors of before a time: older packets are not kept any more.
+   * @returns whether some are left
+   */
+  dropBefore(time: number): boolean {
+    if (this.base && this.base.at < time) this.base = undefined;
+    for (const [room, { at }] of this.rooms ?? []) if (at < time) this.rooms!.delete(room);
+    if (this.rooms?.size === 0) this.rooms = undefined;
+    return this.base !== undefined || this.rooms !== undefined;
+  }
+
+  state(): RoomsFloor[] {
+    const grouped = new Map<Floor, string[]>();
+    for (const [room, floor] of this.rooms ?? []) {
+      const rooms = grouped.get(floor);
+      if (rooms) rooms.push(String(room));
+      else grouped.set(floor, [String(room)]);
+    }
+    const state: RoomsFloor[] = this.base ? [{ at: this.base.at, numbers: this.base.numbers }] : [];
+    for (const [{ at, numbers }, rooms] of grouped) state.push({ at, numbers, rooms });
+    return state;
+  }
+}
+
+/** Tells which packets were sent to a room after a socket had joined it. */
+export class FloorCheck {
+  private readonly base: RoomsFloor | undefined;
+  private readonly rooms = new Map<string, RoomsFloor>();
+  private readonly read = new Map<RoomsFloor, ReadonlyMap<string, number>>();
+
+  constructor(floors: readonly RoomsFloor[] = []) {
+    this.base = floors.find(({ rooms }) => !rooms);
+    for (const floor of floors) for (const room of floor.rooms ?? []) this.rooms.set(room, floor);
+  }
+
+  /** @param room undefined for a packet to all */
+  isAbove(room: string | undefined, sender: string, { number, at }: Pick<KeptPacket, 'number' | 'at'>): boolean {
+    const floor = (room !== undefined && this.rooms.get(room)) || this.base;
+    if (!floor) return true;
+    let numbers = this.read.get(floor);
+    if (!numbers) {
+      numbers = numbersIn(floor.numbers);
+      this.read.set(floor, numbers);
+    }
+    const known = numbers.get(sender);
+    return known === undefined ? at >= floor.at - MAX_DELAY_MS : number > known;
+  }
+}
+
+/** Whose sessions the operator ends: of a user, of an address, of one socket or connection, or of all members of a room. */
+export type RemovalTarget =
+  | { user: string }
+  | { address: string }
+  | { id: string }
+  | { room: string; namespace: string };
+
+/** The parts of a session that tell whose it is. */
+export interface Described {
+  readonly sid: string;
+  readonly rooms: readonly string[];
+  readonly data: unknown;
+  readonly address?: string | undefined;
+  readonly connection?: string | undefined;
+}
+
+/** How the application and the engine name clients. */
+export interface Naming {
+  /** The user of a socket with this data. */
+  userOf(data: unknown): string | undefined;
+  /** One way to write each address, so that two of them can be compared. */
+  canonical(address: string): string;
+}
+
+/** Sessions are removed that end up to so long after the operator's action, in ms: clocks of machines differ. */
+const SLACK_MS = 1000;
+/** The number of removals that are remembered. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * The sessions that the operator has ended in one namespace. What another worker had sent of such a session may arrive
+ * afterwards, so that each removal is remembered for as long as sessions can be recovered.
+ */
+export class Removals {
+  /** When the operator acted, by what names the sessions. */
+  private readonly at = new Map<string, number>();
+
+  constructor(private readonly naming: Naming) {}
+
+  /** Remembers a removal. Returns whether a session is one of those. */
+  add(target: RemovalTarget): (session: Described) => boolean {
+    const key = this.keyOf(target);
+    this.at.delete(key);
+    this.at.set(key, Date.now());
+    const [oldest] = this.at.keys();
+    if (this.at.size > MAX_REMEMBERED) this.at.delete(oldest!);
+    return (session) => this.keysOf(session).includes(key);
+  }
+
+  /** Whether a session was removed after it had ended. */
+  covers(session: Described & { readonly disconnectedAt: number }): boolean {
+    if (this.at.size === 0) return false;
+    const latest = session.disconnectedAt - SLACK_MS;
+    return this.keysOf(session).some((key) => (this.at.get(key) ?? Number.NEGATIVE_INFINITY) >= latest);
+  }
+
+  sweep(oldest: number): void {
+    for (const [key, at] of this.at) if (at < oldest) this.at.delete(key);
+  }
+
+  private keyOf(target: RemovalTarget): string {
+    if ('user' in target) return `user ${target.user}`;
+    if ('room' in target) return `room ${target.room}`;
+    return 'id' in target ? `id ${target.id}` : `address ${this.naming.canonical(target.address)}`;
+  }
+
+  private keysOf({ sid, rooms, data, address, connection }: Described): string[] {
+    const keys = rooms.map((room) => `room ${room}`);
+    keys.push(`id ${sid}`);
+    if (connection !== undefined) keys.push(`id ${connection}`);
+    if (address !== undefined) keys.push(`address ${this.naming.canonical(address)}`);
+    const user = this.naming.userOf(data);
+    if (user !== undefined) keys.push(`user ${user}`);
+    return keys;
+  }
+}
+
 /** The words of V8's heap, in bytes. */
 const WORD = 8;
 /** An object with its first fields, or an array with its elements' header. */

@@ -1,8 +1,7 @@
 import { encodeNumbers, encodeOffset, type Offset, offsetWith } from '../offset.js';
-import type { Floor } from './floors.js';
-import { type KeptPacket, type Mark, type PacketMemory, Stream } from './stream.js';
-import { before, parted, type StreamState } from './stream-state.js';
-import { Waits } from './waits.js';
+import { Waits } from './expiries.js';
+import type { Floor } from './memory.js';
+import { before, type KeptPacket, type Mark, type PacketMemory, parted, Stream, type StreamState } from './stream.js';
 
 /** More senders than any cluster has. Their names come from the backplane. */
 const MAX_SENDERS = 4096;

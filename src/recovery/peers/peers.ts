@@ -1,17 +1,13 @@
 import { own } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
-import type { RecoveryHost } from '../host.js';
-import type { Described, RemovalTarget } from '../kept/removals.js';
-import type { KeptSession } from '../kept/sessions.js';
-import { TakenSessions } from '../kept/taken.js';
+import type { Described, RemovalTarget } from '../kept/memory.js';
+import { type KeptSession, TakenSessions } from '../kept/sessions.js';
 import type { RecoveryMessage, SessionState } from '../messages.js';
-import { Buddies } from './buddies.js';
-import { HistoryExchange, type HistoryMessage } from './history.js';
-import { MachineHistory } from './machine-history.js';
-import type { Owner } from './owner.js';
-import { Replicas } from './replicas.js';
-import { Requests } from './requests.js';
-import { sessionOf, sessionState } from './session-state.js';
+import type { RecoveryHost } from '../namespace-recovery.js';
+import { HistoryExchange, type HistoryMessage, MachineHistory } from './history.js';
+import { Buddies, type Owner } from './loans.js';
+import { Replicas, Requests, sessionOf, sessionState } from './replicas.js';
 
 /** How long a worker waits for a session that another worker has, in ms. */
 const MAX_WAIT_MS = 2000;
@@ -147,12 +143,12 @@ export class Peers {
   async leave(): Promise<void> {
     const { members } = this.host;
     if (members.length === 0) return;
-    await new Promise<void>((resolve) => {
-      setTimeout(resolve, MAX_WAIT_MS).unref();
+    const left = new Promise<void>((resolve) => {
       const request = this.requests.start(members, resolve);
       const message = { type: 'find', nsp: this.nsp, pid: '', request, isLeaving: true } as const;
       for (const member of members) this.host.send(member, message);
     });
+    await within(MAX_WAIT_MS, left);
   }
 
   receive(from: number | undefined, message: RecoveryMessage): void {

@@ -2,19 +2,17 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { packetStepsOf } from '../../compat/socket-io.js';
 import { looksLikeSocketId } from '../../rooms/index.js';
-import type { OffsetWriter } from '../encoding.js';
-import type { RecoveryHost } from '../host.js';
 import type { Expiries } from '../kept/expiries.js';
+import type { Described, Removals } from '../kept/memory.js';
 import type { PacketLog } from '../kept/packet-log.js';
-import type { Described, Removals } from '../kept/removals.js';
 import { type KeptSession, NO_WORKER } from '../kept/sessions.js';
 import type { LiveSession, LiveSessions } from '../live-sessions.js';
-import { decodeOffset, MAX_LENGTH, NO_OFFSET } from '../offset.js';
-import type { RecoveryOutcome } from '../outcomes.js';
+import type { OffsetWriter } from '../messages.js';
+import type { RecoveryHost } from '../namespace-recovery.js';
+import { decodeOffset, MAX_LENGTH, NO_OFFSET, type RecoveryOutcome } from '../offset.js';
 import type { Peers } from '../peers/peers.js';
 import type { ForeignMessages } from './foreign.js';
-import type { Size } from './gate.js';
-import { beginningOf, type Missed, missedBy, type Returning, returningOf, roomsOf } from './missed.js';
+import { beginningOf, type Missed, missedBy, type Returning, returningOf, roomsOf, type Size } from './missed.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
 import type { Backplane } from '../../backplanes/index.js';
 import { own } from '../../base/owner.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
@@ -12,16 +12,13 @@ import { type DrainGroup, drain } from './drain.js';
 import type { Orders } from './orders.js';
 
 /** The parts that a worker's clients are connected to. */
-export interface ServingParts {
+interface ServingParts {
   readonly engines: readonly Engine[];
   readonly relays: readonly Relay[];
-  readonly application: Pick<RunningApplication, 'isBusy' | 'drainGroups'>;
-  /** Accepts no new connections from now on. */
-  stopListening(): Promise<void>;
   readonly backplanes: readonly Pick<Backplane, 'retire'>[];
-  /** Whether no request besides those to the engines is in progress. */
-  isIdle(): boolean;
 }
+
+type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'drainGroups' | 'stopListening'>;
 
 /** Takes a worker from listening to its end, by the orders of the primary. */
 export class Departure {
@@ -32,6 +29,7 @@ export class Departure {
 
   constructor(
     private readonly parts: ServingParts,
+    private readonly application: Served,
     private readonly orders: Orders,
   ) {}
 
@@ -54,7 +52,7 @@ export class Departure {
   private async leaveWhenOrdered(): Promise<void> {
     const { over } = await this.orders.next('leave');
     this.state = 'draining';
-    await keepSendingAway(this.parts, over, this.staying.signal);
+    await keepSendingAway(this.parts, this.application, over, this.staying.signal);
   }
 
   private async retireWhenOrdered(): Promise<void> {
@@ -72,44 +70,55 @@ export class Departure {
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
     await this.retire();
-    const before = countOf(this.parts);
-    await sendAway(this.parts, reason, over, this.stopNow.signal);
-    report(before, countOf(this.parts));
+    const before = countOf(this.parts, this.application);
+    await sendAway(this.parts, this.application, reason, over, this.stopNow.signal);
+    report(before, countOf(this.parts, this.application));
   }
 
   private retire(): Promise<void> {
     this.state = 'draining';
     connections.areEnding = true;
     for (const backplane of this.parts.backplanes) backplane.retire?.();
-    this.retired ??= this.parts.stopListening();
+    this.retired ??= stopListening(() => this.application.stopListening());
     return this.retired;
   }
 }
 
 /** Counts the clients, those besides the sessions included. */
-function countOf({ engines, application }: ServingParts): number {
+function countOf({ engines }: ServingParts, application: Served): number {
   const others = application.drainGroups('stop').reduce((count, { size }) => count + size, 0);
   return engines.reduce((count, { clientsCount }) => count + clientsCount, others);
 }
 
-function isIdle(parts: ServingParts): boolean {
-  return connections.waiting === 0 && parts.isIdle();
+function isIdle(application: Served): boolean {
+  return connections.waiting === 0 && application.isIdle();
 }
 
 /** Drains a worker over a number of ms. Requests of its clients are still answered. */
-async function sendAway(parts: ServingParts, reason: DrainReason, over: number, signal: AbortSignal): Promise<void> {
+async function sendAway(
+  parts: ServingParts,
+  application: Served,
+  reason: DrainReason,
+  over: number,
+  signal: AbortSignal,
+): Promise<void> {
   // On a stop, no worker accepts the next poll of a client, so clients on polling cannot wait for their turn.
   const groups = [
-    ...groupsOf(parts, reason, reason === 'stop'),
+    ...groupsOf(parts, application, reason, reason === 'stop'),
     ...parts.relays.map(relayedBy),
     ...parts.engines.map(endingOf),
   ];
-  await drain({ groups, over, isIdle: () => isIdle(parts), signal });
+  await drain({ groups, over, isIdle: () => isIdle(application), signal });
 }
 
 /** Drains a worker again and again, because new clients still connect. */
-async function keepSendingAway(parts: ServingParts, over: number, signal: AbortSignal): Promise<void> {
-  const groups = groupsOf(parts, 'restart', false);
+async function keepSendingAway(
+  parts: ServingParts,
+  application: Served,
+  over: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const groups = groupsOf(parts, application, 'restart', false);
   while (!signal.aborted) {
     const turn = sleep(Math.max(over, MIN_ROUND_MS), undefined, { signal }).catch(() => {});
     await drain({ groups, over, isIdle: () => true, signal });
@@ -119,9 +128,13 @@ async function keepSendingAway(parts: ServingParts, over: number, signal: AbortS
 
 const MIN_ROUND_MS = 1000;
 
-function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boolean): DrainGroup<object>[] {
-  const { engines, application } = parts;
-  const sessions = engines.map((engine) => sessionsOf(engine, application, isPollingUrgent));
+function groupsOf(
+  parts: ServingParts,
+  application: Served,
+  reason: DrainReason,
+  isPollingUrgent: boolean,
+): DrainGroup<object>[] {
+  const sessions = parts.engines.map((engine) => sessionsOf(engine, application, isPollingUrgent));
   return [...sessions, ...application.drainGroups(reason)];
 }
 
@@ -129,11 +142,7 @@ function groupsOf(parts: ServingParts, reason: DrainReason, isPollingUrgent: boo
  * A drain ends the Engine.IO session. The client finds its transport closed and reconnects by itself, which it would not
  * do after a Socket.IO disconnect. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
  */
-function sessionsOf(
-  engine: Engine,
-  application: ServingParts['application'],
-  isPollingUrgent: boolean,
-): DrainGroup<Session> {
+function sessionsOf(engine: Engine, application: Served, isPollingUrgent: boolean): DrainGroup<Session> {
   return {
     get size() {
       return engine.clientsCount;
@@ -167,4 +176,22 @@ function endingOf({ closing }: Engine): DrainGroup<object> {
     isQuiet: () => true,
     dismiss: () => {},
   };
+}
+
+const SHORT_TURN_MS = 0.2;
+/** How long an idle turn is waited for, in ms. */
+const MAX_WAIT_MS = 1000;
+
+/**
+ * Closes listen sockets. The kernel may reset connections that wait to be accepted (see `movesConnections`). They
+ * are therefore closed right after an idle turn of the event loop, which has accepted all waiting connections.
+ */
+export async function stopListening(close: () => void): Promise<void> {
+  const start = performance.now();
+  for (let before = start, now = start; now - start < MAX_WAIT_MS; before = now) {
+    await turnOfLoop();
+    now = performance.now();
+    if (now - before < SHORT_TURN_MS) break;
+  }
+  close();
 }

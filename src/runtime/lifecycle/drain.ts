@@ -22,7 +22,14 @@ export interface DrainOptions {
   isIdle: () => boolean;
   /** Ends the drain early. */
   signal: AbortSignal;
+  /** The clock, for tests. */
+  time?: { now(): number; pass(ms: number, signal: AbortSignal): Promise<void> };
 }
+
+const realTime: NonNullable<DrainOptions['time']> = {
+  now: () => performance.now(),
+  pass: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
+};
 
 /** The average time between two batches, in ms. */
 const TURN_MS = 50;
@@ -34,9 +41,9 @@ const LAST_CALL = 0.8;
  * connect to next has that much time to notice, too. The first one leaves at once. Resolves when no client is left, or
  * when the time is up.
  */
-export async function drain({ groups, over, isIdle, signal }: DrainOptions): Promise<void> {
+export async function drain({ groups, over, isIdle, signal, time = realTime }: DrainOptions): Promise<void> {
   if (over <= 0) return;
-  const start = performance.now();
+  const start = time.now();
   const lastCall = over * LAST_CALL;
   const queue = new Queue(groups);
   /** How many clients are due. */
@@ -44,7 +51,7 @@ export async function drain({ groups, over, isIdle, signal }: DrainOptions): Pro
   let before = 0;
 
   while (!signal.aborted) {
-    const elapsed = performance.now() - start;
+    const elapsed = time.now() - start;
     if (elapsed >= lastCall) queue.dismissAll();
     else {
       due += (queue.length * (elapsed - before)) / (lastCall - before);
@@ -55,7 +62,7 @@ export async function drain({ groups, over, isIdle, signal }: DrainOptions): Pro
     const isOver = elapsed >= over || (isIdle() && groups.every(({ size }) => size === 0));
     if (isOver) return;
     queue.refill();
-    await sleep(TURN_MS * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
+    await time.pass(TURN_MS * (0.5 + Math.random()), signal);
   }
 }
 

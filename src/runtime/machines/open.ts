@@ -1,10 +1,8 @@
-import type { BackplaneTraffic } from '../../backplanes/index.js';
-import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
+import { type BackplaneTraffic, backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
+import { workerName } from '../../base/worker-links.js';
 import { MachineLinks } from '../../cluster/machines/machine-links.js';
 import type { RunConfig } from '../../config/run-options.js';
-import { workerName } from '../../worker-links.js';
 import { channelPrefixOf, outageEvents } from '../backplane.js';
-import type { MalformedMessages } from '../malformed.js';
 import type { WorkerChannels } from './channels.js';
 
 /** The links of this worker to the workers of other machines. */
@@ -20,17 +18,16 @@ export interface OtherMachines {
 type Name = { worker: number; machine: string };
 
 /** Links a worker with the workers of other machines; undefined if the backplane does not span machines. */
-export type OpenMachines = (name: Name, malformed: MalformedMessages) => OtherMachines | undefined;
+export type OpenMachines = (name: Name) => OtherMachines | undefined;
 
 /** Loads what links workers over the server of the backplane. */
 export async function loadMachines(config: RunConfig): Promise<OpenMachines> {
   if (!backplaneKindOf(backplaneNameOf(config)).spansMachines) return () => undefined;
   const openChannels = await loadChannels(config);
-  return ({ worker: number, machine }, malformed) => {
+  return ({ worker: number, machine }) => {
     const id = workerName(number, machine);
     const channels = openChannels(id);
     const links = new MachineLinks(id, machine, channels);
-    links.onMalformed = (reason) => malformed.note('relay', reason);
     return {
       id: machine,
       links,

@@ -1,9 +1,8 @@
 import { ConnectionHealth } from '../../backplanes/connection-health.js';
 import type { BackplaneEvents } from '../../backplanes/index.js';
 import { observe } from '../../backplanes/redis/classic.js';
-import { connectCluster } from '../../backplanes/redis/cluster.js';
 import { openRedis } from '../../backplanes/redis/connection.js';
-import { type Command, wouldAccept } from '../../backplanes/redis/rejections.js';
+import { ShardedChannels } from '../../backplanes/redis/sharded-channels.js';
 import { Subscriptions } from '../../backplanes/redis/subscriptions.js';
 import { own } from '../../base/owner.js';
 import type { WorkerChannels } from './channels.js';
@@ -48,8 +47,10 @@ export function redisChannels({ url, isCluster, prefix, name, events }: ChannelO
     },
     publish: (to, message) => {
       const channel = channelOf(to);
-      const command: Command = [connections.publishName, channel, 'x'];
-      return health.send(message.length, () => connections.publish(channel, message), command);
+      return health.send(message.length, () => connections.publish(channel, message), [
+        connections.publishName,
+        channel,
+      ]);
     },
     listen: (message, loss) => {
       onMessage = message;
@@ -57,7 +58,6 @@ export function redisChannels({ url, isCluster, prefix, name, events }: ChannelO
     },
     ready: () => health.whenUp(),
     close: () => {
-      health.close();
       connections.close();
     },
   };
@@ -72,7 +72,6 @@ function openClassic(url: string, channel: string, health: ConnectionHealth, rec
   const subscriptions = new Subscriptions(subscriber, update, health.rejections, (_channel, bytes) => receive(bytes));
   own('subscribing to the channel of this worker', subscriptions.subscribe(channel));
   const answers = observe(redis, health, update);
-  health.wouldAccept = (command) => wouldAccept(publisher, command);
   return {
     publishName: 'PUBLISH',
     publish: (to, message) => publisher.publish(to, message),
@@ -83,12 +82,15 @@ function openClassic(url: string, channel: string, health: ConnectionHealth, rec
 }
 
 function openSharded(url: string, channel: string, health: ConnectionHealth, receive: Receive): Connections {
-  const { cluster, subscriptions, close } = connectCluster(url, health, (isConfirmed) => isConfirmed);
-  subscriptions.on('smessageBuffer', (_channel: Buffer, bytes: Buffer) => receive(bytes));
-  subscriptions.ssubscribe(channel);
+  const update = () => health.update(channels.isComplete);
+  const channels = new ShardedChannels(url, health, {
+    onChange: update,
+    onMessage: (_channel, bytes) => receive(bytes),
+  });
+  own('subscribing to the channel of this worker', channels.subscribe(channel));
   return {
     publishName: 'SPUBLISH',
-    publish: (to, message) => cluster.spublish(to, message) as Promise<number>,
-    close,
+    publish: (to, message) => channels.publish(to, message),
+    close: () => channels.close(),
   };
 }

@@ -1,4 +1,6 @@
 import type { Server } from 'socket.io';
+import { thisProcess } from '../../base/process.js';
+import { within } from '../../base/within.js';
 import { type Action, type Outcome, readForeignAction } from './actions.js';
 import { act, type LocalClients } from './local.js';
 
@@ -31,14 +33,13 @@ export class Operator {
   constructor(
     private readonly place: Place,
     private readonly clients: () => LocalClients,
-    private readonly onMalformed: (reason: string) => void,
   ) {}
 
   /** Obeys the actions that other workers pass on. */
   watch(io: Server): void {
     const onAction = (input: unknown, reply?: unknown) => {
       const action = readForeignAction(input);
-      if (!action) return this.onMalformed('an action of the operator');
+      if (!action) return thisProcess.reports.malformed('application', 'an action of the operator');
       const acted = this.act(action);
       if (typeof reply === 'function') reply(acted);
     };
@@ -79,19 +80,15 @@ export function outcomeOf(reports: readonly Report[]): Outcome {
 
 async function askOthers(io: Server, action: Action): Promise<{ answers: Acted[]; complete: boolean }> {
   if (!reachesOthers(io)) return { answers: [], complete: true };
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), TIMEOUT_MS);
-  });
   try {
-    const answers: unknown[] = await Promise.race([io.serverSideEmitWithAck(EVENT, action), timeout]);
+    const answers: unknown[] = await within(TIMEOUT_MS, io.serverSideEmitWithAck(EVENT, action), () => {
+      throw new Error('no answer');
+    });
     return { answers: answers.filter(isActed), complete: answers.every(isActed) };
   } catch (error) {
     // Some have answered.
     const { responses = [] } = error as { responses?: unknown[] };
     return { answers: responses.filter(isActed), complete: false };
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Histogram, Metric } from 'prom-client';
 import type { Server } from 'socket.io';
-import type { Reach } from '../../backplanes/frames/reach.js';
+import type { Reach } from '../../backplanes/frames/links.js';
 import { privateParts } from '../../compat/socket-io-server.js';
 import type { Engine } from '../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../engine/top-keys.js';
@@ -95,7 +95,7 @@ export class OverviewSampler {
 function countsOf({
   engines,
   otherClients,
-  refusals,
+  reports,
   backplanes,
 }: MachineWorker): Omit<WorkerCounts, 'appends' | 'appendTime'> {
   const { user, system } = process.cpuUsage();
@@ -107,7 +107,7 @@ function countsOf({
     broadcasts: sumOver(engines, ({ outbox }) => outbox.published),
     ...reachOf(backplanes),
     deliveries: sumOver(engines, ({ outbox }) => outbox.deliveries),
-    refused: refusals.total,
+    refused: reports.rejections,
     opened:
       sumOver(engines, ({ counters }) => counters.opened) +
       sumOver(otherClients, ({ clients }) => clients.counters.opened),

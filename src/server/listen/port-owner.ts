@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { thisProcess } from '../../base/process.js';
 import { warnOnce } from '../../base/warnings.js';
 import { addConnections, setHandle, tcpHandleOf } from '../../compat/node-net.js';
 import { systemClock } from '../../engine/clock.js';
@@ -12,7 +13,33 @@ import type { TemplatedApp } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';
 import type { Listeners } from '../listeners.js';
 import { PortHandle } from './port-handle.js';
-import { type SharedOwner, sharedListening, taken } from './shared-listening.js';
+
+/** Owns the port of an http.Server in this process. */
+export interface SharedOwner {
+  /** Whether uWebSockets.js is to listen; otherwise node:http does. */
+  readonly takesPort: boolean;
+  /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
+  listenShared(local: AddressInfo): boolean;
+  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
+  listenAlso(local: AddressInfo): boolean;
+  /** Accepts no new connections from now on. The application does not notice. */
+  retire(): void;
+  /** Whether no request is in progress. */
+  readonly isIdle: boolean;
+}
+
+/** The ports that several processes listen on. */
+export interface SharedPorts {
+  /** Called with the owner of the port of each http.Server that has a Socket.IO server. */
+  own(server: Server, owner: SharedOwner): void;
+}
+
+declare module '../../base/process.js' {
+  interface ProcessHost {
+    /** Undefined if this process owns its ports alone. */
+    sharedPorts?: SharedPorts;
+  }
+}
 
 /**
  * Makes uWebSockets.js own the port of an http.Server that serves nothing but Socket.IO. node:net listens first, and handles
@@ -35,7 +62,7 @@ export class PortOwner implements SharedOwner {
       this.current?.closePolling();
       closeAllConnections.call(server);
     };
-    const shared = sharedListening();
+    const { sharedPorts: shared } = thisProcess;
     if (shared) {
       shared.own(server, this);
       return;
@@ -183,3 +210,13 @@ class OwnedPort {
 const LOOK_MS = 20;
 
 const isConnected = ({ polling }: Session) => polling === undefined || polling.canSend || polling.isReceiving;
+/** The error of node:net. */
+export function taken({ address, port }: AddressInfo): Error {
+  const host = address.includes(':') ? `[${address}]` : address;
+  return Object.assign(new Error(`listen EADDRINUSE: address already in use ${host}:${port}`), {
+    code: 'EADDRINUSE',
+    syscall: 'listen',
+    address,
+    port,
+  });
+}

@@ -3,6 +3,7 @@ import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
 import { own } from '../../base/owner.js';
 import { handleOf } from '../../compat/node-net.js';
+import { type SharedOwner, type SharedPorts, taken } from './port-owner.js';
 
 /** An address that an application wants to listen on. */
 export interface WantedAddress {
@@ -18,20 +19,6 @@ export interface WantedAddress {
 /** How many ports the system may pick for port 0 before listening has failed: others can take each before it is used. */
 const PICKED_PORTS = 3;
 
-/** Owns the port of an http.Server in this process. */
-export interface SharedOwner {
-  /** Whether uWebSockets.js is to listen; otherwise node:http does. */
-  readonly takesPort: boolean;
-  /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
-  listenShared(local: AddressInfo): boolean;
-  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
-  listenAlso(local: AddressInfo): boolean;
-  /** Accepts no new connections from now on. The application does not notice. */
-  retire(): void;
-  /** Whether no request is in progress. */
-  readonly isIdle: boolean;
-}
-
 type Listen = (this: NetServer, ...args: unknown[]) => NetServer;
 
 const plainListen = NetServer.prototype.listen as Listen;
@@ -40,7 +27,7 @@ const plainListen = NetServer.prototype.listen as Listen;
  * Lets the processes of an application listen on the same ports. An http.Server that serves nothing but Socket.IO listens
  * with uWebSockets.js. All other servers listen as in every worker of node:cluster, whose primary passes connections on.
  */
-export class SharedListening {
+export class SharedListening implements SharedPorts {
   private readonly owners = new Map<HttpServer, SharedOwner>();
   private readonly others = new Set<NetServer>();
   private readonly waiting = new Set<HttpServer>();
@@ -257,28 +244,4 @@ function portOf(value: unknown): number | undefined {
 function alreadyListening(): Error {
   const error = new Error('Listen method has been called more than once without closing.');
   return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
-}
-
-/** The error of node:net. */
-export function taken({ address, port }: AddressInfo): Error {
-  const host = address.includes(':') ? `[${address}]` : address;
-  return Object.assign(new Error(`listen EADDRINUSE: address already in use ${host}:${port}`), {
-    code: 'EADDRINUSE',
-    syscall: 'listen',
-    address,
-    port,
-  });
-}
-
-let current: SharedListening | undefined;
-
-/** Lets this process share its ports with others. Call it before the application starts. */
-export function shareListening(listening: SharedListening): void {
-  current = listening;
-  listening.install();
-}
-
-/** Undefined if this process owns its ports alone. */
-export function sharedListening(): SharedListening | undefined {
-  return current;
 }

@@ -1,10 +1,39 @@
+import type { Socket } from 'socket.io';
 import type { Outbox } from '../../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../engine/http/exchange.js';
 import type { EncodedPackets } from '../../rooms/encoded-packet.js';
 import type { Entries } from '../entries.js';
-import { type Chunk, NOTHING, type StateMeta, takeChunk } from './chunk.js';
-import type { StateFormat } from './format.js';
-import type { StateReader } from './reader.js';
+import { type Chunk, NOTHING, type StateFormat, type StateMeta, type StateReader, takeChunk } from './format.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+export type AnySocket = Socket<any, any, any, any>;
+
+/** A room that a socket is in. */
+interface Joinable {
+  leave(socket: AnySocket): void;
+}
+
+const roomsOf = new WeakMap<AnySocket, Set<Joinable>>();
+
+/** Has a socket leave a room when it disconnects. It has one listener, however many rooms it joins. */
+export function leaveAtDisconnect(socket: AnySocket, room: Joinable): void {
+  const known = roomsOf.get(socket);
+  if (known) {
+    known.add(room);
+    return;
+  }
+  const rooms = new Set([room]);
+  roomsOf.set(socket, rooms);
+  socket.once('disconnect', () => {
+    roomsOf.delete(socket);
+    for (const each of rooms) each.leave(socket);
+  });
+}
+
+/** The socket is not in the room any more. */
+export function forgetDisconnect(socket: AnySocket, room: Joinable): void {
+  roomsOf.get(socket)?.delete(room);
+}
 
 /** A live member for which this number of bytes waits leaves the topic. Far below what closes it as a slow client. */
 const MAX_WAITING_BYTES = 65_536;
@@ -195,6 +224,7 @@ export class Members {
     const now = performance.now();
     const end = now + TURN_MS;
     let wait = Number.POSITIVE_INFINITY;
+    let sent = 0;
     let left = this.others.size;
     for (const member of this.others) {
       if (left-- === 0) break;
@@ -216,7 +246,7 @@ export class Members {
         wait = Math.min(wait, MEASURE_MS);
         continue;
       }
-      this.send(member, cache);
+      sent += this.send(member, cache);
       // Others have their turn first if the time is over.
       this.others.delete(member);
       this.others.add(member);
@@ -224,12 +254,15 @@ export class Members {
         member.behindSince = 0;
         this.enterTopic(member);
       } else wait = 0;
-      if (performance.now() > end) {
+      if (performance.now() > end || sent > MAX_AT_ONCE_BYTES) {
         wait = 0;
         break;
       }
     }
-    if (wait === 0) this.serveSoon();
+    const { outbox } = this.host;
+    // The outbox would write all that it holds in one go.
+    if (outbox && sent > MAX_AT_ONCE_BYTES) outbox.afterHeld(() => this.serveSoon());
+    else if (wait === 0) this.serveSoon();
     else if (wait < Number.POSITIVE_INFINITY) this.serveIn(wait);
   };
 
@@ -248,8 +281,8 @@ export class Members {
     return member.seq < this.host.published || member.seq === NOTHING;
   }
 
-  /** Members that are at the same number are sent the same bytes. */
-  private send(member: Member, cache: Cache): void {
+  /** Members that are at the same number are sent the same bytes. Returns about how many. */
+  private send(member: Member, cache: Cache): number {
     const { entries, published } = this.host;
     const ofFormat = cache.get(member.format) ?? new Map<number, Encoded>();
     cache.set(member.format, ofFormat);
@@ -264,6 +297,7 @@ export class Members {
     member.seq = chunk.to;
     if (member.intervalMs > 0 && member.seq >= member.goal) member.due = nextMultiple(member.intervalMs);
     if (chunk.entries.length > 0 || chunk.isSnapshot) member.reader.send(messages);
+    return chunk.bytes;
   }
 
   metaOf(chunk: Chunk): StateMeta {

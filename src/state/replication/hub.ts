@@ -1,19 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Namespace } from 'socket.io';
 import { own, owned } from '../../base/owner.js';
-import { HybridClock } from '../clock.js';
-import type { ClientVersion } from '../version.js';
-import { Channel } from './channel.js';
-import { Departures, MAX_SKEW } from './departures.js';
-import { closeGap } from './gaps.js';
-import { Incoming } from './incoming.js';
-import { ANSWER_MS, type Answer, type Progress } from './messages.js';
-import { Opening } from './opening.js';
-import { Outgoing } from './outgoing.js';
-import { Peer, Peers } from './peer.js';
-import { Pulls } from './pulls.js';
-import type { Replica } from './replica.js';
-import { type Standing, Waiters } from './waiters.js';
+import { type ClientVersion, HybridClock } from '../version.js';
+import { Departures, MAX_SKEW, Pulls } from './departures.js';
+import { ANSWER_MS, type Answer, Channel, type Progress } from './messages.js';
+import { Opening, type Replica, type Standing, Waiters } from './opening.js';
+import { closeGap, Incoming, Outgoing, Peer } from './peer.js';
 
 /** How often a worker tells the others how far it is, in ms. */
 const BEAT_MS = 1000;
@@ -37,7 +29,7 @@ export class Hub {
   readonly node = randomBytes(9).toString('base64url');
   readonly clock = new HybridClock();
   readonly rooms = new Map<string, Replica>();
-  readonly peers = new Peers();
+  readonly peers = new Map<string, Peer>();
   readonly channel: Channel;
   readonly outgoing: Outgoing;
   readonly pulls: Pulls;
@@ -162,7 +154,7 @@ export class Hub {
     const known = this.peers.get(node);
     if (known) return known;
     const peer = this.departures.get(node) ?? new Peer(0, 0);
-    this.peers.admit(node, peer);
+    this.peers.set(node, peer);
     this.departures.back(node);
     for (const room of this.rooms.values()) room.distrust();
     return peer;
@@ -225,9 +217,7 @@ export class Hub {
   private async askAll(maxWaitMs: number): Promise<readonly Answer[]> {
     const answers = await this.channel.ask({ type: 'ping', node: this.node }, this.peers.keys(), maxWaitMs);
     if (this.isClosed) return answers;
-    for (const answer of answers) {
-      if (this.peers.has(answer.node) || !this.peers.isFull) this.peerOf(answer).claims(answer.sequence, answer.clock);
-    }
+    for (const answer of answers) this.peerOf(answer).claims(answer.sequence, answer.clock);
     return answers;
   }
 }

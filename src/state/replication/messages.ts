@@ -1,7 +1,8 @@
+import type { Namespace } from 'socket.io';
 import { MalformedMessage } from '../../errors.js';
-import { isTick } from '../clock.js';
+import { hasOthers } from '../../rooms/index.js';
 import type { Change } from '../entries.js';
-import { NO_EPOCH } from '../version.js';
+import { isTick, NO_EPOCH } from '../version.js';
 
 /** A worker that is asked and does not answer within this time counts as gone, in ms. */
 export const ANSWER_MS = 2000;
@@ -97,7 +98,7 @@ export function fromWire(wire: WireChange, sender: string): Change {
   if (typeof key !== 'string' || typeof text !== 'string' || (origin !== sender && !isName(origin))) {
     throw new MalformedMessage('a change with fields of other types');
   }
-  if (!isTick(clock)) throw new MalformedMessage('a change of a time that no worker can have: compare the clocks');
+  if (!isTick(clock)) throw new MalformedMessage('a change has no time');
   if (kind === kinds.deleted) return { key, clock, origin, value: undefined };
   if (kind === kinds.bytes) return { key, clock, origin, value: Buffer.from(text, 'base64') };
   return { key, clock, origin, value: text };
@@ -161,4 +162,79 @@ export function check(message: unknown): Message {
     if (!isValid(given[name])) throw new MalformedMessage(`${type} with an invalid ${name}`);
   }
   return message as Message;
+}
+
+/** The event between workers. */
+const EVENT = 'gjallar:state';
+
+interface Asked {
+  /** The workers whose answers are missing. */
+  readonly missing: Set<string>;
+  readonly answers: Answer[];
+  finish(): void;
+}
+
+/** A question without its number. */
+type NewQuestion = Question extends infer Each ? (Each extends Question ? Omit<Each, 'id'> : never) : never;
+
+/**
+ * The messages of state rooms between the workers and machines that share a namespace, over any adapter. Answers are sent
+ * to all: adapters gather acknowledgements, and wait in vain for a process that has no state rooms.
+ */
+export class Channel {
+  private readonly asked = new Map<number, Asked>();
+  private listener: ((message: unknown) => void) | undefined;
+  private questions = 0;
+  private isClosed = false;
+
+  constructor(private readonly nsp: Namespace) {}
+
+  /** Whether the adapter reaches other workers. */
+  get hasOthers(): boolean {
+    return hasOthers(this.nsp.adapter);
+  }
+
+  listen(listener: (message: unknown) => void): void {
+    this.listener = listener;
+    this.nsp.on(EVENT as never, listener as never);
+  }
+
+  close(): void {
+    this.isClosed = true;
+    if (this.listener) this.nsp.off(EVENT as never, this.listener as never);
+    for (const { finish } of [...this.asked.values()]) finish();
+  }
+
+  send(message: Message): void {
+    if (this.hasOthers && !this.isClosed) this.nsp.serverSideEmit(EVENT, message);
+  }
+
+  /**
+   * Asks other workers.
+   * @param expected resolves as soon as these have answered; with none of them, only after the time
+   * @param maxWaitMs resolves after this time in any case
+   */
+  ask(question: NewQuestion, expected: Iterable<string>, maxWaitMs: number): Promise<readonly Answer[]> {
+    if (this.isClosed) return Promise.resolve([]);
+    const id = ++this.questions;
+    return new Promise((resolve) => {
+      const answers: Answer[] = [];
+      const finish = () => {
+        clearTimeout(timer);
+        this.asked.delete(id);
+        resolve(answers);
+      };
+      const timer = setTimeout(finish, maxWaitMs);
+      this.asked.set(id, { missing: new Set(expected), answers, finish });
+      this.send({ ...question, id } as Question);
+    });
+  }
+
+  /** An answer for this worker has arrived. */
+  answered(answer: Answer): void {
+    const asked = this.asked.get(answer.id);
+    if (!asked) return;
+    asked.answers.push(answer);
+    if (asked.missing.delete(answer.node) && asked.missing.size === 0) asked.finish();
+  }
 }

@@ -1,12 +1,85 @@
-import type { Cluster, Redis } from 'ioredis';
-import { own } from '../../base/owner.js';
+import { type Cluster, Redis } from 'ioredis';
+import { connectOnce, isClusterNode, openCluster, openRedis } from '../../backplanes/redis/connection.js';
+import { reasonOf } from '../../backplanes/redis-cause.js';
+import { own, owned } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
-import { host } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/seldom.js';
+import { within } from '../../base/within.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
-import type { ClientEvents } from './client.js';
-import { StoreHealth } from './health.js';
+import { StoreHealth } from './hosts.js';
 import { type StoreClient, withStoreScripts } from './scripts.js';
+
+/** How often Redis is asked what it is, if it did not say, in ms. */
+const RETRY_MS = 1000;
+
+/** What happens to a client. */
+export interface ClientEvents {
+  /** There is a client, which may not be connected yet. */
+  onClient(client: Redis | Cluster): void;
+  onReady(): void;
+  onError(reason: string): void;
+}
+
+/**
+ * Connects with the Redis, or the Redis Cluster, of a URL. A Redis that does not answer is disconnected after a few
+ * seconds, so that what was sent to it does not wait forever.
+ * @returns ends the connection
+ */
+export function connectStore(url: string, events: ClientEvents): () => void {
+  let end: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isClosed = false;
+  const connect = async () => {
+    const isCluster = url.includes(',') || (await isClusterNode(url));
+    if (isClosed) return;
+    if (isCluster === undefined) {
+      events.onError(await whyNot(url));
+      timer = setTimeout(connectNow, RETRY_MS).unref();
+    } else end = use(isCluster ? openCluster(url) : openRedis(url), events);
+  };
+  const connectNow = owned('connecting the state rooms with Redis', connect);
+  connectNow();
+  return () => {
+    isClosed = true;
+    clearTimeout(timer);
+    end?.();
+  };
+}
+
+/** Listens to a client, and hands it over. */
+function use(client: Redis | Cluster, events: ClientEvents): () => void {
+  const onError = (error: Error) => events.onError(reasonOf(error));
+  client.on('error', onError);
+  client.on('node error', onError);
+  for (const event of ['ready', '+node']) client.on(event, events.onReady);
+  if (client instanceof Redis) outlivesNothing(client);
+  else client.on('+node', outlivesNothing);
+  events.onClient(client);
+  return () => client.disconnect();
+}
+
+/** A process whose servers are closed ends, also if the application has not closed its rooms. */
+function outlivesNothing(redis: Redis): void {
+  redis.on('connect', () => redis.stream.unref());
+}
+
+/** Why a Redis does not say what it is. */
+async function whyNot(url: string): Promise<string> {
+  const redis = connectOnce(url);
+  let reason = '';
+  redis.on('error', (error: Error) => {
+    reason ||= reasonOf(error);
+  });
+  try {
+    await redis.ping();
+    return reason;
+  } catch (error) {
+    return reason || reasonOf(error as Error);
+  } finally {
+    redis.disconnect();
+  }
+}
 
 /** How long Redis may take to answer, in ms. */
 const TIMEOUT_MS = 2000;
@@ -120,7 +193,7 @@ export class StoreConnection implements MeasuredStateStore {
       .then(() => {
         this.pendingBytes -= bytes;
       });
-    return { answer: inTime(sent), end };
+    return { answer: within(TIMEOUT_MS, sent, noAnswer), end };
   }
 
   async flushed(): Promise<void> {
@@ -130,7 +203,7 @@ export class StoreConnection implements MeasuredStateStore {
   /** A room has found that Redis has lost what it had. */
   lost(room: string): void {
     this.losses++;
-    const { log, problems } = host.reports;
+    const { log, problems } = thisProcess.reports;
     problems.raise(LOST, LOST, LOST_MS);
     if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);
   }
@@ -142,7 +215,7 @@ export class StoreConnection implements MeasuredStateStore {
     let changes = 0;
     for (const count of this.dropped.values()) changes += count;
     this.dropped.clear();
-    host.reports.log.error({ rooms, room, changes }, DROPPED);
+    thisProcess.reports.log.error({ rooms, room, changes }, DROPPED);
   }
 
   private use(client: Redis | Cluster): void {
@@ -163,11 +236,11 @@ export class StoreConnection implements MeasuredStateStore {
   }
 }
 
-let client: Promise<typeof import('./client.js')> | undefined;
+let client: Promise<typeof import('./connection.js')> | undefined;
 
 /** Only a process that stores rooms loads the client of Redis. */
-export function loadClient(): Promise<typeof import('./client.js')> {
-  client ??= import('./client.js');
+export function loadClient(): Promise<typeof import('./connection.js')> {
+  client ??= import('./connection.js');
   return client;
 }
 
@@ -199,9 +272,6 @@ function failed(reason: string): { answer: Promise<never>; end: Promise<unknown>
   return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };
 }
 
-function inTime<T>(answer: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('Redis does not answer')), TIMEOUT_MS);
-    answer.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
+function noAnswer(): never {
+  throw new Error('Redis does not answer');
 }

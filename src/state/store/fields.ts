@@ -1,7 +1,8 @@
-import { createHash } from 'node:crypto';
-import { isTick } from '../clock.js';
-import type { Change } from '../entries.js';
-import type { Encoded } from '../value.js';
+import { createHash, randomBytes } from 'node:crypto';
+import type { Change, Entry } from '../entries.js';
+import type { Encoded } from '../options.js';
+import { isTick } from '../version.js';
+import type { WritingStore } from './hosts.js';
 
 /**
  * How a room is kept in Redis. One hash has everything, so that nothing of a room is evicted without the rest:
@@ -65,7 +66,7 @@ export interface Meta {
 
 const META = /^(\d{1,16}) ([\w~-]{1,64}) ([012]) (\d{1,10})$/;
 
-export function encodeMeta({ clock, origin, value }: Change): string {
+function encodeMeta({ clock, origin, value }: Change): string {
   const kind = value === undefined ? kinds.deleted : typeof value === 'string' ? kinds.json : kinds.bytes;
   return `${clock} ${origin} ${kind} ${value === undefined ? 0 : Buffer.byteLength(value)}`;
 }
@@ -95,3 +96,40 @@ export function decodeStored(kind: number, value: Buffer): Encoded | undefined {
 export function isNewer(one: Pick<Change, 'clock' | 'origin'>, other: Pick<Change, 'clock' | 'origin'>): boolean {
   return one.clock > other.clock || (one.clock === other.clock && one.origin > other.origin);
 }
+
+/** A name for a new life of a room in Redis. */
+export function lifeName(): string {
+  return randomBytes(6).toString('base64url');
+}
+
+/** Writes changes to Redis. Older ones than it has change nothing. */
+export async function writeChanges(store: WritingStore, changes: readonly Entry[]): Promise<void> {
+  const { room, workers } = store;
+  const { keys, settings } = room;
+  const args: (string | number | Buffer)[] = [
+    keys.room,
+    keys.deleted,
+    lifeName(),
+    workers.complete(),
+    settings.maxKeys,
+  ];
+  let bytes = 0;
+  for (const change of changes) {
+    const { key, clock, origin, value } = change;
+    args.push(key, clock, origin, encodeMeta(change), markedValue(value));
+    bytes += change.bytes;
+  }
+  const [late, ...about] = await store.run(bytes, (client) => client.gjallarStateWrite(2, ...args));
+  store.noteAbout(aboutOf(about));
+  store.countWritten(changes.length);
+  // This worker may lack deletions that Redis has forgotten. It will have them soon.
+  if (late > 0) store.syncLater();
+}
+
+/** An x before a value tells the empty one from none. */
+function markedValue(value: Entry['value']): string | Buffer {
+  if (value === undefined) return '';
+  return typeof value === 'string' ? `x${value}` : Buffer.concat([MARK, value]);
+}
+
+const MARK = Buffer.from('x');

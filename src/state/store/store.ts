@@ -1,11 +1,11 @@
 import { own } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import type { Entry } from '../entries.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
-import { ABOUT_FIELDS, type About, aboutOf, markOf } from './fields.js';
+import { ABOUT_FIELDS, type About, aboutOf, markOf, writeChanges } from './fields.js';
 import type { StoredRoom, StoreWorkers, WritingStore } from './hosts.js';
 import type { StoreClient } from './scripts.js';
 import { Sync } from './sync.js';
-import { writeChanges } from './write.js';
 
 /** After a failure, the room tries again after this time, in ms; after further ones, after twice as long each. */
 const RETRY_MS = 1000;
@@ -92,13 +92,7 @@ export class RoomStore implements ConnectedRoom, WritingStore {
   /** Resolves once this worker has read everything, or after a time. */
   loaded(maxWaitMs: number): Promise<void> {
     if (this.isLoaded) return Promise.resolve();
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, maxWaitMs);
-      this.onLoaded.push(() => {
-        clearTimeout(timer);
-        resolve();
-      });
-    });
+    return within(maxWaitMs, new Promise<void>((resolve) => this.onLoaded.push(resolve)));
   }
 
   /** Resolves once what this worker has changed until now is in Redis. */

@@ -1,7 +1,16 @@
 import type { Entry } from '../entries.js';
-import { ABOUT_FIELDS, aboutOf, decodeStored, isNewer, kinds, type Meta, parseMeta } from './fields.js';
+import {
+  ABOUT_FIELDS,
+  aboutOf,
+  decodeStored,
+  isNewer,
+  kinds,
+  lifeName,
+  type Meta,
+  parseMeta,
+  writeChanges,
+} from './fields.js';
 import type { WritingStore } from './hosts.js';
-import { lifeName, writeChanges } from './write.js';
 
 /** How many keys are read at once, and about how many bytes of their values. */
 const SCAN_COUNT = 500;
@@ -32,7 +41,7 @@ export class Sync {
     if (taken > 0 && (!isFirstTime || store.isFilled)) await this.announce();
     const { seq } = room.entries;
     // What this worker has not read, or had no place for, it has not deleted either.
-    if (!isFirstTime && !room.isPartial) await this.write(this.gone(seen));
+    if (!isFirstTime) await this.write(this.gone(seen));
     await this.push(seen, store.isOwn);
     store.written = Math.max(store.written, seq);
     store.settle();

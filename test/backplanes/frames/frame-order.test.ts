@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { FrameLog } from '../../../src/backplanes/frames/gateway/frame-log.js';
 import { InOrder } from '../../../src/backplanes/frames/gateway/in-order.js';
-import { mayStop, rolesAmong, shouldBegin } from '../../../src/backplanes/frames/gateway/mates.js';
-import { passedMessage, passedNumbers } from '../../../src/backplanes/frames/gateway/messages.js';
+import {
+  mayStop,
+  passedMessage,
+  passedNumbers,
+  rolesAmong,
+  shouldBegin,
+} from '../../../src/backplanes/frames/gateway/messages.js';
 import {
   type MachineFrame,
   MachineFrameWriter,

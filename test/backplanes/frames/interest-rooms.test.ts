@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { Peer } from '../../../src/backplanes/frames/interest/peer.js';
-import { keyOf } from '../../../src/backplanes/frames/interest/room-key.js';
-import { OwnRooms, RoomSet } from '../../../src/backplanes/frames/interest/rooms.js';
+import { Peer } from '../../../src/backplanes/frames/interest/interest.js';
+import { keyOf, OwnRooms, RoomSet } from '../../../src/backplanes/frames/interest/rooms.js';
 
 test('are announced when the first member enters and the last one leaves, with what cancels out left out', () => {
   const calls: string[] = [];

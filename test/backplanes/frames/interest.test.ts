@@ -1,11 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
+import { ownWindow } from '../../../src/backplanes/frames/links.js';
 import { openFrame, readEntries } from '../../../src/backplanes/frames/machines/machine-frame.js';
-import { ownWindow } from '../../../src/backplanes/frames/window.js';
 import { decodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.js';
 import { types } from '../../../src/backplanes/frames/wire/message.js';
-import { redisFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
+import { redisFramesBackplane } from '../../../src/backplanes/redis/frames.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../rooms/support/clients.js';
 import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { BackplaneEvents } from '../../../src/backplanes/backplane.js';
-import { ownWindow } from '../../../src/backplanes/frames/window.js';
-import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
+import { ownWindow } from '../../../src/backplanes/frames/links.js';
+import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
+import { redisFramesBackplane } from '../../../src/backplanes/redis/frames.js';
 import { Machine, startMember } from '../../rooms/support/node.js';
 import { startWorkerProcess } from '../../rooms/support/worker-process.js';
 import { NatsProcess } from '../../support/nats.js';

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { Peer } from '../../../src/backplanes/frames/interest/peer.js';
-import { RemoteClock } from '../../../src/backplanes/frames/interest/remote-clock.js';
-import { Withheld } from '../../../src/backplanes/frames/interest/withheld.js';
+import { Peer } from '../../../src/backplanes/frames/interest/interest.js';
+import { RemoteClock, Withheld } from '../../../src/backplanes/frames/interest/withheld.js';
 
 const peerNamed = (id: string) => new Peer(id, { add: () => {}, send: () => {} });
 const message = (name: string, keys: number[], bytes = 100) => ({ name, keys, bytes });

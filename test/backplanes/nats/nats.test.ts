@@ -105,7 +105,6 @@ test('subjects that NATS does not allow are reported once, until it allows them'
   expect(told.splice(0)).toEqual([expect.stringMatching(/^down PUB: PUB: Permissions Violation .*"gjallar\.frames/)]);
   expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
 
-  // Nothing has to be published for this to be noticed.
   await nats.configure(permit('gjallar.>', 'gjallar.>'));
   await nats.reload();
   await until(() => members.every(({ bus }) => bus.traffic.isUp));

@@ -64,34 +64,28 @@ const endings = [
   'messages cannot be stored or read',
 ];
 
-inScene(
-  'a password that was changed, a limit of clients, and Redis itself down are reported one after the other',
-  async (scene) => {
-    const { redis, admin, server } = scene;
-    await admin.call('ACL', 'SETUSER', 'chat', 'resetpass', '>another');
-    expect(await scene.problems()).toEqual([]);
-    await admin.call('CLIENT', 'KILL', 'USER', 'chat');
-    const wrong = 'Redis rejects the user or password of REDIS_URL (WRONGPASS)';
-    await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
+inScene('a password that was changed, and Redis itself down are reported one after the other', async (scene) => {
+  const { redis, admin, server } = scene;
+  await admin.call('ACL', 'SETUSER', 'chat', 'resetpass', '>another');
+  expect(await scene.problems()).toEqual([]);
+  await admin.call('CLIENT', 'KILL', 'USER', 'chat');
+  const wrong = 'Redis rejects the user or password of REDIS_URL (WRONGPASS)';
+  await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
 
-    await admin.config('SET', 'maxclients', '1');
-    const full = 'Redis accepts no more connections (max number of clients)';
-    await scene.expectProblems(endings.map((ending) => `${full}: ${ending}`));
+  await redis.stop();
+  await scene.expectProblems(endings.map((ending) => `Redis is unreachable: ${ending}`));
+  // An outage logs the same words again after a minute.
+  const lines = server.log.filter(({ msg, level }) => level === 'error' && msg?.endsWith(endings[0]!));
+  expect(lines.slice(0, 2).map(({ msg }) => msg)).toEqual(
+    ['Redis is unreachable', wrong].map((text) => `${text}: ${endings[0]}`),
+  );
 
-    await redis.stop();
-    await scene.expectProblems(endings.map((ending) => `Redis is unreachable: ${ending}`));
-    const lines = server.log.filter(({ msg, level }) => level === 'error' && msg?.endsWith(endings[0]!));
-    expect(lines.map(({ msg }) => msg)).toEqual(
-      ['Redis is unreachable', wrong, full, 'Redis is unreachable'].map((text) => `${text}: ${endings[0]}`),
-    );
-
-    await redis.start();
-    await until(() => admin.status === 'ready');
-    await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
-    await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
-    await scene.expectProblems([]);
-  },
-);
+  await redis.start();
+  await until(() => admin.status === 'ready');
+  await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
+  await admin.call('ACL', 'SETUSER', 'chat', 'reset', 'on', '>secret', '~*', '&*', '+@all');
+  await scene.expectProblems([]);
+});
 
 inScene('rights that are taken away while the server runs are named, for the history too', async (scene) => {
   const { admin, server } = scene;

@@ -83,11 +83,10 @@ test.each<[string, Case]>([
     // Local delivery continues.
     await until(() => pair.received.length > 10);
     expect(told).toEqual([]);
-    clearInterval(repeat);
 
-    // Nothing has to be published for this to be noticed.
     await allow(redis.processes, `+${kind.publish}`);
     await until(isUp);
+    clearInterval(repeat);
     expect(told.splice(0)).toEqual(['up']);
     await expectSpanned();
   } finally {

@@ -1,9 +1,9 @@
 // A worker of a machine on a bus of frames, in a process that can be stopped and killed. It is there when it writes a line.
 
 import { Server } from 'socket.io';
-import { ownWindow } from '../../../build/backplanes/frames/window.js';
-import { natsBackplane } from '../../../build/backplanes/nats/nats.js';
-import { redisFramesBackplane } from '../../../build/backplanes/redis-frames/redis-frames.js';
+import { ownWindow } from '../../../build/backplanes/frames/links.js';
+import { natsBackplane } from '../../../build/backplanes/nats/pub-sub.js';
+import { redisFramesBackplane } from '../../../build/backplanes/redis/frames.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App } from '../../../build/engine/sockets.js';
 import { Engine } from '../../../build/index.js';

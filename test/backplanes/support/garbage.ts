@@ -4,8 +4,7 @@ import { Redis } from 'ioredis';
 import { VERSION } from '../../../src/backplanes/frames/machines/machine-frame.js';
 import { MESH_VERSION } from '../../../src/backplanes/frames/mesh-frame-links.js';
 import { encodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.js';
-import { encodeMessage } from '../../../src/backplanes/frames/wire/cluster-message.js';
-import { messageOf, types } from '../../../src/backplanes/frames/wire/message.js';
+import { encodeMessage, messageOf, types } from '../../../src/backplanes/frames/wire/message.js';
 import { subjectOf } from '../../../src/backplanes/nats/address.js';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
 

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endWithFile } from '../../support/children.js';
+import { late } from '../../support/until.js';
 
 /** Why hosts cannot be made here, or undefined where they can. */
 export function whyNoHosts(): string | undefined {
@@ -72,9 +73,8 @@ export class Network {
         // A process that was stopped has to go on to end.
         child.kill('SIGCONT');
         child.kill('SIGTERM');
-        const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
+        await Promise.race([exit, late('the end of a process').catch(() => child.kill('SIGKILL'))]);
         await exit;
-        clearTimeout(timer);
       }),
     );
     this.takeDown();

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { AppendBudget } from '../../../src/history/conversations/append-budget.js';
+import { AppendBudget } from '../../../src/history/conversations/conversations.js';
 
 const overloaded = expect.objectContaining({ code: 'OVERLOADED' });
 

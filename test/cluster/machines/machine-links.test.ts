@@ -1,13 +1,11 @@
 import { setImmediate as settle } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
+  BEAT_INTERVAL_MS,
   decodeLinkMessage,
   encodeLinkMessage,
   type LinkMessage,
   linkMessageTypes,
-} from '../../../src/cluster/machines/link-messages.js';
-import {
-  BEAT_INTERVAL_MS,
   MAX_LINK_MESSAGE_BYTES,
   type MachineChannels,
   MachineLinks,
@@ -15,6 +13,7 @@ import {
 import { MalformedMessage } from '../../../src/errors.js';
 import { TestClock } from '../../engine/support/clock.js';
 import { Random } from '../../rooms/support/random.js';
+import { Reported } from '../../support/reports.js';
 
 const ONE = '1.AAAAAAAA';
 const OTHER = '2.BBBBBBBB';
@@ -32,7 +31,6 @@ class Worker {
   lose = () => {};
   /** What this worker hears: messages, and `gone` for each worker that is gone. */
   readonly heard: string[] = [];
-  readonly malformed: string[] = [];
   inUse: string[] = [];
   readonly links: MachineLinks;
 
@@ -54,7 +52,6 @@ class Worker {
       },
     };
     this.links = new MachineLinks(id, id.slice(2), channels, clock);
-    this.links.onMalformed = (reason) => this.malformed.push(reason);
     this.links.part(0).listen({
       onMessage: (from, payload) => {
         if (payload.toString() === 'malformed') throw new MalformedMessage('as told');
@@ -213,6 +210,7 @@ test('a message that is too long is not sent', async () => {
 });
 
 test('malformed link messages are reported and dropped, and those behind them arrive', async () => {
+  const reported = Reported.here();
   const listener = listeners.get(OTHER)!;
   const good = encodeLinkMessage({ type: 0, from: ONE, series: 1, number: 0, part: 0, payload: Buffer.from('x') });
   const withByte = (at: number, value: number) => Buffer.from(good).fill(value, at, at + 1);
@@ -227,10 +225,10 @@ test('malformed link messages are reported and dropped, and those behind them ar
     good.subarray(0, 15),
   ];
   for (const bytes of bad) listener(bytes);
-  expect(other.malformed).toHaveLength(bad.length);
+  expect(reported.reasons).toHaveLength(bad.length);
   await one.send('malformed');
   await one.send('behind it');
-  expect(other.malformed.at(-1)).toBe('as told');
+  expect(reported.reasons.at(-1)).toBe('as told');
   expect(other.heard).toEqual([`${ONE}: behind it`]);
 });
 

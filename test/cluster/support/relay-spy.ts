@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { linkMessageTypes } from '../../../src/cluster/machines/link-messages.js';
+import { linkMessageTypes } from '../../../src/cluster/machines/machine-links.js';
 
 /**
  * Counts the messages between machines, as another client of the same Redis. While it listens, Redis does not tell that

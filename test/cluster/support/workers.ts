@@ -6,6 +6,7 @@ import { type Kind, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { idPrefixOf, Relay } from '../../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { closeEngines, type RunningEngine, startEngine } from '../../engine/support/engine.js';
+import { pass } from '../../support/until.js';
 
 /** The mesh of a worker whose messages to the others take some time, or wait until they are released. */
 class SlowMesh extends Mesh {
@@ -30,7 +31,7 @@ class SlowMesh extends Mesh {
       return this.has(to);
     }
     if (this.delayMs === 0) return super.send(to, kind, payload);
-    setTimeout(() => super.send(to, kind, payload), this.delayMs).unref();
+    void pass(this.delayMs).then(() => super.send(to, kind, payload));
     return this.has(to);
   }
 }

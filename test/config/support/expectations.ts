@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { memoryLimit } from '../../../src/cgroup.js';
+import { memoryLimit } from '../../../src/base/system-limits.js';
 import type { Config } from '../../../src/config/options.js';
 import { cert, key, text } from './files.js';
 

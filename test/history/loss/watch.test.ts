@@ -3,8 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { FileLossNotices, type LossNotices, NOTICE_MS, RedisLossNotices } from '../../../src/history/loss/notices.js';
-import { LossWatch } from '../../../src/history/loss/watch.js';
+import {
+  FileLossNotices,
+  type LossNotices,
+  LossWatch,
+  NOTICE_MS,
+  RedisLossNotices,
+} from '../../../src/history/loss/watch.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { Reported } from '../../support/reports.js';
 

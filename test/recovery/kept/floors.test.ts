@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
-import { FloorCheck, Floors } from '../../../src/recovery/kept/floors.js';
+import { FloorCheck, Floors } from '../../../src/recovery/kept/memory.js';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { PacketMemory } from '../../../src/recovery/kept/stream.js';
 import { decodeMessage, encodeMessage } from '../../../src/recovery/messages.js';

@@ -1,8 +1,8 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
+import { Waits } from '../../../src/recovery/kept/expiries.js';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
-import { Waits } from '../../../src/recovery/kept/waits.js';
 import { decodeOffset, encodeOffset } from '../../../src/recovery/offset.js';
 import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
 import { missedBy, returningOf } from '../../../src/recovery/returns/missed.js';

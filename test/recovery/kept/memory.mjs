@@ -1,11 +1,10 @@
 // Measures what kept sessions and packets take in memory, beside what is counted, in a process without other tests.
 
 import { PacketLog } from '../../../build/recovery/kept/packet-log.js';
-import { SessionMemory } from '../../../build/recovery/kept/session-memory.js';
-import { Sessions } from '../../../build/recovery/kept/sessions.js';
+import { SessionMemory, Sessions } from '../../../build/recovery/kept/sessions.js';
 import { PacketMemory } from '../../../build/recovery/kept/stream.js';
 import { decodeMessage, encodeMessage } from '../../../build/recovery/messages.js';
-import { sessionOf } from '../../../build/recovery/peers/session-state.js';
+import { sessionOf } from '../../../build/recovery/peers/replicas.js';
 
 function used() {
   global.gc();

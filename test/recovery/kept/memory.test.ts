@@ -3,10 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { memoryOf } from '../../../src/recovery/kept/memory.js';
-import { SessionMemory } from '../../../src/recovery/kept/session-memory.js';
-import { type KeptSession, Sessions } from '../../../src/recovery/kept/sessions.js';
+import { type KeptSession, SessionMemory, Sessions } from '../../../src/recovery/kept/sessions.js';
 import { PacketMemory } from '../../../src/recovery/kept/stream.js';
-import { sessionOf } from '../../../src/recovery/peers/session-state.js';
+import { sessionOf } from '../../../src/recovery/peers/replicas.js';
 import '../../support/long.js';
 
 /** Counted memory may be more than there is. It may hardly be less. */

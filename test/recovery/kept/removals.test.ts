@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { kinds } from '../../../src/cluster/mesh/mesh.js';
 import { canonicalAddress } from '../../../src/engine/limits/client-address.js';
-import { Removals } from '../../../src/recovery/kept/removals.js';
+import { Removals } from '../../../src/recovery/kept/memory.js';
 import { startMember } from '../../rooms/support/node.js';
 import { until } from '../../support/until.js';
 import { LateLinks } from '../support/late-links.js';

@@ -1,7 +1,6 @@
 import { expect, test } from '@jest/globals';
-import type { KeptSession } from '../../../src/recovery/kept/sessions.js';
+import { type KeptSession, TakenSessions } from '../../../src/recovery/kept/sessions.js';
 import { PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
-import { TakenSessions } from '../../../src/recovery/kept/taken.js';
 
 const memory = new PacketMemory(1e6);
 

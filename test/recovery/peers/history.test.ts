@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals';
-import type { RecoveryHost } from '../../../src/recovery/host.js';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { type KeptPacket, PacketMemory, Stream } from '../../../src/recovery/kept/stream.js';
 import { decodeMessage, encodeMessage, type RecoveryMessage } from '../../../src/recovery/messages.js';
-import { Buddies } from '../../../src/recovery/peers/buddies.js';
+import type { RecoveryHost } from '../../../src/recovery/namespace-recovery.js';
 import { HistoryExchange, type HistoryMessage } from '../../../src/recovery/peers/history.js';
+import { Buddies } from '../../../src/recovery/peers/loans.js';
 import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
 import { pass, until } from '../../support/until.js';
 

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { PacketLog } from '../../../src/recovery/kept/packet-log.js';
 import { type KeptPacket, PacketMemory } from '../../../src/recovery/kept/stream.js';
 import type { LoanQuestion, RecoveryMessage, SessionState } from '../../../src/recovery/messages.js';
+import { MachineHistory } from '../../../src/recovery/peers/history.js';
 import { Loans } from '../../../src/recovery/peers/loans.js';
-import { MachineHistory } from '../../../src/recovery/peers/machine-history.js';
 import { ForeignMessages } from '../../../src/recovery/returns/foreign.js';
 
 const RETENTION_MS = 600_000;

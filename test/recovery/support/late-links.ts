@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
+import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import { type Kind, kinds, type Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { decodeMessage } from '../../../src/recovery/messages.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
-import type { WorkerLinks } from '../../../src/worker-links.js';
 
 /** Links whose messages arrive late, as those of a worker do that gets no CPU. */
 export class LateLinks {

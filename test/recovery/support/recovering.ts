@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
-import { ownWindow } from '../../../src/backplanes/frames/window.js';
+import { ownWindow } from '../../../src/backplanes/frames/links.js';
 import { loadBackplane } from '../../../src/backplanes/open.js';
 import type { BackplaneChoice } from '../../../src/backplanes/registry.js';
+import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import { type Kind, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import type { RecoveryOptions } from '../../../src/recovery/recovery.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
-import type { WorkerLinks } from '../../../src/worker-links.js';
 import { nextEvent } from '../../support/clients.js';
 import { until } from '../../support/until.js';
 

@@ -6,15 +6,15 @@ import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
 import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
-import { ownWindow } from '../../../src/backplanes/frames/window.js';
-import { natsBackplane } from '../../../src/backplanes/nats/nats.js';
-import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis-frames/redis-frames.js';
+import { ownWindow } from '../../../src/backplanes/frames/links.js';
+import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
+import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
+import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
-import type { WorkerLinks } from '../../../src/worker-links.js';
 import type { Base } from '../../bases/support/bases.js';
 
 /** A server of the test's own, in this process. */

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Server } from 'socket.io';
+import { pass } from '../../support/until.js';
 
 export const LARGE = 5_000_000;
 
@@ -16,7 +17,7 @@ export const routes: Record<string, Handler> = {
     response.end(JSON.stringify({ a: [1, 'é'] }));
   },
   '/later': async (_message, response) => {
-    await sleep(20);
+    await pass(20);
     response.end('later');
   },
   '/hash': async (message, response) => {
@@ -46,7 +47,7 @@ export const routes: Record<string, Handler> = {
     response.end();
   },
   '/hints': (_message, response) => {
-    response.writeEarlyHints({ link: '</a.css>; rel=preload' }, () => setTimeout(() => response.end('hinted'), 20));
+    response.writeEarlyHints({ link: '</a.css>; rel=preload' }, () => pass(20).then(() => response.end('hinted')));
   },
   '/headers': (message, response) => response.end(String(message.rawHeaders.length / 2)),
   '/host': (message, response) => response.end(message.headers.host),
@@ -76,7 +77,7 @@ export const routes: Record<string, Handler> = {
   '/events': (_message, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('data: 1\n\n');
-    setTimeout(() => response.end('data: 2\n\n'), 20);
+    void pass(20).then(() => response.end('data: 2\n\n'));
   },
   '/close': (_message, response) => response.setHeader('connection', 'close').end('bye'),
   '/redirect': (_message, response) => response.writeHead(302, { location: '/text' }).end(),

@@ -1,18 +1,16 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, type IncomingMessage } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from '@jest/globals';
 import { RawConnection } from '../../engine/support/tcp.js';
 import { nextEvent } from '../../support/clients.js';
+import { late } from '../../support/until.js';
 import { answerTo, ask, get } from '../support/requests.js';
 import { client } from '../support/servers.js';
 import { LARGE } from './application.js';
 
 type Check = (port: number) => Promise<unknown>;
 
-/** How long a check waits for a raw answer, in ms. */
-const PATIENCE_MS = 3000;
 const HOST = 'Host: x\r\n';
 const BODY = Buffer.alloc(2 << 20, 'b');
 const HASH = createHash('sha1').update(BODY).digest('hex');
@@ -22,8 +20,7 @@ const EMPTY_HASH = createHash('sha1').digest('hex');
 async function raw(port: number, text: string, wanted: RegExp): Promise<string> {
   const connection = await RawConnection.to(port);
   connection.write(text);
-  const deadline = sleep(PATIENCE_MS, 'late', { ref: false });
-  const over = Promise.race([deadline, connection.closed]);
+  const over = Promise.race([late(String(wanted)).catch(() => 'late'), connection.closed]);
   while (!wanted.test(connection.received)) {
     const next = await Promise.race([over, once(connection.socket, 'data').then(() => 'data')]);
     if (next !== 'data') break;

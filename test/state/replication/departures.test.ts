@@ -1,9 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { HybridClock } from '../../../src/state/clock.js';
-import type { Channel } from '../../../src/state/replication/channel.js';
 import { Departures } from '../../../src/state/replication/departures.js';
-import type { Answer } from '../../../src/state/replication/messages.js';
+import type { Answer, Channel } from '../../../src/state/replication/messages.js';
 import { Peer } from '../../../src/state/replication/peer.js';
+import { HybridClock } from '../../../src/state/version.js';
 
 /** A worker that has heard of `one` and `two` up to a time, and whom those in `answering` answer. */
 function departuresOf(clock: HybridClock, heardUpTo: number, answering: readonly string[]) {

@@ -1,23 +1,20 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { stateRooms } from '../../../src/rooms/state-figures.js';
 import type { Message } from '../../../src/state/replication/messages.js';
 import type { TestNode } from '../../rooms/support/node.js';
+import { Reported } from '../../support/reports.js';
 import { HubWorkers } from '../support/hub-workers.js';
 
 const workers = new HubWorkers();
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
-const { onMalformed } = stateRooms;
 let reasons: string[];
 
 beforeEach(() => {
   process.on('unhandledRejection', note);
-  reasons = [];
-  stateRooms.onMalformed = (reason) => reasons.push(reason);
+  reasons = Reported.here().reasons;
 });
 afterEach(async () => {
   process.off('unhandledRejection', note);
-  stateRooms.onMalformed = onMalformed;
   unhandled.length = 0;
   await workers.remove();
 });

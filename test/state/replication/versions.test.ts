@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { UNITS_PER_MS } from '../../../src/state/clock.js';
 import type { Message } from '../../../src/state/replication/messages.js';
-import { encodeVersion, newEpoch, parseVersion } from '../../../src/state/version.js';
+import { encodeVersion, newEpoch, parseVersion, UNITS_PER_MS } from '../../../src/state/version.js';
 import { until } from '../../support/until.js';
 import { type HubWorker, HubWorkers, memberOf } from '../support/hub-workers.js';
 

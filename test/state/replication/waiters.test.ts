@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { Waiters } from '../../../src/state/replication/waiters.js';
+import { Waiters } from '../../../src/state/replication/opening.js';
 import { TestClock } from '../../engine/support/clock.js';
 
 const waiters = (clock = new TestClock()) => new Waiters(() => new Promise(() => {}), clock);

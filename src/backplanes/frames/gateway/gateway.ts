@@ -1,10 +1,9 @@
 import { own } from '../../../base/owner.js';
-import type { WorkerLinks } from '../../../worker-links.js';
-import type { MachineFrame } from '../machines/machine-frame.js';
-import { openFrame } from '../machines/machine-frame.js';
+import type { WorkerLinks } from '../../../base/worker-links.js';
+import { type MachineFrame, openFrame } from '../machines/machine-frame.js';
 import { FrameLog } from './frame-log.js';
-import { type Mate, mayStop, rolesAmong, shouldBegin } from './mates.js';
 import * as messages from './messages.js';
+import { type Mate, mayStop, rolesAmong, shouldBegin } from './messages.js';
 
 /** For how long frames arrive on both ways when a worker changes from one to the other, in ms. */
 const OVERLAP_MS = 1000;

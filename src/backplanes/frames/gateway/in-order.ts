@@ -1,6 +1,6 @@
 import { owned } from '../../../base/owner.js';
 import type { MachineFrame } from '../machines/machine-frame.js';
-import { HandledFrames } from './handled-frames.js';
+import { HandledFrames } from './frame-log.js';
 
 /** How long a missing frame is waited for, in ms: longer than the deputy leaves a frame to the gateway. */
 const TIMEOUT_MS = 1000;

@@ -1,5 +1,119 @@
-import type { Peer } from './peer.js';
-import type { RoomKey } from './room-key.js';
+import type { Peer } from './interest.js';
+import type { RoomKey } from './rooms.js';
+
+/** Samples count for one to two times as long: longer, and clocks that run apart would matter. In ticks. */
+const CLOCK_MEMORY = 80_000;
+/** How far a clock may run ahead without a missed message. In ticks. */
+const MARGIN = 10;
+
+/**
+ * The time in ticks of 0.1 ms, modulo 2^32, so that it takes four bytes in a message. All workers of a machine share this
+ * clock. Two times are compared by their difference, `(a - b) | 0`.
+ */
+export function ticksNow(): number {
+  return Number(process.hrtime.bigint() / 100_000n) | 0;
+}
+
+/**
+ * What this worker knows of the clock of a machine whose messages carry the time: by how much it is behind this one's, plus
+ * the shortest way of a message.
+ */
+export class RemoteClock {
+  private least: number | undefined;
+  private leastBefore: number | undefined;
+  private since = 0;
+
+  /** Whether a message with a time has arrived. */
+  get isKnown(): boolean {
+    return this.least !== undefined;
+  }
+
+  /**
+   * Call this with the time in a message that has just arrived.
+   * @param now the time here
+   */
+  note(time: number, now: number): void {
+    const lag = (now - time) | 0;
+    if (this.least === undefined || ((now - this.since) | 0) > CLOCK_MEMORY) {
+      this.leastBefore = this.least;
+      this.since = now;
+      this.least = lag;
+    } else this.least = earlier(this.least, lag);
+  }
+
+  /** When a message must have left there, at the earliest, that arrives here at `now` or later. */
+  departure(now: number): number {
+    const { least = 0, leastBefore = least } = this;
+    return (now - earlier(least, leastBefore) - MARGIN) | 0;
+  }
+}
+
+const earlier = (a: number, b: number): number => (((a - b) | 0) < 0 ? a : b);
+
+/** How long an answer is waited for, in ms. */
+const TIMEOUT_MS = 1000;
+
+interface Fence {
+  readonly missing: Set<string>;
+  end(): void;
+}
+
+/** Numbered questions to other workers whether they have handled everything that was sent to them before. */
+export class Fences {
+  private readonly open = new Map<number, Fence>();
+  private last = 0;
+  private planned: Promise<void> | undefined;
+
+  /** @param ping sends a number to a worker, which answers with the same number */
+  constructor(private readonly ping: (number: number, worker: string) => void) {}
+
+  /** Sends a ping to the workers. Returns its number. */
+  start(workers: Iterable<string>): number {
+    this.last = (this.last + 1) & 0x7fffffff;
+    for (const worker of workers) this.ping(this.last, worker);
+    return this.last;
+  }
+
+  /** Resolves when all these workers have answered. All calls of one tick share a ping. */
+  pass(workers: Iterable<string>): Promise<void> {
+    this.planned ??= new Promise((resolve) => {
+      process.nextTick(() => {
+        this.planned = undefined;
+        this.openFence(new Set(workers), resolve);
+      });
+    });
+    return this.planned;
+  }
+
+  answered(worker: string, number: number): void {
+    const fence = this.open.get(number);
+    if (fence?.missing.delete(worker) && fence.missing.size === 0) fence.end();
+  }
+
+  /** A worker that is gone does not answer. */
+  leave(worker: string): void {
+    for (const fence of this.open.values()) if (fence.missing.delete(worker) && fence.missing.size === 0) fence.end();
+  }
+
+  close(): void {
+    for (const fence of [...this.open.values()]) fence.end();
+  }
+
+  private openFence(missing: Set<string>, resolve: () => void): void {
+    if (missing.size === 0) return resolve();
+    const number = this.start([]);
+    const timer = setTimeout(() => this.open.get(number)?.end(), TIMEOUT_MS).unref();
+    this.open.set(number, {
+      missing,
+      end: () => {
+        clearTimeout(timer);
+        this.open.delete(number);
+        resolve();
+      },
+    });
+    for (const worker of missing) this.ping(number, worker);
+  }
+}
 
 /** How long messages are kept, in ticks: as long as a fence is waited for. */
 const MAX_AGE = 10_000;

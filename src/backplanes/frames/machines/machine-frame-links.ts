@@ -1,10 +1,9 @@
 import { own } from '../../../base/owner.js';
-import { type WorkerLinks, workerName } from '../../../worker-links.js';
+import { type WorkerLinks, workerName } from '../../../base/worker-links.js';
 import { Gateway } from '../gateway/gateway.js';
 import { InOrder } from '../gateway/in-order.js';
 import type { FrameLinks, FrameListener, Route } from '../links.js';
-import { EMITTER, isEmitted, readEmitted } from '../wire/emitted.js';
-import { messageOf, types } from '../wire/message.js';
+import { EMITTER, isEmitted, messageOf, readEmitted, types } from '../wire/message.js';
 import {
   type MachineFrame,
   MachineFrameWriter,
@@ -54,7 +53,7 @@ export class MachineFrameLinks implements FrameLinks {
     const machine = machineOf(worker);
     const known = this.routes.get(machine);
     if (known) return known;
-    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine), () => this.presence?.absent(machine));
+    const route = new MachineRoute(this.id, this.pubSub, this.channelOf(machine));
     this.routes.set(machine, route);
     return route;
   }
@@ -77,8 +76,6 @@ export class MachineFrameLinks implements FrameLinks {
       },
       // Workers of this machine answer, too, so that the new worker knows when all have.
       onHello: (worker) => machineOf(worker) === machine && gateway.answer(numberOf(worker)),
-      // No worker has got its frames, so they need not be continued.
-      onAbsent: (gone) => this.routes.delete(gone),
       onLate: (worker) => machineOf(worker) !== machine && pubSub.health.noteGap(worker, LATE),
       hasBroadcast: () => listener.hasBroadcast(),
     });
@@ -184,7 +181,6 @@ class MachineRoute implements Route {
     sender: string,
     private readonly pubSub: PubSub,
     private readonly channel: string,
-    private readonly onAbsent: () => void,
   ) {
     this.writer = new MachineFrameWriter(sender);
   }
@@ -198,10 +194,7 @@ class MachineRoute implements Route {
     if (failures !== this.failures) this.writer.restart();
     this.failures = failures;
     const { frame, messages } = this.writer.take();
-    const noted = this.pubSub.publish(this.channel, frame, messages).then((receivers) => {
-      if (receivers === 0) this.onAbsent();
-    });
-    own('noting that a machine is gone', noted);
+    own('sending a frame to a machine', this.pubSub.publish(this.channel, frame, messages));
   }
 
   forget(worker: string): void {

@@ -1,5 +1,5 @@
+import { WORKER_NAME } from '../../../base/worker-links.js';
 import { MalformedMessage } from '../../../errors.js';
-import { WORKER_NAME } from '../../../worker-links.js';
 import { endOf, HEADER, types } from '../wire/message.js';
 
 /**

@@ -1,13 +1,47 @@
-import { workerName } from '../../../worker-links.js';
+import { workerName } from '../../../base/worker-links.js';
 import type { Backplane, BackplaneSurroundings } from '../../backplane.js';
 import { frameAdapters } from '../adapter.js';
-import { GATEWAY_VERSION } from '../gateway/messages.js';
-import { linksByVersion } from '../gateway/shared-links.js';
+import { GATEWAY_VERSION, linksByVersion } from '../gateway/messages.js';
+import type { FrameLinks, FrameListener, Route } from '../links.js';
 import { MeshFrameLinks } from '../mesh-frame-links.js';
-import { AllLinks } from './all-links.js';
-import { framesChannel } from './channels.js';
+import { machineOf } from './machine-frame.js';
 import { MachineFrameLinks } from './machine-frame-links.js';
-import type { PubSub } from './pub-sub.js';
+import { framesChannel, type PubSub } from './pub-sub.js';
+
+/** Frames to the workers of this machine over its mesh, and to those of other machines through a server. */
+class AllLinks implements FrameLinks {
+  readonly id: string;
+  private readonly machine: string;
+
+  constructor(
+    private readonly mesh: MeshFrameLinks,
+    private readonly machines: MachineFrameLinks,
+  ) {
+    this.id = mesh.id;
+    this.machine = machineOf(mesh.id);
+  }
+
+  workers(): Iterable<string> {
+    return [...this.mesh.workers(), ...this.machines.workers()];
+  }
+
+  routeTo(worker: string): Route {
+    return machineOf(worker) === this.machine ? this.mesh.routeTo(worker) : this.machines.routeTo(worker);
+  }
+
+  isElsewhere(worker: string): boolean {
+    return machineOf(worker) !== this.machine;
+  }
+
+  listen(listener: FrameListener): void {
+    this.mesh.listen(listener);
+    this.machines.listen(listener);
+  }
+
+  lose(): void {
+    this.machines.lose();
+  }
+}
 
 /**
  * A backplane of frames between gjallar servers on any machines, through a server. Workers of one machine use its mesh.

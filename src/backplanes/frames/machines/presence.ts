@@ -1,10 +1,79 @@
 import { own } from '../../../base/owner.js';
 import { MalformedMessage } from '../../../errors.js';
-import { Latecomers } from './latecomers.js';
-import { machineOf } from './machine-frame.js';
-import { Newcomers } from './newcomers.js';
-import { Paced } from './paced.js';
 import type { PubSub } from './pub-sub.js';
+
+/** At least this time is between two calls for one worker, in ms. */
+const PACE_MS = 1000;
+
+/** Calls a function for each worker at once, and again at most once a second, however often it is asked to. */
+class Paced {
+  private readonly waiting = new Map<string, { isAgain: boolean; timer: NodeJS.Timeout }>();
+
+  constructor(private readonly act: (worker: string) => void) {}
+
+  run(worker: string): void {
+    const waiting = this.waiting.get(worker);
+    if (waiting) {
+      waiting.isAgain = true;
+      return;
+    }
+    const timer = setTimeout(() => {
+      const isAgain = this.waiting.get(worker)?.isAgain;
+      this.waiting.delete(worker);
+      if (isAgain) this.run(worker);
+    }, PACE_MS).unref();
+    this.waiting.set(worker, { isAgain: false, timer });
+    this.act(worker);
+  }
+
+  /** The worker is gone. */
+  forget(worker: string): void {
+    clearTimeout(this.waiting.get(worker)?.timer);
+    this.waiting.delete(worker);
+  }
+
+  close(): void {
+    for (const { timer } of this.waiting.values()) clearTimeout(timer);
+    this.waiting.clear();
+  }
+}
+
+/** Turns after which a worker that has not said hello counts as one that was there before. */
+const MAX_TURNS = 2;
+
+/**
+ * Workers that were there before this one, and that it heard of after it had sent broadcasts: they were paused when it
+ * started, or for so long that they counted as gone. What was sent meanwhile did not go to them. A new worker, which
+ * says hello, has missed nothing; its hello may come after its first frame.
+ */
+class Latecomers {
+  private readonly turns = new Map<string, number>();
+
+  /** @param onLate called with each of them once */
+  constructor(private readonly onLate: (worker: string) => void) {}
+
+  /** A worker was heard of, and has not said hello. */
+  suspect(worker: string): void {
+    this.turns.set(worker, 0);
+  }
+
+  /** The worker has said hello, or is gone. */
+  clear(worker: string): void {
+    this.turns.delete(worker);
+  }
+
+  /** Call this every two seconds. */
+  turn(): void {
+    for (const [worker, turns] of this.turns) {
+      if (turns + 1 < MAX_TURNS) {
+        this.turns.set(worker, turns + 1);
+        continue;
+      }
+      this.turns.delete(worker);
+      this.onLate(worker);
+    }
+  }
+}
 
 /** How often a worker says that it is there, in ms. */
 const INTERVAL_MS = 2000;
@@ -35,8 +104,6 @@ interface PresenceEvents {
   onLeave(worker: string): void;
   /** The worker waits for an answer. */
   onHello(worker: string): void;
-  /** Nothing that was sent to the machine has arrived, and nothing will. */
-  onAbsent(machine: string): void;
   /** The worker was there, but was not known, when this one sent broadcasts. */
   onLate(worker: string): void;
   /** Whether this worker has sent broadcasts. */
@@ -52,15 +119,13 @@ export class Presence {
   private readonly missed = new Map<string, number>();
   /** Workers that have said bye. */
   private readonly departed = new Set<string>();
-  /** Workers that have sent no frame yet, by their machines. They may be forged. */
-  private readonly unproven = new Map<string, Set<string>>();
-  private readonly newcomers = new Newcomers();
   private readonly latecomers = new Latecomers((worker) => this.events.onLate(worker));
   private readonly joins = new Paced((worker) => this.events.onJoin(worker));
   private readonly hellos = new Paced((worker) => this.events.onHello(worker));
   private readonly timer: NodeJS.Timeout;
   /** The hello that is being answered. Those who answer are on time. */
   private hello: Hello | undefined;
+  private hasBegun = false;
 
   constructor(
     private readonly id: string,
@@ -76,6 +141,7 @@ export class Presence {
    * have answered, or after a second.
    */
   async begin(): Promise<void> {
+    this.hasBegun = true;
     for (const worker of this.missed.keys()) this.events.onJoin(worker);
     this.hello?.end();
     const hello: Hello = {
@@ -100,10 +166,7 @@ export class Presence {
     if (this.hello === hello) this.hello = undefined;
   }
 
-  /**
-   * Call this with the sender of each frame that arrives.
-   * @throws MalformedMessage if too many workers have appeared
-   */
+  /** Call this with the sender of each frame that arrives. */
   admit(worker: string): void {
     if (!this.missed.has(worker) && worker !== this.id && !this.departed.has(worker)) this.join(worker, false);
   }
@@ -113,7 +176,6 @@ export class Presence {
     if (worker === this.id || this.departed.has(worker)) return;
     this.admit(worker);
     this.missed.set(worker, 0);
-    if (this.unproven.size > 0) this.prove(worker);
     const { hello } = this;
     if (!hello || hello.answers.has(worker)) return;
     hello.answers.add(worker);
@@ -126,26 +188,19 @@ export class Presence {
     if (this.missed.has(worker)) this.joins.run(worker);
   }
 
-  /** @throws MalformedMessage if it is no word, or if too many workers have appeared */
+  /** @throws MalformedMessage if it is no word */
   receive(bytes: Buffer): void {
     const [, word, worker] = /^(hello|here) (\d{1,9}\.[\w-]{8})$/.exec(bytes.toString('latin1')) ?? [];
     if (!worker) throw new MalformedMessage('a worker must say who it is');
     if (worker === this.id || this.departed.has(worker)) return;
     if (!this.missed.has(worker)) {
       this.join(worker, word === words.hello);
-      const machine = machineOf(worker);
-      this.unproven.set(machine, (this.unproven.get(machine) ?? new Set()).add(worker));
     } else if (word === words.hello) {
       this.latecomers.clear(worker);
       this.joins.run(worker);
     }
     this.missed.set(worker, 0);
     if (word === words.hello) this.hellos.run(worker);
-  }
-
-  /** Nothing is subscribed to the channel of the machine: workers that have only said that they are there are not. */
-  absent(machine: string): void {
-    for (const worker of this.unproven.get(machine) ?? []) this.remove(worker);
   }
 
   has(worker: string): boolean {
@@ -177,8 +232,9 @@ export class Presence {
 
   /** Silence is counted in turns of this timer: a worker that is itself held up takes no other worker for gone. */
   private turn(): void {
+    // Also while the server rejects it: this shows when it is accepted again.
+    if (this.hasBegun) own('telling other machines of this worker', this.say(words.here));
     if (!this.pubSub.health.isUp) return;
-    own('telling other machines of this worker', this.say(words.here));
     this.latecomers.turn();
     for (const [worker, missed] of this.missed) {
       if (missed < MAX_MISSED) this.missed.set(worker, missed + 1);
@@ -187,7 +243,6 @@ export class Presence {
   }
 
   private join(worker: string, saysHello: boolean): void {
-    this.newcomers.admit();
     if (!saysHello && !this.hello && this.events.hasBroadcast()) this.latecomers.suspect(worker);
     this.missed.set(worker, 0);
     this.joins.run(worker);
@@ -198,23 +253,7 @@ export class Presence {
     this.latecomers.clear(worker);
     this.joins.forget(worker);
     this.hellos.forget(worker);
-    const isUnproven = this.prove(worker);
     this.events.onLeave(worker);
-    if (isUnproven && !this.hasWorkerOf(machineOf(worker))) this.events.onAbsent(machineOf(worker));
-  }
-
-  /** The worker is there, or gone. Returns whether that was open. */
-  private prove(worker: string): boolean {
-    const machine = machineOf(worker);
-    const workers = this.unproven.get(machine);
-    const isUnproven = workers?.delete(worker) ?? false;
-    if (workers?.size === 0) this.unproven.delete(machine);
-    return isUnproven;
-  }
-
-  private hasWorkerOf(machine: string): boolean {
-    for (const worker of this.missed.keys()) if (machineOf(worker) === machine) return true;
-    return false;
   }
 
   private review(): void {

@@ -1,5 +1,8 @@
 import type { ConnectionHealth } from '../../connection-health.js';
 
+/** The channel on which all workers meet; those of the machines begin with the same name. */
+export const framesChannel = (prefix: string): string => `${prefix}:frames`;
+
 /**
  * A server that machines exchange frames through. An implementation
  *

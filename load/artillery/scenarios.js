@@ -1,0 +1,106 @@
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The scenarios. One phase with a count of arrivals each: so artillery plays all users in one thread, and they meet there.
+ * @type {Record<string, {
+ *   about: string,
+ *   arrivals: Phase, and for `quick` runs
+ *   quick: Phase,
+ *   variables: object, of the steps, which have the number of users as `clients`, too
+ *   quickVariables?: object,
+ *   limits: string[], beside those that all scenarios have
+ *   transports?: string[],
+ *   hasTokens?: boolean,
+ *   flow: (string | object)[], steps of `scenarios/NAME.mjs`, and what else artillery knows
+ * }>}
+ * @typedef {{ duration: number, arrivalCount: number }} Phase in seconds, at most 20
+ */
+export const scenarios = {
+  broadcast: {
+    about:
+      'Five members of one room send 10 messages a second each, and all members receive them. Clients start with polling.',
+    arrivals: { duration: 5, arrivalCount: 100 },
+    quick: { duration: 1, arrivalCount: 50 },
+    variables: { publishers: 5, perSecond: 10, seconds: 20 },
+    quickVariables: { seconds: 3 },
+    limits: ['message.ack.p99 < 500', 'message.delivery.p99 < 500'],
+    flow: ['join', 'talk', 'leave'],
+  },
+  chat: {
+    about: 'Users join rooms of ten, talk, pause and leave. Clients start with polling.',
+    arrivals: { duration: 20, arrivalCount: 100 },
+    quick: { duration: 2, arrivalCount: 20 },
+    variables: { rooms: 10, messages: 12 },
+    quickVariables: { rooms: 2, messages: 3 },
+    limits: ['message.ack.p99 < 500', 'message.delivery.p99 < 500'],
+    flow: ['join', { loop: ['say', { think: '{{ $randomNumber(500, 2500) }}ms' }], count: '{{ messages }}' }, 'leave'],
+  },
+  direct: {
+    about: 'Pairs of users write to each other, 2 messages a second each. Clients start with polling.',
+    arrivals: { duration: 5, arrivalCount: 100 },
+    quick: { duration: 1, arrivalCount: 20 },
+    variables: { perSecond: 2, seconds: 20 },
+    quickVariables: { seconds: 3 },
+    limits: ['direct.ack.p99 < 500', 'direct.delivery.p99 < 500'],
+    // Of one token, all users would have the same name.
+    hasTokens: false,
+    flow: ['write'],
+  },
+  echo: {
+    about:
+      'Clients send 4 bytes over WebSockets and get them back: 897 a second, then 1,000 a second, in an open loop.',
+    arrivals: { duration: 2, arrivalCount: 100 },
+    quick: { duration: 1, arrivalCount: 100 },
+    variables: { seconds: 20 },
+    quickVariables: { seconds: 3 },
+    limits: [
+      'echo.897.p99 < 500',
+      'echo.897.count * 1000 / duration.echo.897 > 800',
+      'echo.1000.p99 < 500',
+      'echo.1000.count * 1000 / duration.echo.1000 > 900',
+    ],
+    transports: ['websocket'],
+    flow: [{ loop: ['echo'], over: [897, 1000] }, 'finish'],
+  },
+  reconnect: {
+    about: 'All users lose their connections at once, while one user goes on talking. Clients start with polling.',
+    arrivals: { duration: 5, arrivalCount: 200 },
+    quick: { duration: 1, arrivalCount: 40 },
+    variables: { rounds: 3, perSecond: 20, seconds: 6 },
+    quickVariables: { rounds: 1, seconds: 4 },
+    limits: ['reconnect.connected.p99 < 5000', 'reconnect.heard.p99 < 5000'],
+    flow: ['join', { loop: ['lose'], count: '{{ rounds }}' }, 'leave'],
+  },
+};
+
+/** The script of a scenario, as artillery reads it. */
+export function scriptOf(name, quick) {
+  const {
+    arrivals,
+    quick: fewer,
+    variables,
+    quickVariables,
+    limits,
+    transports,
+    hasTokens = true,
+    flow,
+  } = scenarios[name];
+  const phase = quick ? fewer : arrivals;
+  const conditions = ['vusers.failed == 0', 'vusers.completed == vusers.created', ...limits];
+  const auth = { name: '{{ $uuid }}', ...(hasTokens ? { token: '{{ $env.TOKEN }}' } : {}) };
+  return {
+    config: {
+      processor: fileURLToPath(new URL(`scenarios/${name}.mjs`, import.meta.url)),
+      phases: [phase],
+      variables: { clients: phase.arrivalCount, ...variables, ...(quick ? quickVariables : {}) },
+      plugins: { ensure: { conditions: conditions.map((expression) => ({ expression })) } },
+    },
+    scenarios: [{ name, engine: 'socketio', socketio: { auth, transports }, flow: stepsOf(flow) }],
+  };
+}
+
+const stepsOf = (flow) =>
+  flow.map((step) => {
+    if (typeof step === 'string') return { function: step };
+    return step.loop ? { ...step, loop: stepsOf(step.loop) } : step;
+  });

@@ -1,0 +1,127 @@
+import { columns } from './columns.js';
+import { cpuPer, measured } from './measured.js';
+
+// Clients send, and the server answers each of them.
+
+const CLIENTS = 200;
+const also = ['ws-cluster', 'gorilla', 'netty', 'tungstenite'];
+const columnsOf = (more = '') => columns(`×cpuPerMessage perSecond ×average p99 server rss generatorCpu${more}`);
+
+const figuresOf = (window, due) => {
+  const [{ perSecond, total }] = window.groups;
+  return {
+    cpuPerMessage: cpuPer(window, perSecond.received),
+    perSecond: perSecond.received,
+    received: total.received,
+    late: total.late,
+    ...{ due, achieved: perSecond.received },
+  };
+};
+
+/**
+ * Clients send a text and get it back. The rate is the same for every peer, and low enough for all of them: cost per
+ * message falls with the load, so peers that each ran at their own limit could not be compared.
+ */
+export const echo = {
+  also,
+  about: `the server echoes texts of ${CLIENTS} clients, each with at most one message in flight`,
+  cells: (quick) =>
+    [
+      { label: '30 bytes, 10,000/s', size: 30, perSecond: 10_000 },
+      { label: '4 bytes, 10,000/s', size: 4, perSecond: 10_000 },
+      { label: '4 bytes, 897/s (workload 3)', size: 4, perSecond: 897 },
+    ].slice(0, quick ? 1 : 3),
+  columns: columnsOf(),
+  run: measured({
+    warmUp: [4, 2],
+    window: [15, 5],
+    async begin({ fleet, cell: { size, perSecond } }) {
+      const clients = await fleet.group(CLIENTS);
+      await clients.open();
+      await clients.begin('echo', { event: 'echo', size, perSecond });
+    },
+    figures: (window, { cell }) => figuresOf(window, cell.perSecond),
+  }),
+};
+
+const MESSAGES = 10;
+const ROUNDS = 500;
+
+const answered = {
+  warmUp: [5, 3],
+  window: [15, 5],
+  async begin({ fleet, cell: { clients } }) {
+    const group = await fleet.group(clients);
+    await group.open();
+    await group.begin('heartbeat', {});
+  },
+  figures: (window, { cell: { clients } }) => figuresOf(window, clients * MESSAGES),
+};
+const first = measured(answered);
+/** What the first window has begun goes on. */
+const rest = measured({ ...answered, warmUp: [0, 0], window: [ROUNDS, ROUNDS], begin: async () => {} });
+
+/**
+ * Workload 3: each client sends a heartbeat a second and is answered with ten messages of 10,000 bytes, all checked. Its
+ * 500 rounds run only on peers that keep up at first: the others would fall further behind.
+ */
+async function runMarketdata(row) {
+  const { cell, quick } = row;
+  const beginning = await first(row);
+  if (!cell.rounds) return beginning;
+  const isFit = beginning.late === 0 && !beginning.saturated && !beginning.starved;
+  const result = quick || !isFit ? beginning : await rest(row);
+  const rounds = result.received / (cell.clients * MESSAGES);
+  return { ...result, rounds, completed: isFit && result.late === 0 && result.errors === 0 };
+}
+
+export const marketdata = {
+  also,
+  about: 'each client sends one heartbeat per second and gets 10 messages of 10,000 bytes',
+  cells: (quick) =>
+    [
+      { label: '1,000 clients', clients: 1000 },
+      { label: '3,000 clients', clients: 3000 },
+      { label: `workload 3: 5,000 clients, ${quick ? 5 : ROUNDS} rounds`, clients: 5000, rounds: ROUNDS },
+    ].slice(quick ? 2 : 0),
+  maxRowMs: 900_000,
+  columns: columnsOf(' late'),
+  run: runMarketdata,
+};
+
+const IDLE = 10_000;
+const DEFAULT_INTERVAL = 25;
+
+/**
+ * Clients that do nothing but answer heartbeats. To keep a run short, all peers ping more often than Socket.IO's default;
+ * the first round is warm-up, the next two are measured.
+ */
+function runIdle(row) {
+  const interval = row.cell.peer.pingInterval / 1000;
+  return measured({
+    warmUp: [interval, interval],
+    window: [2 * interval, 2 * interval],
+    begin: async ({ fleet }) => (await fleet.group(IDLE)).open(),
+    figures(window) {
+      const [{ perSecond }] = window.groups;
+      const cpuPerHeartbeat = cpuPer(window, perSecond.pings);
+      // What these heartbeats would take at the default interval, were there nothing but them.
+      const atDefault = (cpuPerHeartbeat * IDLE) / DEFAULT_INTERVAL / 1e4;
+      return { cpuPerHeartbeat, perSecond: perSecond.pings, expected: IDLE / interval, atDefault };
+    },
+  })(row);
+}
+
+export const idle = {
+  about: '10,000 clients that do nothing but answer heartbeats',
+  cells: (quick) => {
+    const seconds = quick ? 5 : 10;
+    const label = `pingInterval ${seconds} s (Socket.IO's default is ${DEFAULT_INTERVAL} s)`;
+    return [{ label, peer: { pingInterval: seconds * 1000 } }];
+  },
+  columns: [
+    { ...columns('×server')[0], digits: 2 },
+    ...columns('×cpuPerHeartbeat perSecond expected atDefault generatorCpu', { perSecond: 'heartbeats/s' }),
+  ],
+  run: runIdle,
+};

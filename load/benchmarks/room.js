@@ -1,0 +1,212 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { columns, shown } from './columns.js';
+import { cpuPer, measured } from './measured.js';
+import { saturate } from './saturation.js';
+
+const ROOM = 'room';
+/** Milliseconds; see `generator/rest.js`. From 200,000 deliveries/s on, the generator would be saturated without. */
+export const REST = 0.5;
+/** Together with `42["message",""]` this makes packets of 60 bytes. */
+const TEXT = 44;
+const SUBSCRIBERS = 1000;
+const PUBLISHERS = 10;
+/** Above the rate of any server. */
+const MAX_RATE = 40_000;
+
+/** How a client of the application `small` of the peers publishes, and what stands before a text it gets. */
+export const SMALL = { event: 'publish', before: '42["message","' };
+/** The same for the chat that gjallar's service is. A delivery carries room, sender and time too: about 130 bytes. */
+export const CHAT = { event: 'message', before: '"text":"' };
+
+/** How long after a join a chat may still send presence, in ms. */
+const PRESENCE = 1000;
+
+/**
+ * One room. Publishers, in a process of their own so that a busy subscriber cannot hold them up, send evenly spread
+ * messages; every subscriber gets every one. Latency is from a publisher's write to a subscriber's read, both in the
+ * generators. A server that cannot keep up builds a backlog, so its latency depends on how long the run was.
+ * @typedef {{
+ *   subscribers: number,
+ *   publishers: number,
+ *   perSecond: number, messages of all publishers together
+ *   rest?: number, see `generator/rest.js`
+ *   warmUp?: number, in seconds
+ *   dialect?: { event: string, before: string },
+ * }} RoomCell
+ */
+export const runRoom = measured({
+  warmUp: [10, 5],
+  window: [10, 4],
+  begin: async ({ fleet, cell }) => (await openRoom(fleet, cell)).publish(cell.perSecond),
+  figures: (window, { cell }) => roomFigures(window, cell),
+});
+
+/** One room at the rate that a server just cannot take. */
+async function runSaturated(row) {
+  const { fleet, cell } = row;
+  const { listening, publish } = await openRoom(fleet, { ...cell, perSecond: MAX_RATE });
+  const figures = (window, perSecond) => roomFigures(window, { ...cell, perSecond });
+  return saturate(row, { size: cell.subscribers, clients: listening, publish, figures });
+}
+
+/** Connects all clients, and has the subscribers join. */
+export async function openRoom(fleet, { subscribers, publishers, perSecond, rest = 0, dialect = SMALL }) {
+  const { event, before } = dialect;
+  const listening = await fleet.group(subscribers);
+  const publishing = await fleet.group(publishers);
+  await listening.open();
+  await listening.join(ROOM);
+  await publishing.open();
+  if (dialect === CHAT) {
+    await publishing.join(ROOM);
+    await sleep(PRESENCE);
+  }
+  await listening.begin('subscribe', { every: sampling(perSecond * subscribers, 110_000), before, rest });
+  const publish = (rate, size = TEXT) => publishing.begin('publish', { event, room: ROOM, perSecond: rate, size });
+  return { listening, publish };
+}
+
+/** Times so many deliveries a second at most, and every one at low rates. */
+export const sampling = (deliveries, most) => [1, 7, 13, 41, 101].find((every) => deliveries / every <= most) ?? 211;
+
+function roomFigures(window, { perSecond, subscribers }) {
+  const [received, sent] = window.groups;
+  const deliveries = received.perSecond.received;
+  return {
+    cpuPerDelivery: cpuPer(window, deliveries),
+    deliveries,
+    published: sent.perSecond.sent,
+    offered: perSecond,
+    ...{ due: perSecond * subscribers, achieved: deliveries },
+  };
+}
+
+const roomColumns = columns('×cpuPerDelivery deliveries ×average p99 server generatorCpu');
+
+const crowd = { subscribers: SUBSCRIBERS, publishers: PUBLISHERS };
+const restAt = (perSecond) => (perSecond > 100 ? REST : 0);
+
+/** 1,000 subscribers at rising rates. */
+const rates = [100, 400, 1000, 4000, 10_000].map((perSecond) => {
+  const rest = restAt(perSecond);
+  const short = `${shown(perSecond)} messages/s`;
+  const label = rest > 0 ? `${short}, subscribers rest ${rest} ms between reads` : short;
+  // A peer that is saturated at one rate is not offered the next.
+  return { label, short, ladder: true, ...crowd, perSecond, rest };
+});
+
+/**
+ * The rooms of workload 1. Its source states neither rate nor message size. Here each publisher sends four messages a
+ * second, more than a person would: stock socket.io then keeps up with the third cell and not with the fourth, as the
+ * published figures suggest, and the last cell is 400 messages a second to 1,000 subscribers.
+ * @param {[number, number][]} table subscribers and publishers of each cell
+ */
+const workload1 = (table) =>
+  table.map(([subscribers, publishers]) => ({
+    label: `workload 1: ${shown(subscribers)} subscribers, ${publishers} ${publishers === 1 ? 'publisher' : 'publishers'} of 4 messages/s each`,
+    subscribers,
+    publishers,
+    perSecond: publishers * 4,
+    rest: publishers * 4 * subscribers > 100_000 ? REST : 0,
+  }));
+const heimdallr = [
+  [10, 1],
+  [100, 5],
+  [1000, 10],
+  [1000, 50],
+  [1000, 100],
+];
+
+export const broadcast = {
+  about: 'one room with packets of 60 bytes, 1,000 subscribers and 10 publishers unless a cell says otherwise',
+  cells: (quick) => [
+    ...(quick ? [rates[1], rates[3]] : rates),
+    { label: 'at saturation: each is offered 10% more than it takes', saturate: true, ...crowd, rest: REST },
+    { label: 'a lone message: 1 subscriber, 1 publisher, 5 messages/s', subscribers: 1, publishers: 1, perSecond: 5 },
+    ...workload1(quick ? [heimdallr[3]] : heimdallr),
+  ],
+  columns: roomColumns,
+  run: (row) => (row.cell.saturate ? runSaturated(row) : runRoom(row)),
+};
+
+/** The cost of a delivery, and its latency, against the longest window that gjallar may gather messages in. */
+export const windows = {
+  about: `one room of ${shown(SUBSCRIBERS)} subscribers with different values of FLUSH_MS`,
+  peers: { gjallar: {} },
+  cells: (quick) =>
+    (quick ? [400] : [100, 400, 1000]).flatMap((perSecond) =>
+      (quick ? [0, 25] : [0, 5, 10, 25, 50]).map((flushMs) => ({
+        label: `${shown(perSecond)} messages/s, FLUSH_MS=${flushMs}`,
+        ...{ ...crowd, perSecond, rest: restAt(perSecond), peer: { flushMs } },
+      })),
+    ),
+  columns: roomColumns,
+  run: runRoom,
+};
+
+/** What a message costs the fewer it goes to; `broadcast` has the same rate with 1,000 subscribers. */
+export const fanout = {
+  about: 'rooms of different sizes with 100 messages/s and packets of 60 bytes',
+  cells: (quick) =>
+    (quick ? [10] : [1, 10, 100]).map((subscribers) => ({
+      label: `${subscribers} ${subscribers === 1 ? 'subscriber' : 'subscribers'}`,
+      ...{ subscribers, publishers: 1, perSecond: 100 },
+    })),
+  columns: roomColumns,
+  run: runRoom,
+};
+
+const nodeColumns = [...roomColumns, ...columns('redisCpu')];
+const several = (service, count) => ({ like: 'nodes', service, nodes: count, processes: count });
+
+/** Workload 1: a chat on one node and, joined by Redis, on several. */
+export const nodes = {
+  about: 'a chat on several nodes joined by Redis; the nodes and Redis share the cores that the generators leave free',
+  peers: Object.fromEntries(
+    ['socketio', 'gjallar'].flatMap((service) =>
+      [1, 2, 4].map((count) => [`${service}-nodes-${count}`, several(service, count)]),
+    ),
+  ),
+  cells: (quick) => workload1(quick ? [heimdallr[2]] : heimdallr).map((cell) => ({ ...cell, dialect: CHAT })),
+  columns: nodeColumns,
+  run: runRoom,
+};
+
+/** A room of the chat on several workers. V8 goes on compiling for as long as the warm-up, in each worker by itself. */
+export const workerCells = (quick) =>
+  [
+    // So few deliveries that what remains is the message itself, and the bus.
+    [10, 1000],
+    [1000, 400],
+    ...(quick
+      ? []
+      : [
+          [2000, 400],
+          [1000, 1000],
+          [1000, 4000],
+        ]),
+  ].map(([subscribers, perSecond]) => ({
+    label: `${shown(subscribers)} members, ${shown(perSecond)} messages/s`,
+    ...{ subscribers, publishers: PUBLISHERS, perSecond, rest: REST, dialect: CHAT },
+    warmUp: quick ? 20 : 50,
+  }));
+export const workerColumns = [...columns('×cpuPerMessage'), ...nodeColumns];
+const service = (workers, more) => ({ like: 'nodes', service: 'gjallar', workers, processes: workers, ...more });
+export const workerPeers = {
+  'gjallar-workers-1': service(1),
+  'gjallar-workers-2': service(2, { bus: 'embedded' }),
+  'gjallar-workers-2-redis': service(2, { bus: 'redis', redis: true }),
+};
+
+/** What portable sockets cost on two workers. On one, the peer `gjallar-portable` shows it in the other benchmarks. */
+export const portable = {
+  about: 'a room on two processes: stock socket.io, and the service on native and on portable sockets',
+  peers: {
+    'socketio-nodes-2': nodes.peers['socketio-nodes-2'],
+    'gjallar-workers-2': workerPeers['gjallar-workers-2'],
+    'gjallar-workers-2-portable': { ...workerPeers['gjallar-workers-2'], env: { GJALLAR_SOCKETS: 'portable' } },
+  },
+  cells: () => workerCells(true).slice(1),
+  columns: workerColumns,
+  run: runRoom,
+};

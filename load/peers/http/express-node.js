@@ -1,6 +1,0 @@
-// Express and stock Socket.IO on node:http.
-
-import { Server } from 'socket.io';
-import { serveExpress } from './express-application.js';
-
-serveExpress(Server);

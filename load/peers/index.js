@@ -1,0 +1,25 @@
+// The servers that benchmarks compare, unless a benchmark names others. `program` is a file beside this one, or a folder of
+// `foreign/`, if it is not the name; what else stands here are settings of that program.
+
+const socketio = (base, more) => ({ program: 'socketio', base, ...more });
+
+export const usualPeers = {
+  'socketio-ws': socketio('ws'),
+  'socketio-uws': socketio('uws'),
+  uws: {},
+  gjallar: socketio('gjallar'),
+};
+
+/** Those that run only when asked for by name, or where a benchmark says `also`. */
+export const morePeers = {
+  'gjallar-portable': socketio('swap', { sockets: 'portable' }),
+  'ws-cluster': {},
+  gorilla: {},
+  netty: {},
+  tungstenite: {},
+};
+
+export const peers = { ...usualPeers, ...morePeers };
+
+/** The same for every server on Node.js: gjallar starts its workers with this one, and recommends it to applications. */
+export const nodeFlags = ['--max-semi-space-size=2'];

@@ -1,0 +1,86 @@
+// Starts a server program once or several times, with a Redis or NATS of its own between the copies where it needs one. This
+// process stays idle: what is measured are the processes that it has started.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { familyOf } from '../harness/process/processes.js';
+import { startNats } from '../harness/servers/nats.js';
+import { Redis } from '../harness/servers/redis.js';
+import { program as gjallar, startService, WITHOUT_LIMITS } from '../harness/service.js';
+import { settings, unavailable } from './support/control.js';
+
+const { service, workers = 1, nodes = 1, bus, redis = nodes > 1 && bus !== 'nats', env, nodeFlags } = settings;
+const fileOf = (name) => fileURLToPath(new URL(`programs/${name}.js`, import.meta.url));
+const told = { SETTINGS: JSON.stringify(settings) };
+
+/** What is started, with its environment and its arguments. */
+const services = {
+  /** The chat that `npm start` runs. It keeps no history, as the chats that it is compared with, unless the row asks for it. */
+  gjallar: () => ({
+    main: gjallar,
+    env: { WORKERS: String(workers), BUS: bus ?? 'auto', ...(settings.history ? {} : { HISTORY_TTL: '0' }) },
+  }),
+  /** The same on stock socket.io. */
+  socketio: () => ({ main: fileOf('socketio-chat') }),
+  /** An application of applications.js under `gjallar run`, or in one process of stock Socket.IO. */
+  hosted: () => ({
+    ...(settings.stock
+      ? { main: fileOf('hosted') }
+      : { main: gjallar, args: ['run', fileOf('hosted'), '--workers', String(workers)] }),
+    env: { ...WITHOUT_LIMITS, ...told },
+  }),
+  /** An application that forks workers itself. */
+  cluster: () => ({ main: fileOf('cluster'), env: told }),
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
+const started = [];
+process.on('exit', () => {
+  for (const pid of started.flatMap(({ pid }) => familyOf(pid))) kill(pid);
+  rmSync(folder, { recursive: true, force: true });
+});
+process.on('SIGTERM', () => process.exit());
+
+function kill(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has gone by itself.
+  }
+}
+
+const brokers = {
+  redis: () => redis && Redis.start({ directory: folder, settings: [] }),
+  nats: () => bus === 'nats' && startNats(),
+};
+const urls = {};
+const helpers = {};
+let missing;
+for (const [name, start] of Object.entries(brokers)) {
+  const broker = await Promise.resolve(start()).catch(() => null);
+  if (broker === null) missing = `${name}-server is not installed`;
+  if (!broker) continue;
+  urls[`${name.toUpperCase()}_URL`] = broker.url;
+  helpers[name] = broker.pid;
+}
+if (missing) unavailable(missing);
+else await startNodes();
+
+async function startNodes() {
+  const { env: own, ...program } = services[service]();
+  const ports = [];
+  for (let node = 0; node < nodes; node++) {
+    const { port } = await startService({
+      ...program,
+      nodeOptions: nodeFlags,
+      env: { ...process.env, LOG_LEVEL: 'error', ...urls, ...own, ...env },
+      onLine: (line) => !line.includes(' listens on ') && console.error(line),
+      onSpawn: (child) => started.push(child.once('exit', () => process.exit(1))),
+    });
+    ports.push(port);
+  }
+  const pids = started.flatMap(({ pid }) => familyOf(pid));
+  process.send({ ready: true, ports, pids, helpers, redisUrl: urls.REDIS_URL });
+}

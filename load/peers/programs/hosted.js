@@ -1,0 +1,15 @@
+// An application for `gjallar run`, or for one process of stock Socket.IO.
+
+import { createServer } from 'node:http';
+import { Server } from 'socket.io';
+import { applications } from '../applications.js';
+
+const { HOST, PORT, SETTINGS } = process.env;
+const settings = JSON.parse(SETTINGS);
+const http = createServer();
+const io = new Server(http, settings.recovers ? { connectionStateRecovery: {} } : {});
+await applications[settings.application].run(io, settings);
+http.listen(PORT, HOST, () => {
+  // `gjallar run` prints a line of its own.
+  if (settings.stock) console.log(`socket.io listens on http://${HOST}:${http.address().port}`);
+});

@@ -1,0 +1,30 @@
+// uWebSockets.js as gjallar's users get it: the binary for this Node and platform. A version that is measured with --against
+// may have the package uWebSockets.js instead.
+
+import { createRequire } from 'node:module';
+import { ready, settings } from './control.js';
+
+const [major] = process.versions.node.split('.');
+const { App, us_socket_local_port } = await loaded();
+
+async function loaded() {
+  try {
+    return createRequire(import.meta.url)(`@uwsjs/${process.platform}-${process.arch}-${major}`);
+  } catch {
+    return import('uWebSockets.js');
+  }
+}
+
+// The default of 64 KiB is less than one answer of the marketdata benchmark, and uWebSockets.js drops what a socket is
+// sent beyond it. socket.io on ws keeps everything; so that all peers deliver the same, no limit here either,
+// but where a row is about it.
+export const maxBackpressure = settings.maxBackpressure ?? 0;
+
+export const app = App();
+
+export function listen() {
+  app.listen(settings.host, 0, (socket) => {
+    if (!socket) throw new Error('uWebSockets.js could not listen');
+    ready(us_socket_local_port(socket));
+  });
+}

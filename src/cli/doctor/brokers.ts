@@ -1,0 +1,130 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { framesChannel } from '../../backplanes/frames/machines/pub-sub.js';
+import { backplaneNameOf } from '../../backplanes/index.js';
+import { hostAndPort, readNatsUrls } from '../../backplanes/nats/address.js';
+import { dial } from '../../backplanes/nats/dial.js';
+import { PROBE } from '../../backplanes/nats/parts.js';
+import { stockChannel } from '../../backplanes/other-wire.js';
+import { connectOnce } from '../../backplanes/redis/connection.js';
+import { own } from '../../base/owner.js';
+import type { Config } from '../../config/options.js';
+import { redisNamesOf } from '../../config/redis-names.js';
+import { type Findings, reasonOf } from './findings.js';
+
+/** With a smaller max_payload, most frames of a busy server are split. */
+const MIN_MAX_PAYLOAD = 64 * 1024;
+/** The commands of the history's scripts, on the key K. */
+const historyCommands =
+  'EVAL x 1 K, EVALSHA 0 1 K, HMGET K f, HSET K f v, HGETALL K, HDEL K f, GET K, SET K v, DEL K, XADD K * f v, XLEN K, ' +
+  'XRANGE K - +, XREVRANGE K + -, XDEL K 1-0, XTRIM K MAXLEN 1, ZADD K 1 m, ZREM K m, ZRANGEBYSCORE K 0 1, ' +
+  'PEXPIRE K 1000, PTTL K, TIME, INFO server';
+
+/** Each Redis: whether it can be reached, its settings, and what it lets its user do. */
+export async function checkRedis(found: Findings, url: string, config: Config): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const name = `Redis at ${hostname}:${port || 6379}`;
+  const redis = connectOnce(url);
+  let latest: unknown;
+  redis.on('error', (error) => {
+    latest = error;
+  });
+  const use = async () => {
+    await redis.ping().catch((error) => Promise.reject(latest ?? error));
+    return `${name} answers`;
+  };
+  if (
+    await found.attempt(use, `${name} cannot be used`, 'Check REDIS_URL, and that Redis runs.', 'REDIS_UNREACHABLE')
+  ) {
+    const info = await redis.info().catch(() => '');
+    checkSettings(found, name, info, config);
+    await checkRights(found, name, redis, /^cluster_enabled:1/m.test(info), config);
+  }
+  redis.disconnect();
+}
+
+const usesHistory = ({ historyTtl, historyStore }: Config) => historyTtl > 0 && historyStore !== 'sqlite';
+
+function checkSettings(found: Findings, name: string, info: string, config: Config): void {
+  const value = (key: string) => new RegExp(`^${key}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
+  const [version, policy] = [value('redis_version'), value('maxmemory_policy')];
+  if (version === '') return found.warn(`${name} does not allow INFO, so its settings are unknown. Allow +info.`);
+  if (Number.parseFloat(version) < 6.2) found.fail(`${name} is version ${version}. Use 6.2 or later.`);
+  if (value('role') === 'slave') found.fail(`${name} is a replica. Name its primary in REDIS_URL.`);
+  if (!usesHistory(config)) return;
+  const isKept = value('aof_enabled') === '1';
+  if (!isKept) found.warn(`${name} has no append-only file, so a restart loses messages. Set appendonly yes.`);
+  if (value('maxmemory') === '0') found.warn(`${name} has no memory limit. Set maxmemory: it rejects messages then.`);
+  else if (policy !== 'noeviction')
+    found.fail(
+      `${name} removes messages when it is full (${policy}). Set maxmemory-policy noeviction.`,
+      'REDIS_EVICTS',
+    );
+}
+
+/** Redis checks the rights when it queues a command in a transaction, which is then discarded. */
+async function checkRights(found: Findings, name: string, redis: Redis, isCluster: boolean, config: Config) {
+  const { channels, keys } = redisNamesOf(config);
+  const bus = backplaneNameOf(config, isCluster);
+  const [frames, stock] = [framesChannel(channels), stockChannel(channels)];
+  const [sent, heard] = bus === 'redis' ? [`${channels}#d`, `${channels}-request#/d#`] : [frames, frames];
+  const s = bus === 'redis-frames-sharded' ? 'S' : '';
+  const usesBus = bus.startsWith('redis');
+  const queued = usesBus ? [[`${s}PUBLISH`, sent, 'x']] : [];
+  const key = `${keys}{history:0}:doctor`;
+  const words = (text: string) => text.split(' ').map((word) => (word === 'K' ? key : word));
+  if (usesHistory(config)) queued.push(...historyCommands.split(', ').map(words));
+  // Redis compares a pattern with the allowed ones literally, so it must be the one that the backplane uses.
+  const subscribe = usesBus ? [s ? ['SSUBSCRIBE', stock] : ['PSUBSCRIBE', `${stock}*`], [`${s}SUBSCRIBE`, heard]] : [];
+  let rejected = 0;
+  for (const [command, ...args] of [['MULTI'], ...queued, ['DISCARD'], ...subscribe]) {
+    await redis.call(command!, ...args).catch((error) => {
+      // The key may belong to another node of the cluster.
+      if (reasonOf(error).startsWith('MOVED')) return;
+      rejected++;
+      const remedy = 'Allow it with ACL SETUSER, or make room if Redis is full.';
+      found.fail(`${name} rejects ${command}: ${reasonOf(error)}. ${remedy}`, 'REDIS_COMMAND_REJECTED');
+    });
+  }
+  if (rejected === 0) found.ok(`${name} allows the commands that the server uses`);
+}
+
+/** A server of NATS: whether it can be reached, and what it lets the user do. */
+export async function checkNats(found: Findings, url: string, { natsCreds, natsPrefix }: Config): Promise<void> {
+  const name = `NATS at ${hostAndPort(readNatsUrls(url)!.hosts[0]!)}`;
+  let client: Awaited<ReturnType<typeof dial>> | undefined;
+  const use = async () => {
+    client = await dial({ url, credentials: natsCreds });
+    return `${name} answers (version ${client.info?.version})`;
+  };
+  await found.attempt(use, `${name} cannot be used`, 'Check NATS_URL, and that NATS runs.', 'NATS_UNREACHABLE');
+  if (!client) return;
+  const most = client.info?.max_payload ?? 0;
+  const raise = `Longer ones are split: raise max_payload to ${MIN_MAX_PAYLOAD} or more.`;
+  found.check(most >= MIN_MAX_PAYLOAD, `${name} accepts ${most} bytes in a message`, raise);
+  const rejections = await rejectionsOf(client, natsPrefix).finally(() => client!.close());
+  if (rejections.length === 0) found.ok(`${name} allows the subjects of the server`);
+  for (const reason of rejections) {
+    found.fail(
+      `${name} rejects the user: ${reason}. Allow ${natsPrefix}.> in its permissions.`,
+      'NATS_COMMAND_REJECTED',
+    );
+  }
+}
+
+/** Publishes what receivers ignore, and subscribes. NATS reports what it does not allow before it answers a ping. */
+async function rejectionsOf(client: Awaited<ReturnType<typeof dial>>, prefix: string): Promise<string[]> {
+  const rejections: string[] = [];
+  const listen = async () => {
+    for await (const status of client.status()) if (status.type === 'error') rejections.push(reasonOf(status.error));
+  };
+  own('reading what NATS reports', listen());
+  for (const subject of [`${prefix}.frames`, `${prefix}.frames.doctor`, `${prefix}.relay.doctor`]) {
+    client.publish(subject, PROBE);
+    client.subscribe(subject, { callback: () => {} });
+  }
+  await client.flush();
+  // The rejections are reported by an iterator.
+  await setImmediate();
+  return rejections;
+}
