@@ -19,7 +19,6 @@ const entries = [
   'emitter/index',
   'run/preload',
   // Loaded when they are needed, by loadPart().
-  'portable/index',
   'recovery/index',
 ];
 /**
@@ -29,7 +28,6 @@ const entries = [
 const processes = {
   any: ['main'],
   library: ['index'],
-  portable: ['portable/index'],
   recovery: ['recovery/index'],
   hosted: ['server/register', 'run/preload', 'run/application', 'runtime/worker'],
   worker: ['cli/service', 'chat/application', 'runtime/worker'],

@@ -11,11 +11,11 @@ import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
 import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
-import * as chosenSockets from '../../../src/compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
-import type { Sockets } from '../../../src/sockets.js';
+import type { Base } from '../../bases/support/bases.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {
@@ -28,14 +28,13 @@ export interface TestNode {
 export interface NodeOptions {
   server?: Partial<ServerOptions>;
   engine?: EngineOptions;
-  /** @default those that the environment chooses */
-  sockets?: Sockets;
+  /** @default the one that the environment chooses */
+  base?: Base;
 }
 
 /** Starts a server on a free port of the loopback interface. */
 export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
-  const { App, us_listen_socket_close, us_socket_local_port } = options.sockets ?? chosenSockets;
-  const app = App();
+  const app = (options.base ?? App)();
   const engine = new Engine(options.engine);
   engine.attach(app);
   const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
