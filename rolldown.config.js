@@ -20,7 +20,6 @@ const entries = [
   'run/preload',
   'cluster/hub/thread',
   // Loaded when they are needed, by loadPart().
-  'portable/index',
   'recovery/index',
 ];
 /**
@@ -30,7 +29,6 @@ const entries = [
 const processes = {
   any: ['main'],
   library: ['index'],
-  portable: ['portable/index'],
   recovery: ['recovery/index'],
   hosted: ['server/register', 'run/preload', 'run/application', 'runtime/worker'],
   worker: ['cli/service', 'chat/application', 'runtime/worker'],

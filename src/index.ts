@@ -54,14 +54,14 @@ export type {
   ServerEvents,
   WhoReply,
 } from './chat/protocol.js';
-// The npm package of uWebSockets.js can only be imported. From here, it can also be required.
-export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './compat/uws.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';
 export type { EngineOptions } from './engine/options.js';
 export type { CloseReason } from './engine/protocol/close-reasons.js';
 export type { Session } from './engine/session/session.js';
+// The npm package of uWebSockets.js can only be imported. From here, it can also be required.
+export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './engine/sockets.js';
 export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
 export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
 export * as parser from './parser/parser.js';

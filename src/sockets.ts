@@ -1,10 +1,7 @@
 /**
  * The part of uWebSockets.js's interface that gjallar uses. It is declared here so that an application needs no copy of
- * uWebSockets.js to compile against gjallar. An `App` of uWebSockets.js itself is one, and so is the one of the portable
- * sockets. What each call does is documented by uWebSockets.js.
+ * uWebSockets.js to compile against gjallar. What each call does is documented by uWebSockets.js.
  */
-import type { IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
 
 /** What can be written: text, or bytes that are copied before the call returns. */
 export type Writable = string | ArrayBuffer | ArrayBufferView;
@@ -119,7 +116,7 @@ type Route = (res: HttpResponse, req: HttpRequest) => void;
 /** Gets false if the address cannot be listened on. */
 export type Listening = (socket: us_listen_socket | false) => void;
 
-/** An application of uWebSockets.js, or of the portable sockets. */
+/** An application of uWebSockets.js, or the engine's routes on node:http, whose methods for routes throw. */
 export interface TemplatedApp {
   listen(host: string, port: number, listening: Listening): TemplatedApp;
   listen(port: number, listening: Listening): TemplatedApp;
@@ -139,8 +136,6 @@ export interface TemplatedApp {
   filter(handler: (res: HttpResponse, count: number) => void): TemplatedApp;
   /** Cuts off all connections, and listens no more. */
   close(): TemplatedApp;
-  /** Takes a request for a WebSocket that an http.Server has read. Only portable sockets have it. */
-  adopt?(message: IncomingMessage, socket: Socket, head: Buffer): void;
 }
 
 /** What a source of sockets has to offer. */

@@ -18,8 +18,7 @@ const layers: Record<string, readonly string[]> = {
   config: ['backplanes', 'errors'],
   engine: ['compat', 'errors'],
   parser: ['compat', 'engine'],
-  compat: ['errors', 'package', 'portable'],
-  portable: ['errors'],
+  compat: ['errors'],
   rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms'],
   backplanes: ['compat', 'engine', 'errors', 'package', 'recovery', 'rooms'],
@@ -76,7 +75,6 @@ const environmentReaders = [
   join('run', 'preload.ts'),
   join('runtime', 'surroundings.ts'),
   join('compat', 'uws', 'environment.ts'),
-  join('server', 'environment.ts'),
 ];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));

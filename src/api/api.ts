@@ -1,6 +1,6 @@
 import type { HttpExchange } from '../engine/http/exchange.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
-import { routeHttp } from '../engine/uws/routes.js';
+import { routeHttp } from '../engine/routes.js';
 import { GjallarError } from '../errors.js';
 import type { Cors } from '../http/cors.js';
 import { dataHeaders, type Headers } from '../http/headers.js';

@@ -1,5 +1,5 @@
 import type { HttpHost } from '../engine/http/guarded-requests.js';
-import { routeHttp } from '../engine/uws/routes.js';
+import { routeHttp } from '../engine/routes.js';
 import { GjallarError } from '../errors.js';
 import { addClientBundle, pageBundles } from '../http/client-bundle.js';
 import type { Cors } from '../http/cors.js';

@@ -69,6 +69,11 @@ export function unsentBytes(socket: Socket): number {
   return socket.bytesWritten - handle.bytesWritten + handle.writeQueueSize;
 }
 
+/** Whether node:http has a request on the connection whose response is not complete. */
+export function isAnswering(socket: Socket): boolean {
+  return Boolean((socket as unknown as { _httpMessage?: unknown })._httpMessage);
+}
+
 function streamHandleOf(socket: Socket): StreamHandle | null | undefined {
   return (socket as unknown as { _handle?: StreamHandle | null })._handle;
 }

@@ -26,6 +26,7 @@ export interface PrivateServer {
 /** The methods of the class that the drop-in replaces. */
 export interface ReplacedMethods {
   adapter(this: Server, ...value: unknown[]): unknown;
+  attach(this: Server, target: unknown, options?: object): Server;
   bind(this: Server, engine: unknown): Server;
   initEngine(this: Server, server: unknown, options: Partial<ServerOptions>): void;
   attachApp(this: Server, app: unknown, options?: Partial<ServerOptions>): void;

@@ -1,7 +1,6 @@
 /**
- * The sockets that everything in gjallar runs on. This is the only place that chooses: nothing else knows whether they
- * are uWebSockets.js's or the portable ones. The package is loaded in a way that works from CommonJS too, because tools
- * such as tsx and jest may compile this code to CommonJS.
+ * uWebSockets.js, if it has a binary for this system. The package is loaded in a way that works from CommonJS too, because
+ * tools such as tsx and jest may compile this code to CommonJS.
  */
 import { checkHeadBytes, chosenSockets, portOwnerOfEnvironment } from './uws/environment.js';
 import { loadSockets } from './uws/load.js';
@@ -17,7 +16,8 @@ export const socketsInUse = loaded.facts;
 /** Whether they close a connection that has been idle for 10 s, and no option changes that. */
 export const closesIdleConnections = socketsInUse.kind === 'native';
 
-export const { App, SSLApp, us_listen_socket_close, us_socket_local_port } = loaded.sockets;
+/** uWebSockets.js; undefined if the sockets are portable. */
+export const uws = loaded.sockets;
 
 /**
  * Whether uWebSockets.js has ended a WebSocket because of what the client sent, such as a message that is too large. It

@@ -5,6 +5,8 @@ const removedVariables: Readonly<Record<string, string>> = {
   PLACE: 'set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
   RELOAD_HOLD:
     'unset it, because DRAIN_TIMEOUT spreads the reconnects, and connectionStateRecovery makes each of them lose nothing',
+  GJALLAR_WEBSOCKET_MAX_PAYLOAD:
+    "unset it, because nothing stands between clients and the application's own WebSocket servers, whose limits apply",
   PLACE_MOVES: 'unset it, because clients reach the worker that the proxy chooses when they reconnect',
 };
 

@@ -2,6 +2,7 @@ import cors from 'cors';
 import { raise } from '../base/owner.js';
 import { thisProcess } from '../base/process.js';
 import type { TemplatedApp } from '../sockets.js';
+import { type Attached, type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
 import { Admission } from './http/admission.js';
@@ -9,6 +10,7 @@ import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
 import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
+import { NodeApp } from './node/app.js';
 import type { EngineOptions, EngineSettings } from './options.js';
 import type { Relay } from './relay.js';
 import { announce } from './session/announced.js';
@@ -18,11 +20,10 @@ import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
-import { type Attached, type AttachOptions, attachTo } from './uws/attach.js';
 import { corkHolder } from './uws/cork-holder.js';
 
+export type { AttachOptions } from './attach.js';
 export type { Relay } from './relay.js';
-export type { AttachOptions } from './uws/attach.js';
 
 /** The process that engines are created in, if it is a worker that shares its port with others. */
 export interface EngineHost {
@@ -40,7 +41,7 @@ declare module '../base/process.js' {
 }
 
 /**
- * An Engine.IO server on uWebSockets.js, for `io.bind(engine)`.
+ * An Engine.IO server on uWebSockets.js and node:http, for `io.bind(engine)`.
  *
  * Events: `connection` (session), `initial_headers` and `headers` (headers, request), `connection_error` ({ req, code,
  * message, context }), `flush` and `drain` (session), and `limit` (session, reason) when a limit closes it.
@@ -61,7 +62,7 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
   sender: Session | undefined;
 
   private readonly pending = new PendingSessions((session) => announce(session, this));
-  private isRunning = false;
+  private holdsCork = false;
   private readonly admission: Admission;
   private readonly handshake: Handshake;
   private readonly openings: Readonly<Record<TransportName, string>>;
@@ -132,8 +133,9 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   /** Adds the engine's routes to a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
-    if (!this.isRunning) corkHolder.acquire();
-    this.isRunning = true;
+    const isNative = !(app instanceof NodeApp);
+    if (isNative && !this.holdsCork) corkHolder.acquire();
+    this.holdsCork ||= isNative;
     this.start();
     this.apps.push(app);
     attachTo(app, this, options);
@@ -155,8 +157,8 @@ export class Engine extends EngineParts implements HandshakeHost, Attached {
 
   /** Closes all sessions. Attach it again to open new ones. */
   close(): this {
-    if (this.isRunning) corkHolder.release();
-    this.isRunning = false;
+    if (this.holdsCork) corkHolder.release();
+    this.holdsCork = false;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
     this.closeParts();

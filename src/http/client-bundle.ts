@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { installedCopy } from '../compat/socket-io-version.js';
 import { systemClock } from '../engine/clock.js';
 import { RequestGuard } from '../engine/limits/request-guard.js';
-import { routeHttp } from '../engine/uws/routes.js';
+import { routeHttp } from '../engine/routes.js';
 import type { TemplatedApp } from '../sockets.js';
 import { Cors } from './cors.js';
 import { StaticFiles } from './static-files.js';

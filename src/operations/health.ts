@@ -1,6 +1,6 @@
 import type { Problem } from '../base/problems.js';
 import type { HttpHost } from '../engine/http/guarded-requests.js';
-import { routeHttp } from '../engine/uws/routes.js';
+import { routeHttp } from '../engine/routes.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendJson } from '../http/json.js';
 import type { TemplatedApp } from '../sockets.js';

@@ -1,5 +1,5 @@
 import type { HttpHost } from '../engine/http/guarded-requests.js';
-import { routeHttp } from '../engine/uws/routes.js';
+import { routeHttp } from '../engine/routes.js';
 import type { AdminGuard } from '../http/guard.js';
 import { dataHeaders } from '../http/headers.js';
 import { sendError } from '../http/json.js';

@@ -6,7 +6,7 @@ import type { Engine } from '../engine/engine.js';
 import type { UpgradeExchange } from '../engine/http/exchange.js';
 import type { EngineRequest } from '../engine/http/request.js';
 import { isForeign } from '../engine/limits/origin.js';
-import { routeWebSockets } from '../engine/uws/routes.js';
+import { routeWebSockets } from '../engine/routes.js';
 import { GjallarError } from '../errors.js';
 import { sendFailure } from '../http/json.js';
 import { decodeRoom } from '../http/paths.js';

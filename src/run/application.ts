@@ -1,5 +1,6 @@
 import type { Server } from 'socket.io';
 import type { Backplane } from '../backplanes/index.js';
+import { own } from '../base/owner.js';
 import { hostApplication } from '../base/process.js';
 import type { RunConfig } from '../config/run-options.js';
 import type { Application, RunningApplication } from '../runtime/application.js';
@@ -16,8 +17,8 @@ const LISTEN_TIMEOUT_MS = 30_000;
 /** How long after the first server another one may listen that has Socket.IO, in ms. */
 const OWN_PORT_TIMEOUT_MS = 5000;
 const NO_OWN_PORT =
-  'WORKER_PORTS has no effect: no server of the application with Socket.IO listens with uWebSockets.js. It must be a plain ' +
-  'http.Server, and not set portOwner to "node"; a proxy adds TLS';
+  'WORKER_PORTS has no effect: no http.Server of the application with Socket.IO listens on a TCP port. An https.Server cannot ' +
+  'have the ports; a proxy adds TLS';
 
 /** The application of the user, which runs in this process once the worker is ready to host it. */
 export function userApplication(config: RunConfig): Application {
@@ -59,7 +60,7 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     onRefusedVersion: (reason) => {
       // On stock socket.io, several workers would answer "Session ID unknown" to most clients that poll.
       if (isStarted) log.error(reason);
-      else void worker.failed(reason);
+      else own('ending the worker', worker.failed(reason));
     },
   });
   // Makes every copy of socket.io that the application loads run on gjallar.

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Server } from 'socket.io';
-import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from '../compat/uws.js';
 import type { Config } from '../config/options.js';
 import { Engine } from '../engine/engine.js';
+import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from '../engine/sockets.js';
 import { adminGuardOf } from '../http/guard.js';
 import { serveHealth } from '../operations/health.js';
 import { serveMetrics } from '../operations/metrics-endpoint.js';

@@ -5,25 +5,17 @@ import type { Engine } from '../engine/engine.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from '../engine/options.js';
 import type { TransportName } from '../engine/transports/transport.js';
 
-/** Which library listens on the port of a plain http.Server: uWebSockets.js, or node:http. */
-export type PortOwnerName = 'uws' | 'node';
+/** Which library listens on the port of an http.Server. */
+export type PortOwnerName = 'auto' | 'node';
 
 /** The options of socket.io's Server, and those of gjallar's engine. */
 export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
   /**
-   * Which library listens on the port of a plain http.Server; an https.Server always keeps its port. "uws" is the
-   * fastest for HTTP and Socket.IO. "node" supports what only node:http can do, such as HTTP/1.0 and trailers, but
-   * makes WebSockets of Socket.IO more expensive. @default GJALLAR_PORT_OWNER, or "uws"
+   * Which library listens on the port of an http.Server. With "auto", uWebSockets.js does if the server serves nothing but
+   * Socket.IO: when `listen()` is called, the application has no listener for its requests. Otherwise, and always with
+   * "node", node:http listens. @default GJALLAR_PORT_OWNER, or "auto"
    */
   portOwner?: PortOwnerName;
-  /**
-   * The longest message that a client may send to a WebSocket server of the application beside Socket.IO, in bytes. A
-   * longer one ends the WebSocket. If that server is one of `ws`, its own `maxPayload` applies as well. At most
-   * 2147483647.
-   * @default GJALLAR_WEBSOCKET_MAX_PAYLOAD, or `maxPayload` of the server, at most 100 MiB; with other libraries than
-   * `ws`, 1 MiB
-   */
-  webSocketMaxPayload?: number;
 }
 
 /** The options of `perMessageDeflate` that the engine supports. */

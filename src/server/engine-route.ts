@@ -1,10 +1,7 @@
 import { clientFiles } from '../compat/socket-io-server.js';
 import type { Engine } from '../engine/engine.js';
-import type { RequestReader } from '../engine/uws/routes.js';
-import type { HttpRequest, HttpResponse, TemplatedApp } from '../sockets.js';
-
-/** Handles a request on a uWebSockets.js app. */
-export type Handler = (res: HttpResponse, req: HttpRequest) => void;
+import { serveClient } from '../http/client-bundle.js';
+import type { TemplatedApp } from '../sockets.js';
 
 /** The path of an engine beside the application's own requests. */
 export class EngineRoute {
@@ -13,13 +10,15 @@ export class EngineRoute {
 
   /**
    * @param path the engine's path, without a trailing slash
-   * @param servesClient whether the application's http.Server answers the requests for the client bundle
+   * @param servesClient whether requests for the client bundle are answered
+   * @param origins whose pages may load the client bundle
    */
   constructor(
     readonly engine: Engine,
     private readonly path: string,
     private readonly addTrailingSlash: boolean,
     private readonly servesClient: boolean,
+    private readonly origins: readonly string[] | undefined,
   ) {
     this.prefix = addTrailingSlash ? `${path}/` : path;
   }
@@ -30,14 +29,15 @@ export class EngineRoute {
     return !(this.servesClient && clientFiles.has(url.slice(this.path.length + 1).split('?', 1)[0]!));
   }
 
-  /**
-   * Adds the engine to an app.
-   * @param other handles the requests for the client bundle
-   * @param readRequest creates the engine's request; by default, it is the request as uWebSockets.js has read it
-   */
-  attach(app: TemplatedApp, other?: Handler, readRequest?: RequestReader): void {
+  /** Adds the engine to an app. */
+  attach(app: TemplatedApp): void {
     const { engine, path, addTrailingSlash } = this;
-    engine.attach(app, { path, addTrailingSlash, below: true, readRequest });
-    if (other && this.servesClient) for (const file of clientFiles) app.any(`${path}/${file}`, other);
+    engine.attach(app, { path, addTrailingSlash, below: true });
+  }
+
+  /** Adds the client bundle to an app. */
+  serveClient(app: TemplatedApp): void {
+    const { path, origins } = this;
+    if (this.servesClient) serveClient(app, origins ? { path, origins } : { path });
   }
 }

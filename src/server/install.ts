@@ -1,4 +1,4 @@
-import type { Server as HttpServer } from 'node:http';
+import { createServer, type Server as HttpServer } from 'node:http';
 import type { Server } from 'socket.io';
 import { thisProcess } from '../base/process.js';
 import { methodsOf, privateParts } from '../compat/socket-io-server.js';
@@ -6,6 +6,7 @@ import { Engine } from '../engine/engine.js';
 import type { AdapterClass, AdapterFactory } from '../rooms/index.js';
 import type { TemplatedApp } from '../sockets.js';
 import { warnOfUnused } from './engine-options.js';
+import { answerNotFound } from './listeners.js';
 import { Wiring } from './wiring.js';
 
 const wirings = new WeakMap<Server, Wiring>();
@@ -36,13 +37,24 @@ export function install(prototype: object): void {
   for (let at: object | null = prototype; at; at = Object.getPrototypeOf(at)) if (installed.has(at)) return;
   installed.add(prototype);
   const methods = methodsOf(prototype);
-  const { adapter, bind } = methods;
+  const { adapter, attach, bind } = methods;
   Object.assign(prototype, {
     adapter(this: Server, ...values: unknown[]) {
       if (values.length === 0) return adapter.call(this);
       const wiring = wiringOf(this);
       wiring.useParser();
       return adapter.call(this, wiring.adapterFor(values[0] as AdapterFactory | AdapterClass));
+    },
+
+    attach(this: Server, target: unknown, options?: object) {
+      const port = typeof target === 'function' ? Number.NaN : Number(target);
+      // As in socket.io, also a text that is a port.
+      // biome-ignore lint/suspicious/noDoubleEquals: as in socket.io
+      if (port != target) return attach.call(this, target, options);
+      const server = createServer(answerNotFound);
+      attach.call(this, server, options);
+      server.listen(port);
+      return this;
     },
 
     bind(this: Server, engine: unknown) {

@@ -22,9 +22,8 @@ export type Attachable = HttpServer | HttpsServer | Http2Server | Http2SecureSer
  * httpServer.listen(3000);
  * ```
  *
- * uWebSockets.js listens on the port of a plain http.Server, and passes all requests to it that are not for Socket.IO. A
- * server with TLS, or on a Unix socket, keeps its port, and passes the WebSockets of Socket.IO to uWebSockets.js.
- * docs/move.md has the details.
+ * node:http listens on the port of an http.Server with a handler of the application, and uWebSockets.js on that of one which
+ * serves nothing but Socket.IO. docs/move.md has the details.
  */
 export class Server<
   ListenEvents extends object = DefaultEventsMap,

@@ -1,12 +1,12 @@
 import { Server as HttpServer } from 'node:http';
-import { Server as TlsServer } from 'node:tls';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
 import { defaultBus, withoutLostState } from '../backplanes/default-bus.js';
 import { thisProcess } from '../base/process.js';
 import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
 import { portOwnerOfEnvironment } from '../compat/uws/environment.js';
-import { socketsInUse } from '../compat/uws.js';
+import { socketsInUse, uws } from '../compat/uws.js';
 import { Engine } from '../engine/engine.js';
+import { isSecureApp } from '../engine/sockets.js';
 import { serveClient } from '../http/client-bundle.js';
 import * as parser from '../parser/parser.js';
 import {
@@ -19,16 +19,14 @@ import {
 import type { TemplatedApp } from '../sockets.js';
 import { engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
-import { webSocketMaxPayloadOfEnvironment } from './environment.js';
 import { PortOwner } from './listen/port-owner.js';
-import { NodeListeners } from './node/node-listeners.js';
+import { Listeners } from './listeners.js';
 import { adviseOnSessions } from './session-advice.js';
 
 /** The parts that all Socket.IO servers on one http.Server share. */
 interface Attachment {
-  readonly listeners: NodeListeners;
-  /** Undefined if node:http keeps the port. */
-  readonly port: PortOwner | undefined;
+  readonly listeners: Listeners;
+  readonly port: PortOwner;
 }
 
 const attachments = new WeakMap<object, Attachment>();
@@ -108,11 +106,12 @@ export class Wiring implements RoomsEngine {
     const { inside } = this;
     const engine = this.engineWith(options);
     const { addTrailingSlash = true } = options;
-    const route = new EngineRoute(engine, pathOf(options), addTrailingSlash, inside._serveClient);
-    const attachment = attachmentOf(server, options);
-    attachment.listeners.add(route, options);
-    attachment.port?.add(route);
+    const { listeners, port } = attachmentOf(server, options);
+    const route = new EngineRoute(engine, pathOf(options), addTrailingSlash, inside._serveClient, originsOf(options));
+    listeners.add(route, options);
     if (inside._serveClient) inside.attachServe(server);
+    listeners.claimRequests();
+    port.add(route);
     inside.httpServer = server;
     this.httpServers++;
     server.once('close', () => {
@@ -128,10 +127,8 @@ export class Wiring implements RoomsEngine {
     const engine = this.engineWith(options);
     const path = pathOf(options);
     if (inside._serveClient) serveClient(app, { path, origins: originsOf(options) });
-    // Only the name of its class distinguishes an SSLApp from an App.
-    const secure = app.constructor.name === 'uWS.SSLApp';
     const { addTrailingSlash = true } = options;
-    engine.attach(app, { path, addTrailingSlash, secure });
+    engine.attach(app, { path, addTrailingSlash, secure: isSecureApp(app) });
     this.bind(engine);
   }
 
@@ -158,16 +155,11 @@ function attachmentOf(server: HttpServer, options: Partial<GjallarOptions>): Att
   let attachment = attachments.get(server);
   if (!attachment) {
     warnOfPortableSockets();
-    const { portOwner = portOwnerOfEnvironment(), webSocketMaxPayload = webSocketMaxPayloadOfEnvironment() } = options;
-    const canMove =
-      portOwner === 'uws' &&
-      socketsInUse.kind === 'native' &&
-      server instanceof HttpServer &&
-      !(server instanceof TlsServer);
-    attachment = {
-      listeners: new NodeListeners(server),
-      port: canMove ? new PortOwner(server, webSocketMaxPayload) : undefined,
-    };
+    const { portOwner = portOwnerOfEnvironment() } = options;
+    // A server that already listens may have connections, and gets its handlers when it pleases.
+    const canMove = portOwner === 'auto' && uws !== undefined && server instanceof HttpServer && !server.listening;
+    const listeners = new Listeners(server);
+    attachment = { listeners, port: new PortOwner(server, listeners, canMove) };
     attachments.set(server, attachment);
   }
   return attachment;

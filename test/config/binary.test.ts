@@ -247,7 +247,7 @@ describe('the size of request heads', () => {
 });
 
 describe('the owner of the port', () => {
-  const line = (value: string) => `GJALLAR_PORT_OWNER must be uws or node, not "${value}"`;
+  const line = (value: string) => `GJALLAR_PORT_OWNER must be auto or node, not "${value}"`;
 
   test('is checked before gjallar run starts a worker', () => {
     const { status, stderr, stdout } = run(['dist/main.js', 'run', 'library.mjs'], { GJALLAR_PORT_OWNER: 'foo' });
@@ -263,7 +263,7 @@ describe('the owner of the port', () => {
     expect(stderr).toContain(`GjallarError: ${line('Node')}\n`);
   });
 
-  test.each(['', 'uws', 'node'])('can be %j', (value) => {
+  test.each(['', 'auto', 'node'])('can be %j', (value) => {
     expect(run(['library.mjs'], { GJALLAR_PORT_OWNER: value })).toMatchObject({ status: 0 });
   });
 });

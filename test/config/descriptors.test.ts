@@ -120,9 +120,6 @@ test('a library that closes connections beyond its descriptors does not say that
   for (const socket of sockets) socket.on('close', () => refused++);
   await until(() => refused >= 75);
   expect(lines).toEqual([]);
-  sockets.find(({ readyState }) => readyState === 'open')!.destroy();
-  await until(() => lines.length > 0);
-  expect(lines).toEqual(['warning GJALLAR_PORT_OWNER']);
   for (const socket of sockets) socket.destroy();
   child.kill('SIGTERM');
   await once(child, 'exit');

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Server } from 'socket.io';
 import { io } from 'socket.io-client';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../src/compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../src/engine/sockets.js';
 import { createAdapter, Engine, serveClient } from '../../src/index.js';
 import { upgraded } from '../support/clients.js';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../src/compat/uws.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { EngineOptions } from '../../src/engine/options.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../src/engine/sockets.js';
 import { type PlainOptions, PlainWebSockets } from '../../src/plain/plain-websockets.js';
 import type { us_listen_socket } from '../../src/sockets.js';
 

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { alone } from '../../src/backplanes/default-bus.js';
 import * as lean from '../../src/parser/parser.js';
-import { sources } from '../portable/support/sources.js';
+import { bases } from '../bases/support/bases.js';
 import { until } from '../support/until.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from './support/node.js';
@@ -40,7 +40,7 @@ test('stock breaks the connections of those who should get a Blob', async () => 
   ]);
 });
 
-describe.each(sources)('values on %s sockets', (_name, sockets) => {
+describe.each(bases)('values on the %s base', (_name, base) => {
   describe.each([
     ["stock's parser", stockParser],
     ["gjallar's parser", lean],
@@ -48,7 +48,7 @@ describe.each(sources)('values on %s sockets', (_name, sockets) => {
     let node: TestNode;
 
     beforeAll(async () => {
-      node = await startNode(alone, { sockets, server: { parser } });
+      node = await startNode(alone, { base, server: { parser } });
     });
     afterAll(() => node.close());
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { App } from '../../src/compat/uws.js';
+import { App } from '../../src/engine/sockets.js';
 import { listenOn } from '../../src/runtime/own-port.js';
 
 const HOST = '127.0.0.1';

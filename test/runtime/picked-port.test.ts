@@ -57,6 +57,7 @@ test('a server of an application listens on another port if the picked one is ta
       if (isTaken) taken.push(port);
       return !isTaken;
     },
+    takesPort: true,
     listenAlso: () => false,
     retire() {},
     isIdle: true,

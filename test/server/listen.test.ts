@@ -80,7 +80,7 @@ describe.each(classes)('the port of an HTTP server with %s', (_name, Server) => 
   });
 
   test('is closed once what is in progress is answered', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, { portOwner: 'node' });
     const received = once(http, 'request');
     const answer = get(port);
     const [, response] = await received;

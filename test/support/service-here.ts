@@ -6,7 +6,7 @@ import { Writable } from 'node:stream';
 import { chatApplication } from '../../src/chat/application.js';
 import type { FromWorker } from '../../src/cluster/protocol.js';
 import { loadConfig } from '../../src/config/load.js';
-import { connections } from '../../src/engine/uws/response.js';
+import { connections } from '../../src/engine/http/connections.js';
 import { version } from '../../src/package.js';
 import { Orders } from '../../src/runtime/lifecycle/orders.js';
 import { startWorker } from '../../src/runtime/worker.js';

@@ -6,7 +6,7 @@ import { Server } from 'socket.io';
 import { ownWindow } from '../../../build/backplanes/frames/links.js';
 import { backplaneKindOf } from '../../../build/backplanes/registry.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
-import { App, us_socket_local_port } from '../../../build/compat/uws.js';
+import { App, us_socket_local_port } from '../../../build/engine/sockets.js';
 import { Engine } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';

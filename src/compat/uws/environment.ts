@@ -32,8 +32,8 @@ export function checkHeadBytes(): void {
  * The value of `GJALLAR_PORT_OWNER`, for applications that run unmodified.
  * @throws GjallarError BAD_CONFIG
  */
-export function portOwnerOfEnvironment(): 'uws' | 'node' {
-  const owner = process.env.GJALLAR_PORT_OWNER || 'uws';
-  if (owner === 'uws' || owner === 'node') return owner;
-  throw new GjallarError('BAD_CONFIG', `GJALLAR_PORT_OWNER must be uws or node, not "${owner}"`);
+export function portOwnerOfEnvironment(): 'auto' | 'node' {
+  const owner = process.env.GJALLAR_PORT_OWNER || 'auto';
+  if (owner === 'auto' || owner === 'node') return owner;
+  throw new GjallarError('BAD_CONFIG', `GJALLAR_PORT_OWNER must be auto or node, not "${owner}"`);
 }

@@ -1,7 +1,5 @@
 import { isMainThread } from 'node:worker_threads';
 import { GjallarError } from '../../errors.js';
-import { loadPart } from '../../package.js';
-import type * as Portable from '../../portable/index.js';
 import type { Sockets } from '../../sockets.js';
 import { type Binary, binaries, packageOfBinary } from './binaries.js';
 import { checkRuntime, otherRuntime } from './runtime.js';
@@ -22,7 +20,7 @@ export interface SocketsFacts {
  * @param chosen `native` accepts no portable sockets, `portable` no native ones
  * @throws GjallarError BAD_CONFIG, also on Bun
  */
-export function loadSockets(chosen: string): { sockets: Sockets; facts: SocketsFacts } {
+export function loadSockets(chosen: string): { sockets?: Sockets; facts: SocketsFacts } {
   checkRuntime();
   if (!['', 'native', 'portable'].includes(chosen))
     throw new GjallarError('BAD_CONFIG', `GJALLAR_SOCKETS must be native or portable, not "${chosen}"`);
@@ -46,9 +44,8 @@ const REMOVE = 'remove the folder node_modules/@uwsjs, and ';
 const NO_BINARY = 'no binary of uWebSockets.js is installed';
 
 function portable(reason: string, remedy: string, warning?: string) {
-  const facts = { kind: 'portable' as const, source: 'node:http and ws', reason, remedy };
-  const { portableSockets } = loadPart<typeof Portable>('./portable/index.js');
-  return { sockets: portableSockets, facts: warning === undefined ? facts : { ...facts, warning } };
+  const facts = { kind: 'portable' as const, source: 'node:http', reason, remedy };
+  return { facts: warning === undefined ? facts : { ...facts, warning } };
 }
 
 function attempt({ name, load }: Binary, failures: string[]): Sockets | undefined {

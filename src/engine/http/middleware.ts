@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { CollectedResponse, HttpExchange, ResponseHeaders } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
@@ -38,6 +39,8 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   }
 
   setHeader(name: string, value: number | string | readonly string[]): this {
+    validateHeaderName(name);
+    validateHeaderValue(name, value as string);
     this.headers.set(name.toLowerCase(), { name, value: Array.isArray(value) ? value.map(String) : String(value) });
     return this;
   }

@@ -73,20 +73,33 @@ export class EngineRequest extends LazyEventEmitter {
 /** A header whose value differs for each client. */
 const OF_ONE_CLIENT = 'sec-websocket-key';
 
+/** Headers of which node:http drops all but the first. A repeated length makes a request ambiguous, and is seen elsewhere. */
+const SINGLE: ReadonlySet<string> = new Set([
+  ...['age', 'authorization', 'content-type', 'etag', 'expires', 'from', 'host', 'if-modified-since', 'location'],
+  ...['if-unmodified-since', 'last-modified', 'max-forwards', 'proxy-authorization', 'referer', 'retry-after'],
+  ...['server', 'user-agent'],
+]);
+
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+
+/** uWebSockets.js decodes values as UTF-8, and node:http as one character per byte. */
+const perByte = (value: string): string => (BEYOND_ASCII.test(value) ? Buffer.from(value).toString('latin1') : value);
+
 /**
  * Copies a uWebSockets.js request. Call it before anything asynchronous happens.
  * @param trustProxy the number of trusted proxies that the request has passed
  */
 export function readRequest(res: HttpResponse, req: HttpRequest, encrypted: boolean, trustProxy = 0): EngineRequest {
   const headers: Record<string, string> = {};
-  req.forEach((name, value) => {
+  req.forEach((name, raw) => {
     const key = intern(name);
+    const value = perByte(raw);
     const before = headers[key];
     // As in node:http, repeated headers are joined, and cookies with a semicolon.
     if (key === OF_ONE_CLIENT) headers[key] = value;
     // A property that every object has, such as `constructor`, is no earlier header.
     else if (typeof before !== 'string') headers[key] = intern(value);
-    else headers[key] = before + (key === 'cookie' ? '; ' : ', ') + value;
+    else if (!SINGLE.has(key)) headers[key] = before + (key === 'cookie' ? '; ' : ', ') + value;
   });
   const query = req.getQuery();
   return new EngineRequest({
@@ -142,7 +155,7 @@ const MAX_INTERNED_LENGTH = 256;
 const interned = new Map<string, string>();
 
 /** Returns one string object for equal strings. Most clients send the same headers, and each session keeps its own. */
-function intern(text: string): string {
+export function intern(text: string): string {
   if (text.length > MAX_INTERNED_LENGTH) return text;
   const known = interned.get(text);
   if (known !== undefined) return known;

@@ -5,11 +5,17 @@ const MIN_SIZE = 4096;
 /** A body that arrives in parts. It takes at most about twice its length in memory, however short the parts are. */
 export class PartsOfBody {
   private bytes = EMPTY;
-  private length = 0;
+  /** How long it is. */
+  length = 0;
 
   /** The memory that it takes. */
   get size(): number {
     return this.bytes.length;
+  }
+
+  /** What has come so far. It is valid until the next part is added. */
+  get soFar(): Buffer {
+    return this.bytes.subarray(0, this.length);
   }
 
   /** Adds a copy of a part. */

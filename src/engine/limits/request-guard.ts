@@ -75,10 +75,7 @@ export class RequestGuard {
    */
   postpone(exchange: Postponable, handle: () => void, onFlood: () => void): void {
     const { connection } = exchange;
-    const flood = () => {
-      this.floods++;
-      onFlood();
-    };
+    const flood = () => this.flood(onFlood);
     const known = connection && this.connections.get(connection);
     if (known) {
       if (known === 'waiting') flood();
@@ -94,6 +91,12 @@ export class RequestGuard {
     };
     this.postponed.add(entry);
     this.plan();
+  }
+
+  /** A connection was closed because it had sent further requests. */
+  flood(onFlood: () => void): void {
+    this.floods++;
+    onFlood();
   }
 
   private plan(): void {

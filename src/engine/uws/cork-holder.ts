@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../compat/uws.js';
+import { uws } from '../../compat/uws.js';
 import type { HttpResponse } from '../../sockets.js';
 
 /**
@@ -33,6 +33,8 @@ class CorkHolder {
   }
 
   private open(): void {
+    if (!uws) return;
+    const { App, us_listen_socket_close, us_socket_local_port } = uws;
     const path = `/${randomBytes(12).toString('hex')}`;
     const app = App().any(path, (res) => {
       res.onAborted(() => {

@@ -1,13 +1,6 @@
 import type { HttpResponse } from '../../sockets.js';
+import { connections } from '../http/connections.js';
 import { type ResponseHeaders, statusLine } from '../http/exchange.js';
-
-/** The HTTP connections of this process. */
-export const connections = {
-  /** The number of requests without a complete response. */
-  waiting: 0,
-  /** Whether each response closes its connection, so that clients open new ones to another process. */
-  areEnding: false,
-};
 
 export interface Response {
   status: number;

@@ -1,6 +1,7 @@
 import type { HttpResponse, us_socket_context_t } from '../../sockets.js';
 import { CountedBytes } from '../delivery/counted-bytes.js';
 import { HeldBytes } from '../delivery/held-bytes.js';
+import { connections } from '../http/connections.js';
 import {
   type BodyCallback,
   type BodyStream,
@@ -16,7 +17,7 @@ import { comesThroughProxy, endsConnection, type KeepAlive } from '../http/keep-
 import type { EngineRequest } from '../http/request.js';
 import { BodyCollector } from './body-collector.js';
 import { corkHolder } from './cork-holder.js';
-import { connections, writeHeaders, writeResponse } from './response.js';
+import { writeHeaders, writeResponse } from './response.js';
 
 /** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
 export interface SocketData {

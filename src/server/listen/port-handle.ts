@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { ListenHandle } from '../../compat/node-net.js';
-import { us_listen_socket_close } from '../../compat/uws.js';
+import { us_listen_socket_close } from '../../engine/sockets.js';
 import type { TemplatedApp, us_listen_socket } from '../../sockets.js';
 
 /** Other processes of the same user may share the port. */

@@ -2,18 +2,22 @@ import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { thisProcess } from '../../base/process.js';
-import { setHandle, tcpHandleOf } from '../../compat/node-net.js';
-import { App } from '../../compat/uws.js';
-import { type Buffers, HeldBytes } from '../../engine/delivery/held-bytes.js';
+import { warnOnce } from '../../base/warnings.js';
+import { addConnections, setHandle, tcpHandleOf } from '../../compat/node-net.js';
+import { systemClock } from '../../engine/clock.js';
+import { RequestGuard } from '../../engine/limits/request-guard.js';
+import { routeHttp } from '../../engine/routes.js';
+import type { Session } from '../../engine/session/session.js';
+import { App } from '../../engine/sockets.js';
 import type { TemplatedApp } from '../../sockets.js';
 import type { EngineRoute } from '../engine-route.js';
-import { HttpBridge } from '../http/http-bridge.js';
-import { WebSocketBridge } from '../upgrade/websocket-bridge.js';
+import type { Listeners } from '../listeners.js';
 import { PortHandle } from './port-handle.js';
-import { reportUnread } from './unread.js';
 
 /** Owns the port of an http.Server in this process. */
 export interface SharedOwner {
+  /** Whether uWebSockets.js is to listen; otherwise node:http does. */
+  readonly takesPort: boolean;
   /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
   listenShared(local: AddressInfo): boolean;
   /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
@@ -38,22 +42,24 @@ declare module '../../base/process.js' {
 }
 
 /**
- * Makes uWebSockets.js own the port of an http.Server. node:net listens first, and handles arguments, host names, port 0
- * and errors. Then uWebSockets.js replaces it on the same address, in the same turn of the event loop.
+ * Makes uWebSockets.js own the port of an http.Server that serves nothing but Socket.IO. node:net listens first, and handles
+ * arguments, host names, port 0 and errors. Then uWebSockets.js replaces it on the same address, in the same turn of the
+ * event loop.
  */
 export class PortOwner implements SharedOwner {
   private readonly routes: EngineRoute[] = [];
   private current: OwnedPort | undefined;
-  private isLeftToNode = false;
+  private mayMove = false;
 
-  /** @param maxPayload the most bytes of a message to the application's own WebSockets; undefined if its library decides */
+  /** @param isAllowed whether uWebSockets.js may own the port */
   constructor(
     private readonly server: Server,
-    private readonly maxPayload: number | undefined,
+    private readonly listeners: Listeners,
+    private readonly isAllowed: boolean,
   ) {
     const { listen, closeAllConnections } = server;
     server.closeAllConnections = () => {
-      this.current?.bridge.closeAll();
+      this.current?.closePolling();
       closeAllConnections.call(server);
     };
     const { sharedPorts: shared } = thisProcess;
@@ -61,16 +67,16 @@ export class PortOwner implements SharedOwner {
       shared.own(server, this);
       return;
     }
+    if (!isAllowed) return;
     // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
     server.listen = (...args: unknown[]) => {
-      this.isLeftToNode = needsNode(args[0]);
+      this.mayMove = this.takesPort && !needsNode(args[0]);
       (listen as (...args: unknown[]) => void).apply(server, args);
       this.takeOver();
       return server;
     };
     // With a host name, node:net listens later.
     server.prependListener('listening', () => this.takeOver());
-    this.takeOver();
   }
 
   /** Adds an engine on its path. */
@@ -79,10 +85,14 @@ export class PortOwner implements SharedOwner {
     this.current?.add(route);
   }
 
+  get takesPort(): boolean {
+    return this.isAllowed && !this.listeners.hasApplication;
+  }
+
   private takeOver(): void {
     const { server } = this;
     // Workers of node:cluster share a port that their primary listens on.
-    if (this.isLeftToNode || cluster.isWorker) return;
+    if (!this.mayMove || cluster.isWorker) return;
     const handle = tcpHandleOf(server);
     if (!handle) return;
     const local = server.address() as AddressInfo;
@@ -103,17 +113,19 @@ export class PortOwner implements SharedOwner {
   }
 
   get isIdle(): boolean {
-    return this.current?.bridge.isIdle ?? true;
+    return this.listeners.waiting === 0;
   }
 
   private listen(local: AddressInfo, isShared: boolean): boolean {
-    const { server, routes, maxPayload } = this;
-    const owned = new OwnedPort(server, local, maxPayload);
+    const { server, routes, listeners } = this;
+    const owned = new OwnedPort(server, listeners, local);
     const port = owned.listen(isShared);
     setHandle(server, port ?? null);
     if (!port) return false;
     this.current = owned;
     for (const route of routes) owned.add(route);
+    // A further Socket.IO server adds listeners too.
+    server.on('newListener', () => setImmediate(() => listeners.hasApplication && warnOfLateListener()));
     return true;
   }
 }
@@ -124,41 +136,39 @@ function needsNode(options: unknown): boolean {
   return Boolean(ipv6Only || reusePort);
 }
 
-/** A port, from `listen()` until its last connection has ended. */
+function warnOfLateListener(): void {
+  warnOnce(
+    'GJALLAR_PORT_OWNER',
+    'The application has added a listener to its http.Server after listen(). It gets no requests, which are answered with ' +
+      "501, because uWebSockets.js listens on the port. Add the listener before listen(), or pass portOwner: 'node'.",
+  );
+}
+
+/** A port, from `listen()` until its last client has gone. */
 class OwnedPort {
-  readonly bridge: HttpBridge;
   private readonly app: TemplatedApp = App();
-  private readonly webSockets: WebSocketBridge;
   private readonly routes: EngineRoute[] = [];
   private handle: PortHandle | undefined;
-  private isClosing = false;
-  private isEnded = false;
 
   constructor(
-    server: Server,
+    private readonly server: Server,
+    listeners: Listeners,
     private readonly local: AddressInfo,
-    maxPayload: number | undefined,
   ) {
-    const endIfIdle = () => this.endIfIdle();
-    reportUnread(this.app, () => this.isEnded);
-    const without = { incoming: new HeldBytes(), outgoing: new HeldBytes() };
-    const buffers = (): Buffers => this.routes[0]?.engine ?? without;
-    const keepAlive = () => this.routes[0]?.engine.settings.keepAlive ?? 'auto';
-    this.bridge = new HttpBridge(server, local, endIfIdle, buffers, keepAlive);
-    this.webSockets = new WebSocketBridge(server, this.bridge, local, endIfIdle, buffers, maxPayload);
-    this.app.any('/*', this.bridge.handle);
-    this.webSockets.attach(this.app);
+    const host = {
+      settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' as const },
+      requestGuard: new RequestGuard(systemClock),
+      addresses: undefined,
+    };
+    routeHttp(this.app, host, {
+      pattern: '/*',
+      secure: false,
+      handle: (exchange) => exchange.send(listeners.hasApplication ? 501 : 404, {}, ''),
+    });
   }
 
   listen(isShared: boolean): PortHandle | undefined {
-    this.handle = PortHandle.listen(this.app, this.local, isShared, () => {
-      this.isClosing = true;
-      for (const { engine } of this.routes) {
-        for (const session of Object.values(engine.clients))
-          session.once('close', () => setImmediate(() => this.endIfIdle()));
-      }
-      this.endIfIdle();
-    });
+    this.handle = PortHandle.listen(this.app, this.local, isShared, () => this.onClose());
     return this.handle;
   }
 
@@ -172,23 +182,34 @@ class OwnedPort {
 
   add(route: EngineRoute): void {
     this.routes.push(route);
-    route.attach(this.app, this.bridge.handle);
+    route.attach(this.app);
+    route.serveClient(this.app);
   }
 
-  /** Once no request and no client is left, closes the connections that are only kept alive. */
-  private endIfIdle(): void {
-    if (!this.isClosing || !this.bridge.isIdle || !this.webSockets.isIdle) return;
-    if (this.routes.some(({ engine }) => engine.clientsCount > 0)) return;
-    this.isClosing = false;
-    // Not from within a handler of the app, whose response must be written first.
-    setImmediate(() => {
+  /** Like node:http, it leaves the connections of WebSockets open. */
+  closePolling(): void {
+    for (const { engine } of this.routes) {
+      for (const session of Object.values(engine.clients)) if (session.polling) session.close(true);
+    }
+  }
+
+  /** As with node:http, the server emits `close` once no WebSocket and no poll is open. node:net knows of neither. */
+  private onClose(): void {
+    addConnections(this.server, 1);
+    const looking = setInterval(() => {
+      if (this.routes.some(({ engine }) => Object.values(engine.clients).some(isConnected))) return;
+      clearInterval(looking);
       for (const { engine } of this.routes) engine.detach(this.app);
-      this.isEnded = true;
       this.app.close();
-    });
+      addConnections(this.server, -1);
+    }, LOOK_MS);
   }
 }
 
+/** How often a port that is closing looks whether its clients have gone, in ms. */
+const LOOK_MS = 20;
+
+const isConnected = ({ polling }: Session) => polling === undefined || polling.canSend || polling.isReceiving;
 /** The error of node:net. */
 export function taken({ address, port }: AddressInfo): Error {
   const host = address.includes(':') ? `[${address}]` : address;

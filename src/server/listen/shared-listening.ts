@@ -1,4 +1,4 @@
-import { type EventEmitter, errorMonitor } from 'node:events';
+import { type EventEmitter, errorMonitor, once } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
 import { own } from '../../base/owner.js';
@@ -21,15 +21,19 @@ const PICKED_PORTS = 3;
 
 type Listen = (this: NetServer, ...args: unknown[]) => NetServer;
 
+const plainListen = NetServer.prototype.listen as Listen;
+
 /**
- * Lets the processes of an application listen on the same ports. A plain http.Server with a Socket.IO server listens with
- * uWebSockets.js. All other servers listen as in every worker of node:cluster.
+ * Lets the processes of an application listen on the same ports. An http.Server that serves nothing but Socket.IO listens
+ * with uWebSockets.js. All other servers listen as in every worker of node:cluster, whose primary passes connections on.
  */
 export class SharedListening implements SharedPorts {
   private readonly owners = new Map<HttpServer, SharedOwner>();
   private readonly others = new Set<NetServer>();
   private readonly waiting = new Set<HttpServer>();
   private readonly open = new Set<string>();
+  /** Those on the port of this process whose connections go to a server of node:http. */
+  private readonly ownServers = new Set<NetServer>();
   private turns = 0;
   /** Whether a server listens on the port of this process. */
   hasOwnPort = false;
@@ -51,7 +55,6 @@ export class SharedListening implements SharedPorts {
   /** Changes `listen()` of all servers that the application creates. */
   install(): void {
     const listening = this;
-    const plainListen = NetServer.prototype.listen as Listen;
     const plainClose = HttpServer.prototype.close;
     NetServer.prototype.listen = function (this: NetServer, ...args: unknown[]) {
       listening.watch(this);
@@ -67,13 +70,15 @@ export class SharedListening implements SharedPorts {
       // Socket.IO may be attached right after listen().
       queueMicrotask(() => {
         if (!listening.waiting.has(this)) return;
-        if (!listening.owners.has(this)) {
-          listening.waiting.delete(this);
-          NetServer.prototype.listen.apply(this, args as never);
-        } else {
+        const owner = listening.owners.get(this);
+        if (owner?.takesPort) {
           if (callback) this.once('listening', callback);
           own('listening on a shared port', listening.share(this, wanted));
+          return;
         }
+        listening.waiting.delete(this);
+        if (owner && listening.ownPort) this.once('listening', () => own('listening', listening.addOwn(this, wanted)));
+        NetServer.prototype.listen.apply(this, args as never);
       });
       return this;
     } as HttpServer['listen'];
@@ -92,7 +97,7 @@ export class SharedListening implements SharedPorts {
   /** Accepts no new connections in this process from now on. */
   retire(): void {
     for (const owner of this.owners.values()) owner.retire();
-    for (const server of this.others) handleOf(server)?.close();
+    for (const server of [...this.others, ...this.ownServers]) handleOf(server)?.close();
   }
 
   /** Whether no request to a server with Socket.IO is in progress. */
@@ -155,6 +160,38 @@ export class SharedListening implements SharedPorts {
     this.open.add(key);
     server.once('close', () => this.open.delete(key));
     return true;
+  }
+
+  /** Lets a server of node:http have the port of this process too. */
+  private async addOwn(server: HttpServer, { host, port }: Wanted): Promise<void> {
+    if (this.hasOwnPort) return;
+    this.hasOwnPort = true;
+    try {
+      if (this.ownPort!.port === port) throw this.ofOwnPort(taken({ address: host ?? '::', family: '', port }));
+      const own = await this.claimOwn(host);
+      if (own && server.listening) await this.pass(own, server);
+    } catch (error) {
+      this.hasOwnPort = false;
+      this.onFailed(error as NodeJS.ErrnoException);
+      process.nextTick(() => server.emit('error', error));
+    }
+  }
+
+  private async pass({ address, port }: AddressInfo, server: HttpServer): Promise<void> {
+    const passing = new NetServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      server.emit('connection', socket),
+    );
+    const listened = once(passing, 'listening');
+    plainListen.call(passing, { host: address, port, exclusive: true });
+    await listened.catch((error: Error) => {
+      throw this.ofOwnPort(error);
+    });
+    this.ownServers.add(passing);
+    server.once('close', () => {
+      this.ownServers.delete(passing);
+      this.hasOwnPort = false;
+      passing.close();
+    });
   }
 
   private watch(server: NetServer): void {

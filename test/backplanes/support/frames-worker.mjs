@@ -5,7 +5,7 @@ import { ownWindow } from '../../../build/backplanes/frames/links.js';
 import { natsBackplane } from '../../../build/backplanes/nats/pub-sub.js';
 import { redisFramesBackplane } from '../../../build/backplanes/redis/frames.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
-import { App } from '../../../build/compat/uws.js';
+import { App } from '../../../build/engine/sockets.js';
 import { Engine } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';

@@ -3,7 +3,7 @@
 import { Server } from 'socket.io';
 import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
-import { App } from '../../../build/compat/uws.js';
+import { App } from '../../../build/engine/sockets.js';
 import { Engine } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';

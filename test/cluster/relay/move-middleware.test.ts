@@ -9,7 +9,7 @@ import { Server } from 'socket.io';
 import { WebSocket } from 'ws';
 import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { idPrefixOf, Relay } from '../../../src/cluster/relay/relay.js';
-import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { createAdapter, Engine } from '../../../src/index.js';
 
 interface Worker {

@@ -5,15 +5,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
-import { type WebSocket, WebSocketServer } from 'ws';
-import { App, socketsInUse } from '../../../src/compat/uws.js';
 import { Engine } from '../../../src/engine/engine.js';
 import type { HttpExchange } from '../../../src/engine/http/exchange.js';
+import { routeHttp } from '../../../src/engine/routes.js';
 import type { Session } from '../../../src/engine/session/session.js';
-import { routeHttp } from '../../../src/engine/uws/routes.js';
+import { App } from '../../../src/engine/sockets.js';
 import { Server } from '../../../src/index.js';
-import { handshake } from '../../portable/support/frames.js';
-import { closeAll, closeLater, run } from '../../server/support/servers.js';
+import { handshake } from '../../bases/support/frames.js';
+import { closeAll, closeLater } from '../../server/support/servers.js';
 import { until } from '../../support/until.js';
 import { closeEngines, listen } from '../support/engine.js';
 import { closeConnections, RawConnection } from '../support/tcp.js';
@@ -30,7 +29,6 @@ const MB = 1_000_000;
 /** The kernel takes some of it. */
 const BODY = 40 * MB;
 const text = () => 'x'.repeat(BODY);
-const bytes = () => Buffer.alloc(BODY, 'x');
 const ENGINE = '/socket.io/?EIO=4';
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
@@ -55,12 +53,6 @@ async function sessions(give: (session: Session) => void): Promise<Place> {
   const app = App();
   engine.attach(app);
   return { engine, port: await listen(app) };
-}
-
-/** An application with an HTTP server, and Socket.IO on it. */
-async function application(configure: Parameters<typeof run>[1]): Promise<Place> {
-  const { io, port } = await run(Server, configure);
-  return { engine: io.engine as unknown as Engine, port };
 }
 
 /** Clients that ask, and do not read what they get. */
@@ -101,33 +93,6 @@ const places: [name: string, start: () => Promise<Place>, ask: (port: number) =>
     webSocket,
   ],
   [
-    "a response of an application's own",
-    () => application((_, response) => void response.end(bytes())),
-    asks(get('/')),
-  ],
-  [
-    "a response of an application's own in parts",
-    () =>
-      application((_, response) => {
-        const part = Buffer.alloc(MB, 'x');
-        for (let sent = 0; sent < BODY; sent += MB) response.write(part);
-      }),
-    asks(get('/')),
-  ],
-  [
-    "frames of an application's own WebSockets",
-    async () => {
-      const { io, http, port } = await run(Server);
-      const own = closeLater(new WebSocketServer({ server: http, path: '/own' }));
-      own.on('connection', (socket: WebSocket) => {
-        socket.on('error', () => {});
-        socket.send(bytes());
-      });
-      return { engine: io.engine as unknown as Engine, port };
-    },
-    asks(handshake('/own')),
-  ],
-  [
     'a poll on a port of node:http',
     async () => {
       const http = closeLater(createServer());
@@ -142,23 +107,16 @@ const places: [name: string, start: () => Promise<Place>, ask: (port: number) =>
   ],
 ];
 
-/** On portable sockets, an application's own server is node:http's, and its output the application's. */
-const isOurs = ([name]: (typeof places)[number]) =>
-  socketsInUse.kind === 'native' || !name.includes("application's own");
-
-test.each(places.filter(isOurs))(
-  '%s that is not read counts, and no longer once its client is gone',
-  async (_name, start, ask) => {
-    const { engine, port } = await start();
-    const { bufferBudget } = engine;
-    bufferBudget.start();
-    await ask(port);
-    // What the kernel keeps is out of reach.
-    await until(() => bufferBudget.buffered > BODY / 2);
-    closeConnections();
-    await until(() => bufferBudget.buffered === 0);
-  },
-);
+test.each(places)('%s that is not read counts, and no longer once its client is gone', async (_name, start, ask) => {
+  const { engine, port } = await start();
+  const { bufferBudget } = engine;
+  bufferBudget.start();
+  await ask(port);
+  // What the kernel keeps is out of reach.
+  await until(() => bufferBudget.buffered > BODY / 2);
+  closeConnections();
+  await until(() => bufferBudget.buffered === 0);
+});
 
 /**
  * The files of src that write a response or a frame to a client, and who counts what they write. Whoever adds a file says
@@ -166,32 +124,24 @@ test.each(places.filter(isOurs))(
  */
 const writers: Readonly<Record<string, string>> = {
   'api/actions.ts': 'a streamed response',
-  'api/state.ts': 'a streamed response',
+  'api/rooms.ts': 'a streamed response',
   'chat/application.ts': 'ends plain WebSockets',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',
   'engine/delivery/closing.ts': 'frames of a session that is closing',
   'engine/delivery/outbox.ts': 'frames of a session on WebSocket',
   'engine/http/middleware.ts': 'a response',
   'engine/http/response-headers.ts': 'heads of responses',
+  'engine/node/app.ts': 'responses of a few bytes',
+  'engine/node/exchange.ts': 'a response',
+  'engine/node/web-socket.ts': 'frames of a session on WebSocket',
+  'engine/node/writer.ts': 'the same',
   'engine/session/handshake.ts': 'ends WebSockets',
   'engine/uws/cork-holder.ts': 'this process itself is the client',
   'engine/uws/response.ts': 'a response',
   'engine/uws/uws-exchange.ts': 'a streamed response',
   'operations/admin/admin-server.ts': 'the port of the operator, with 256 connections',
   'plain/plain-websockets.ts': 'ends plain WebSockets',
-  'portable/http/response.ts': 'the sockets under a response',
-  'portable/web-socket/route.ts': 'the sockets under frames',
-  'portable/web-socket/web-socket.ts': 'the sockets under frames',
-  'portable/web-socket/writer.ts': 'the sockets under frames',
-  'server/http/bridged-request.ts': "a response of an application's own",
-  'server/http/http-bridge.ts': 'responses without a body',
-  'server/http/http-socket.ts': "a response of an application's own",
-  'server/http/response-writer.ts': "a response of an application's own",
-  'server/node/node-exchange.ts': 'a poll on a port of node:http',
-  'server/node/node-listeners.ts': 'ends sockets',
-  'server/node/tunnel.ts': 'a pipe, whose source is counted',
-  'server/upgrade/payload-limits.ts': 'responses of a few bytes',
-  'server/upgrade/upgrade-socket.ts': "frames of an application's own WebSockets",
+  'server/listeners.ts': 'a response of a few bytes, and ends sockets',
 };
 
 /** Links to other processes have bounds of their own. */

@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Engine } from '../../../src/engine/engine.js';
 import { type GjallarOptions, Server } from '../../../src/index.js';
@@ -16,7 +15,7 @@ afterEach(async () => {
   await closeAll();
 });
 
-describe.each(['uws', 'node'] as const)('with the port owner %s', (portOwner) => {
+describe.each(['auto', 'node'] as const)('with the port owner %s', (portOwner) => {
   async function start(options: Partial<GjallarOptions> = {}) {
     const { io, port, url } = await run(Server, undefined, { portOwner, ...options });
     return { engine: io.engine as unknown as Engine, port, url: `${url}/socket.io/?EIO=4` };
@@ -64,31 +63,4 @@ describe.each(['uws', 'node'] as const)('with the port owner %s', (portOwner) =>
     expect(all.flatMap(({ statuses }) => statuses)).toContain('HTTP/1.1 503 Service Unavailable');
     expect(served.engine.incoming.total).toBeLessThanOrEqual(2_000_000);
   });
-});
-
-test('what the application does not read of an upload counts too, until it does', async () => {
-  const requests: IncomingMessage[] = [];
-  const { io, port } = await run(Server, (message) => requests.push(message));
-  const { incoming } = io.engine as unknown as Engine;
-  const connection = await RawConnection.to(port);
-  connection.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n');
-  connection.write('x'.repeat(3_000_000));
-  await until(() => incoming.total > 0);
-  expect(incoming.total).toBe(requests[0]!.readableLength);
-  let read = 0;
-  requests[0]!.on('data', (part: Buffer) => {
-    read += part.length;
-  });
-  await until(() => read === 3_000_000);
-  expect([incoming.total, incoming.holders.size]).toEqual([0, 0]);
-});
-
-test('an upload that is not read is ended once the budget is used up', async () => {
-  const { io, port } = await run(Server, () => {}, { maxBuffered: 100_000 });
-  const { bufferBudget } = io.engine as unknown as Engine;
-  const connection = await RawConnection.to(port);
-  connection.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n');
-  connection.write('x'.repeat(3_000_000));
-  await connection.closed;
-  expect([bufferBudget.closedIncoming, bufferBudget.incoming.total]).toEqual([1, 0]);
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { clientFrame, opcodes } from '../../../src/server/upgrade/frames.js';
+import { clientFrame, opcodes } from '../../support/frames.js';
 import { TestClock } from '../support/clock.js';
 import { closeEngines, eventOf, startEngine } from '../support/engine.js';
 

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { App } from '../../../src/compat/uws.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { ConnectionGuard } from '../../../src/engine/limits/connection-guard.js';
+import { App } from '../../../src/engine/sockets.js';
 import { until } from '../../support/until.js';
 import { closeEngines, listen } from '../support/engine.js';
 import { closeWebSockets, openWebSocket } from '../support/raw.js';

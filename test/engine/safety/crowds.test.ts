@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { App } from '../../../src/compat/uws.js';
 import { Engine } from '../../../src/engine/engine.js';
+import { App } from '../../../src/engine/sockets.js';
 import { closeEngines, listen } from '../support/engine.js';
 
 const sockets: Socket[] = [];

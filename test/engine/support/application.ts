@@ -4,7 +4,7 @@ import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Server, type ServerOptions } from 'socket.io';
-import { App, SSLApp } from '../../../src/compat/uws.js';
+import { App, SSLApp } from '../../../src/engine/sockets.js';
 import { createAdapter, Server as DropIn, Engine, type EngineOptions, parser } from '../../../src/index.js';
 import { listen } from './engine.js';
 

@@ -3,7 +3,7 @@
 import { Server } from 'socket.io';
 import { loadBackplane } from '../../../build/backplanes/open.js';
 import { kinds, Mesh } from '../../../build/cluster/mesh/mesh.js';
-import { App, us_socket_local_port } from '../../../build/compat/uws.js';
+import { App, us_socket_local_port } from '../../../build/engine/sockets.js';
 import { Engine, parser } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';

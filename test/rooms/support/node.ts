@@ -17,11 +17,11 @@ import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../../src/cluster/hub/open.js';
 import { linkInProcess } from '../../../src/cluster/hub/own-hub.js';
 import { HUB, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
-import * as chosenSockets from '../../../src/compat/uws.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
-import type { Sockets } from '../../../src/sockets.js';
+import type { Base } from '../../bases/support/bases.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {
@@ -34,14 +34,13 @@ export interface TestNode {
 export interface NodeOptions {
   server?: Partial<ServerOptions>;
   engine?: EngineOptions;
-  /** @default those that the environment chooses */
-  sockets?: Sockets;
+  /** @default the one that the environment chooses */
+  base?: Base;
 }
 
 /** Starts a server on a free port of the loopback interface. */
 export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
-  const { App, us_listen_socket_close, us_socket_local_port } = options.sockets ?? chosenSockets;
-  const app = App();
+  const app = (options.base ?? App)();
   const engine = new Engine(options.engine);
   engine.attach(app);
   const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });

@@ -24,9 +24,12 @@ async function nextRequest(http: HttpServer): Promise<[IncomingMessage, ServerRe
   return (await once(http, 'request')) as [IncomingMessage, ServerResponse];
 }
 
+/** The listeners of a test come after `listen()`. */
+const beside = { portOwner: 'node' } as const;
+
 describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   test('sees real requests', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const answer = get(port, '/path?query=1', { headers: { 'X-Twice': ['a', 'b'], cookie: 'a=1' } });
     const [message, response] = await received;
@@ -101,7 +104,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('sends a stream of unknown length as it comes', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port).end();
     const [, response] = await received;
@@ -116,7 +119,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('opens an event stream before its first event, and learns that the client has gone', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port).end();
     const [message, response] = await received;
@@ -131,7 +134,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('tells of an upload that was broken off', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port, { method: 'POST', headers: { 'content-length': 1000 } });
     sent.on('error', () => {});
@@ -151,7 +154,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
     ['in chunks', {}],
   ])('sends a large body %s no faster than its client reads', async (_how, headers) => {
     let produced = 0;
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port).end();
     const [, response] = await received;
@@ -178,7 +181,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('reads an upload no faster than the application', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port, { method: 'POST', headers: { 'content-length': 100 * MIB } });
     const part = Buffer.alloc(MIB);
@@ -274,7 +277,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('sends early hints before the response, and trailers after it', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port, { headers: { te: 'trailers' } }).end();
     const [, response] = await received;
@@ -321,7 +324,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('emits drain after the last bytes of a known length, so that the response can be ended', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port).end();
     const [, response] = await received;
@@ -350,7 +353,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('tells of time-outs', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port).end();
     const [, response] = await received;
@@ -362,7 +365,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
   });
 
   test('counts connections, and cuts them off', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const connection = once(http, 'connection') as Promise<[Socket]>;
     const received = nextRequest(http);
     const sent = ask(port).end();
@@ -379,7 +382,7 @@ describe.each(classes)('an HTTP server beside %s', (_name, Server) => {
 test.concurrent.each(classes)(
   'an HTTP server beside %s lets an application work for longer than the idle timeout after a slow upload',
   async (_name, Server) => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const received = nextRequest(http);
     const sent = ask(port, { method: 'POST', headers: { 'content-length': MIB } });
     sent.end(Buffer.alloc(MIB));

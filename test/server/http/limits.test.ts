@@ -13,7 +13,7 @@ const POLLING = '/socket.io/?EIO=4&transport=polling';
 
 afterEach(closeAll);
 
-describe.each(['uws', 'node'] as const)('the limits of the engine, with the port owner %s', (portOwner) => {
+describe.each(['auto', 'node'] as const)('the limits of the engine, with the port owner %s', (portOwner) => {
   test('apply to host names, but not to the requests of the application', async () => {
     const options = { portOwner, allowedHosts: ['own.example'] };
     const { port } = await run(Server, (_message, response) => response.end('fine'), options);

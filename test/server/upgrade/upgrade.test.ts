@@ -7,9 +7,12 @@ import { classes, client, closeAll, closeLater, run } from '../support/servers.j
 
 afterEach(closeAll);
 
+/** The listeners of a test come after `listen()`. */
+const beside = { portOwner: 'node' } as const;
+
 describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server) => {
   test('exchange messages of any size, pings and close codes', async () => {
-    const { http, port, url } = await run(Server);
+    const { http, port, url } = await run(Server, undefined, beside);
     const other = new WebSocketServer({ server: http, path: '/other', perMessageDeflate: true });
     const accepted = once(other, 'connection') as Promise<[WebSocket, { url: string }]>;
     const ws = new WebSocket(`ws://127.0.0.1:${port}/other?x=1`, 'chat');
@@ -35,7 +38,7 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
   });
 
   test('are closed by the application with its code', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const other = new WebSocketServer({ server: http, path: '/other' });
     other.on('connection', (inside) => inside.close(4002, 'full'));
     const ws = new WebSocket(`ws://127.0.0.1:${port}/other`);
@@ -47,7 +50,7 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
   test.each(['', 'body'])(
     'are over once they are refused with %j, even if the library only ends the socket',
     async (text) => {
-      const { http, port } = await run(Server);
+      const { http, port } = await run(Server, undefined, beside);
       const closed = new Promise<void>((resolve) => {
         http.on('upgrade', (_message, socket) => {
           socket.once('close', resolve);
@@ -65,7 +68,7 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
   );
 
   test('may be accepted later, with headers, and refused with an answer', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const other = new WebSocketServer({
       noServer: true,
       verifyClient: ({ req }, done) =>
@@ -95,7 +98,7 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
   });
 
   test('wait for a client that does not read', async () => {
-    const { http, port } = await run(Server);
+    const { http, port } = await run(Server, undefined, beside);
     const other = new WebSocketServer({ server: http, path: '/other' });
     const accepted = once(other, 'connection') as Promise<[WebSocket]>;
     const ws = new WebSocket(`ws://127.0.0.1:${port}/other`);
@@ -112,7 +115,7 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
   });
 
   test('may be those of a second Socket.IO server on another path', async () => {
-    const { http, url } = await run(Server);
+    const { http, url } = await run(Server, undefined, beside);
     const second = closeLater(new Server(http, { path: '/second' }));
     second.on('connection', (socket) => socket.emit('from', 'second'));
     const one = client(url);

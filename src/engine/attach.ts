@@ -1,0 +1,66 @@
+import type { TemplatedApp } from '../sockets.js';
+import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
+import type { RouteHost } from './http/route.js';
+import type { ConnectionGuard } from './limits/connection-guard.js';
+import type { EngineSettings } from './options.js';
+import { routeHttp, routeWebSockets, watchConnections } from './routes.js';
+
+/** The path on which the engine answers. */
+export interface AttachOptions {
+  /** The path on which the engine answers. @default "/socket.io" */
+  path?: string;
+  /** Whether the path ends in a slash. @default true */
+  addTrailingSlash?: boolean;
+  /** Whether the app is an SSLApp; sets `handshake.secure`. @default false */
+  secure?: boolean;
+  /** Whether the engine also answers requests below the path, as engine.io does. @default false */
+  below?: boolean;
+}
+
+/** The engine as its routes use it. */
+export interface Attached extends RouteHost {
+  readonly settings: EngineSettings;
+  readonly connectionGuard: ConnectionGuard;
+  onRequest(exchange: HttpExchange): void;
+  onUpgrade(exchange: UpgradeExchange): void;
+}
+
+/** Adds routes to an app that pass the requests on the engine's path to the engine. */
+export function attachTo(
+  app: TemplatedApp,
+  engine: Attached,
+  { path = '/socket.io', addTrailingSlash = true, secure = false, below = false }: AttachOptions,
+): void {
+  const bare = path.replace(/\/$/, '');
+  const patterns = [addTrailingSlash ? `${bare}/` : bare];
+  if (below) patterns.push(`${bare}/*`);
+  if (below && !addTrailingSlash) patterns.push(`${bare}/`);
+  const { settings } = engine;
+  watchConnections(app, engine.connectionGuard);
+  for (const pattern of patterns) {
+    routeWebSockets(app, engine, {
+      pattern,
+      secure,
+      maxPayload: settings.maxHttpBufferSize,
+      compresses: settings.perMessageDeflate !== undefined,
+      // Engine.IO has heartbeats of its own, but they end with the session, and the WebSocket may outlive it.
+      idleTimeout: idleTimeoutOf(settings),
+      onUpgrade: (exchange) => engine.onUpgrade(exchange),
+    });
+    routeHttp(app, engine, {
+      pattern,
+      secure,
+      maxBody: settings.maxHttpBufferSize,
+      handle: (exchange) => engine.onRequest(exchange),
+    });
+  }
+}
+
+/** The longest idle timeout that uWebSockets.js accepts. */
+const MAX_IDLE_SECONDS = 960;
+
+/** In seconds: a little longer than a session lives without any message in either direction. */
+function idleTimeoutOf({ pingInterval, pingTimeout }: EngineSettings): number {
+  const seconds = Math.ceil((pingInterval + pingTimeout) / 1000) + 15;
+  return seconds > MAX_IDLE_SECONDS ? 0 : seconds;
+}

@@ -1,0 +1,99 @@
+import * as crypto from 'node:crypto';
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { FrameReceiver, ResponseHeaders, UpgradeExchange } from '../http/exchange.js';
+import { type ExchangeHost, NodeHttpExchange } from './exchange.js';
+import { acceptsDeflate, DEFLATE } from './extensions.js';
+import type { Progress } from './progress.js';
+import { NodeRequest } from './request.js';
+import { own, type SocketOwner } from './socket-owner.js';
+import { NodeWebSocket, type WebSocketHost } from './web-socket.js';
+
+/** Bytes that a client may send before its request is decided on. */
+const MAX_EARLY_BYTES = 65_536;
+const NOTHING = Buffer.alloc(0);
+
+/** A request for which node:http has given its connection up: it gets a WebSocket, or a response, after which it ends. */
+export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExchange, SocketOwner {
+  /** What has come after the request. */
+  private early: Buffer;
+
+  /** @param webSockets undefined if the request can only get a response */
+  constructor(
+    message: IncomingMessage,
+    head: Buffer,
+    private readonly webSockets: (WebSocketHost & { readonly compresses: boolean }) | undefined,
+    host: ExchangeHost,
+    progress: Progress,
+  ) {
+    super(new NodeRequest(message, host.settings.trustProxy), message, undefined, 0, host, progress);
+    this.early = head;
+    own(message.socket, this);
+  }
+
+  accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
+    if (this.finished) return;
+    this.finished = true;
+    this.complete();
+    const { message, webSockets, early, socket } = this;
+    const isCompressed = webSockets!.compresses && acceptsDeflate(message.headers['sec-websocket-extensions']);
+    const webSocket = new NodeWebSocket(socket, webSockets!, receiver, isCompressed);
+    const response = responseTo(message, headers, isCompressed);
+    this.early = NOTHING;
+    own(socket, webSocket);
+    if (socket.timeout) socket.setTimeout(0);
+    webSocket.open(response, early);
+    if (socket.isPaused()) socket.resume();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.finished) return;
+    this.early = Buffer.concat([this.early, chunk]);
+    if (this.early.length > MAX_EARLY_BYTES) this.socket.pause();
+  }
+
+  onEnd(): void {
+    if (!this.finished) this.socket.destroy();
+  }
+
+  onGone(): void {
+    this.gone();
+  }
+
+  protected override make(): ServerResponse {
+    const { message, socket } = this;
+    const response = new ServerResponse(message);
+    // node:http has given the connection up, so no further request is read from it.
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    return response.on('finish', () => socket.destroySoon());
+  }
+}
+
+/** Whether a request asks for a WebSocket correctly. Source: RFC 6455, section 4.2.1. */
+export function isHandshake({ method, headers }: IncomingMessage): boolean {
+  const { upgrade = '', 'sec-websocket-key': key = '' } = headers;
+  return method === 'GET' && upgrade.toLowerCase() === 'websocket' && /^[+/0-9A-Za-z]{22}==$/.test(key);
+}
+
+/** Node.js 20.12 and later have a faster way. */
+const sha1 = (text: string): string =>
+  typeof crypto.hash === 'function'
+    ? crypto.hash('sha1', text, 'base64')
+    : crypto.createHash('sha1').update(text).digest('base64');
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+/** Source: RFC 6455, section 4.2.2. */
+function responseTo({ headers: asked }: IncomingMessage, headers: ResponseHeaders, isCompressed: boolean): Buffer {
+  const accept = sha1(`${asked['sec-websocket-key']}${GUID}`);
+  let text =
+    'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+    `Sec-WebSocket-Accept: ${accept}\r\n`;
+  const protocol = asked['sec-websocket-protocol']?.replace(/,.*/, '').trim();
+  if (protocol) text += `Sec-WebSocket-Protocol: ${protocol}\r\n`;
+  if (isCompressed) text += `Sec-WebSocket-Extensions: ${DEFLATE}\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    for (const one of Array.isArray(value) ? value : [value]) text += `${name}: ${one}\r\n`;
+  }
+  return Buffer.from(`${text}\r\n`, 'latin1');
+}

@@ -1,0 +1,245 @@
+import type { Socket } from 'node:net';
+import { raise } from '../../base/owner.js';
+import type { Writable } from '../../sockets.js';
+import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
+import type { FrameEvents } from '../http/frame-events.js';
+import { closeCodes, type FrameTarget, readFrames, type Unfinished } from './frame-reader.js';
+import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
+import { OutgoingMessage } from './outgoing-message.js';
+import type { SocketOwner } from './socket-owner.js';
+import type { Subscriber, Topics } from './topics.js';
+import { type Batch, isBehind, type Writer, type Writing } from './writer.js';
+
+/** What `send` returns, as in uWebSockets.js. */
+const WAITS = 0;
+const SENT = 1;
+const DROPPED = 2;
+
+/** Bytes that one turn gathers for a socket at most, before they are written. */
+const MAX_GATHERED_BYTES = 65_536;
+/** The longest reason of a close frame, in bytes. Source: RFC 6455, section 5.5. */
+const MAX_REASON_BYTES = 123;
+const EMPTY = Buffer.alloc(0);
+const NO_TOPICS: ReadonlySet<string> = new Set();
+
+/** What the WebSockets of a route share. */
+export interface WebSocketHost {
+  readonly maxPayload: number;
+  readonly maxBackpressure: number;
+  readonly events: FrameEvents;
+  readonly topics: Topics;
+  readonly writer: Writer;
+  readonly sockets: Set<NodeWebSocket>;
+  /** The time of the last sweep, in s. An integer takes no memory of its own. */
+  readonly seconds: number;
+  /** Ends the connection soon, unless its client does. */
+  endSoon(socket: Socket): void;
+}
+
+/** A WebSocket on a connection that node:http has upgraded. */
+export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Subscriber, SocketOwner {
+  isReading = true;
+  private isOpen = true;
+  /** The last sweep before something came from the client, in s. */
+  heardAt: number;
+  private batch: Batch | undefined = undefined;
+  private unfinished: Unfinished | undefined = undefined;
+  private topics: Set<string> | undefined = undefined;
+  private awaitsDrain = false;
+
+  constructor(
+    readonly socket: Socket,
+    private readonly host: WebSocketHost,
+    private readonly receiver: FrameReceiver,
+    readonly compresses: boolean,
+  ) {
+    this.heardAt = host.seconds;
+    host.sockets.add(this);
+  }
+
+  /**
+   * Sends the response to the handshake, with what is sent meanwhile, and begins to read.
+   * @param rest what came after the handshake
+   */
+  open(response: Buffer, rest: Buffer): void {
+    const { host, receiver, socket } = this;
+    this.push(response);
+    receiver.onOpen(this);
+    // Nothing else can have been written before.
+    if (this.isOpen) host.writer.write(this);
+    if (rest.length > 0 && !socket.destroyed) this.onData(rest);
+  }
+
+  get maxPayload(): number {
+    return this.host.maxPayload;
+  }
+
+  onData(chunk: Buffer): void {
+    this.heardAt = this.host.seconds;
+    this.unfinished = readFrames(chunk, this.unfinished, this);
+  }
+
+  /** The client sends no more. Without a close frame, that is as good as gone. */
+  onEnd(): void {
+    this.socket.end();
+    this.onGone();
+  }
+
+  onGone(): void {
+    // What has stopped the reading is the reason.
+    if (this.isReading) this.closed(closeCodes.abnormal, '');
+  }
+
+  onMessage(data: Buffer, isBinary: boolean): void {
+    // The messages that have come behind it must not be lost with it.
+    try {
+      this.host.events.message(this.receiver, data, isBinary);
+    } catch (error) {
+      raise(error);
+    }
+  }
+
+  onPing(data: Buffer): void {
+    // A client that does not read gets no pongs either.
+    if (!this.isOverLimit()) this.push(frameOf(data, opcodes.pong));
+    this.host.events.control(this.receiver);
+  }
+
+  onPong(): void {
+    this.host.events.ponged(this, this.receiver);
+  }
+
+  /** The client's close frame, which is answered. Source: RFC 6455, section 5.5.1. */
+  onCloseFrame(code: number, reason: Buffer): void {
+    const text = reason.toString();
+    this.stopReading(() => {
+      this.endWith(code === closeCodes.noStatus ? undefined : code, EMPTY);
+      this.closed(code, text);
+    });
+  }
+
+  onFault(code: number, reason: string): void {
+    this.stopReading(() => {
+      this.endWith(code, EMPTY);
+      // Its client may never read the reason.
+      this.socket.destroySoon();
+      this.closed(closeCodes.abnormal, reason);
+    });
+  }
+
+  /** What the messages before it have begun ends first: Socket.IO passes them on in later ticks. */
+  private stopReading(then: () => void): void {
+    this.isReading = false;
+    setImmediate(() => this.isOpen && then());
+  }
+
+  send(message: Writable, isBinary = false, compress = false): number {
+    if (!this.isOpen) return DROPPED;
+    return this.deliver(new OutgoingMessage(message, isBinary, compress));
+  }
+
+  deliver(message: OutgoingMessage): number {
+    if (this.isOverLimit()) {
+      this.host.events.dropped(this, this.receiver);
+      return DROPPED;
+    }
+    this.push(message.frameFor(this.compresses));
+    return isBehind(this.socket) ? WAITS : SENT;
+  }
+
+  getBufferedAmount(): number {
+    return this.socket.writableLength;
+  }
+
+  end(code?: number, reason: Writable = ''): void {
+    if (!this.isOpen) return;
+    const text = viewOf(reason).subarray(0, MAX_REASON_BYTES);
+    const isWithoutCode = code === undefined || code === closeCodes.noStatus;
+    this.endWith(isWithoutCode ? undefined : code, isWithoutCode ? EMPTY : text);
+    this.closed(code ?? closeCodes.noStatus, text.toString());
+  }
+
+  close(): void {
+    this.socket.destroy();
+    this.closed(closeCodes.abnormal, '');
+  }
+
+  ping(): number {
+    if (!this.isOpen || this.isOverLimit()) return DROPPED;
+    this.push(PING);
+    return isBehind(this.socket) ? WAITS : SENT;
+  }
+
+  subscribe(topic: string): boolean {
+    if (!this.isOpen) return false;
+    this.topics ??= new Set();
+    this.topics.add(topic);
+    this.host.topics.subscribe(this, topic);
+    return true;
+  }
+
+  unsubscribe(topic: string): boolean {
+    if (!this.topics?.delete(topic)) return false;
+    this.host.topics.unsubscribe(this, topic);
+    return true;
+  }
+
+  getTopics(): string[] {
+    return [...(this.topics ?? NO_TOPICS)];
+  }
+
+  cork(write: () => void): void {
+    write();
+  }
+
+  take(): Batch | undefined {
+    const { batch } = this;
+    this.batch = undefined;
+    return this.socket.destroyed ? undefined : batch;
+  }
+
+  onBacklog(): void {
+    if (this.awaitsDrain) return;
+    this.awaitsDrain = true;
+    // Its callback comes once all that was written before is with the kernel.
+    this.socket.write(EMPTY, () => {
+      this.awaitsDrain = false;
+      if (this.isOpen) this.host.events.drained(this, this.receiver);
+    });
+  }
+
+  /** Whether more bytes wait for the client than the route allows. */
+  private isOverLimit(): boolean {
+    const { maxBackpressure } = this.host;
+    return maxBackpressure > 0 && this.socket.writableLength > maxBackpressure;
+  }
+
+  private push(frame: Buffer): void {
+    const batch = this.batch ? this.batch.with(frame) : this.host.writer.begin(this, frame);
+    this.batch = batch;
+    if (batch.length > MAX_GATHERED_BYTES) this.host.writer.write(this);
+  }
+
+  /** Sends a close frame behind everything else, and then nothing more. */
+  private endWith(code: number | undefined, reason: Buffer): void {
+    const { socket, host } = this;
+    this.push(frameOf(closePayload(code, reason), opcodes.close));
+    host.writer.write(this);
+    socket.end();
+    host.endSoon(socket);
+  }
+
+  private closed(code: number, reason: string): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.isReading = false;
+    this.unfinished = undefined;
+    const { topics, sockets, events } = this.host;
+    for (const topic of this.topics ?? NO_TOPICS) topics.unsubscribe(this, topic);
+    this.topics = undefined;
+    sockets.delete(this);
+    events.closed(this, this.receiver, code, reason);
+  }
+}
+
+const PING = frameOf('', opcodes.ping);
