@@ -18,6 +18,7 @@ const entries = [
   'state/index',
   'emitter/index',
   'run/preload',
+  'cluster/hub/thread',
   // Loaded when they are needed, by loadPart().
   'recovery/index',
 ];
@@ -33,6 +34,7 @@ const processes = {
   worker: ['cli/service', 'chat/application', 'runtime/worker'],
   primary: ['cli/service', 'cli/primary'],
   runner: ['cli/run', 'cli/primary'],
+  hub: ['cluster/hub/thread'],
 };
 /**
  * Packages that become a part of the bundle. zod loads the messages of its errors in 60 languages, of which the bundle has

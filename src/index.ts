@@ -19,8 +19,7 @@
  */
 import './compat/uws/environment.js';
 import * as stock from 'socket.io';
-import { defaultBus } from './backplanes/default-bus.js';
-import { withoutLostState } from './backplanes/open.js';
+import { defaultBus, withoutLostState } from './backplanes/default-bus.js';
 import type { Engine } from './engine/engine.js';
 import { loadPart } from './package.js';
 import type * as Recovery from './recovery/index.js';

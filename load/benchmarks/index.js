@@ -5,14 +5,28 @@ import { echo, idle, marketdata } from './exchange.js';
 import { history, sizing } from './history.js';
 import recovery from './recovery.js';
 import { broadcast, fanout, nodes, portable, windows } from './room.js';
-import { cluster, rooms, workers } from './rooms.js';
+import { cluster, placement, rooms, workers } from './rooms.js';
 import { correspondence, express, http } from './service.js';
 import start from './start.js';
 import { stateHere, stateNodes } from './state.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
-  ...{ connect, echo, idle, broadcast, fanout, rooms, windows, nodes, cluster, workers, portable, correspondence },
+  ...{
+    connect,
+    echo,
+    idle,
+    broadcast,
+    fanout,
+    rooms,
+    windows,
+    nodes,
+    cluster,
+    placement,
+    workers,
+    portable,
+    correspondence,
+  },
   ...{ history, sizing, marketdata, connections, backpressure, recovery, state: stateHere, 'state-nodes': stateNodes },
   ...{ http, express, start },
 };

@@ -88,6 +88,24 @@ export const rooms = {
 
 const clustered = (service, more) => ({ like: 'nodes', service, nodes: 2, processes: 2, ...more });
 
+/** Machines with workers, without hubs and with them. */
+const placed = (name, nodes, workers) => {
+  const size = { nodes, workers, processes: nodes * workers };
+  return {
+    [`gjallar-${name}-frames`]: clustered('gjallar', { ...size, bus: 'redis-frames' }),
+    [`gjallar-${name}-hub`]: clustered('gjallar', { ...size, bus: 'redis-hub' }),
+  };
+};
+
+/** What it costs that messages go through the hubs of machines: two or four machines, with one worker or two. */
+export const placement = {
+  about: `${CLIENTS} clients of a chat in rooms of 10 on machines with workers, joined over Redis with hubs and without`,
+  peers: { ...placed('2x1', 2, 1), ...placed('2x2', 2, 2), ...placed('4x2', 4, 2) },
+  cells: () => [1000, 10_000].map((rate) => cellOf(10, rate)),
+  columns: columns(`×cpuPerMessage brokerPerMessage frames ×messages ${latencyAndUsage}`),
+  run: runRooms,
+};
+
 /** What it costs that the members of a room are on two machines. */
 export const cluster = {
   about: `${CLIENTS} clients of a chat in rooms on two nodes joined by a broker, the members of each room on both`,

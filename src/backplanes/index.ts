@@ -4,13 +4,13 @@
  * It promises: local delivery never waits for another worker. Messages of one worker arrive at another one in their order
  * or, in an outage, not at all; then the operator hears of it once. What waits for a server has a bound.
  *
- *   backplane.ts             the contract, and what a backplane reports
+ *   backplane.ts, events.ts  the contract, and what a backplane reports
  *   registry.ts, open.ts     the choice by the options, and how a worker opens one; with recovery around it
- *   connection-health.ts, redis-cause.ts, redis-greeting.ts  whether a server is up, and why it is not
- *   inbox.ts, checks.ts      what arrives from other programs, checked
+ *   connection-health.ts, redis-cause.ts  whether a server is up, and why it is not; malformed messages
+ *   checks.ts                what arrives from other programs, checked
  *   other-wire.ts            notices servers on the same Redis that use another wire
  *   frames/                  the wire of all but `redis`: one frame for each window and destination
- *   embedded/, redis-frames/, nats/  what carries the frames
+ *   embedded/, nats/, redis/frames.ts  what carries the frames
  *   redis/                   the wire of the stock adapter; connections to Redis and Redis Cluster
  *
  * It may call rooms and recovery, and what they may call. Only `open.ts` loads recovery and the client of a server. A

@@ -1,42 +1,6 @@
-import type { Adapter } from 'socket.io-adapter';
-import { turnOffRecovery, wantsRecovery } from '../compat/socket-io.js';
 import { openRecovery } from '../recovery/index.js';
-import { type AdapterClass, type AdapterFactory, makeAdapter } from '../rooms/index.js';
 import type { Backplane, BackplaneEvents, BackplaneSurroundings } from './backplane.js';
 import { type BackplaneChoice, backplaneKindOf, backplaneNameOf } from './registry.js';
-
-/**
- * Turns `connectionStateRecovery` off, with a warning, if the adapter cannot recover anything. socket.io itself reports
- * nothing, and some of those adapters then throw on every disconnect.
- */
-export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFactory {
-  return (nsp) => {
-    const adapter = makeAdapter(bus, nsp);
-    if (wantsRecovery(nsp) && !canRecover(adapter)) {
-      turnOffRecovery(nsp);
-      process.emitWarning(
-        `connectionStateRecovery is off, because ${adapter.constructor.name} cannot recover anything. Use ` +
-          '@socket.io/redis-streams-adapter instead, or remove the option. See docs/compatibility.md.',
-        { type: 'GjallarWarning', code: 'GJALLAR_NO_RECOVERY' },
-      );
-    }
-    return adapter;
-  };
-}
-
-/**
- * Whether an adapter overrides `restoreSession()` of socket.io-adapter's base class. There may be several copies of that
- * class.
- */
-function canRecover(adapter: Adapter): boolean {
-  let base: object | undefined;
-  let at: object | null = adapter;
-  while (at) {
-    if (Object.hasOwn(at, 'restoreSession')) base = at;
-    at = Object.getPrototypeOf(at);
-  }
-  return adapter.restoreSession !== (base as Adapter | undefined)?.restoreSession;
-}
 
 /** Opens a backplane, for one Socket.IO server each time. */
 export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) => Backplane;

@@ -9,8 +9,15 @@ interface BackplaneKind {
   spansMachines: boolean;
   /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
   isSharded?: true;
+  /** What the hub of each machine connects with; undefined if workers connect by themselves. */
+  hub?: 'redis' | 'redis-cluster' | 'nats';
   /** Loads its code and the client of its server. With Redis, that is a third of what a worker loads. */
   load(): Promise<Open>;
+}
+
+async function loadHub(name: string): Promise<Open> {
+  const { hubBackplane } = await import('./frames/hub/open.js');
+  return (surroundings) => hubBackplane(name, surroundings);
 }
 
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
@@ -33,6 +40,25 @@ const kinds = {
     spansMachines: true,
     isSharded: true,
     load: async () => (await import('./redis/frames.js')).shardedFramesBackplane,
+  },
+  'redis-hub': {
+    server: 'Redis',
+    spansMachines: true,
+    hub: 'redis',
+    load: () => loadHub('redis-hub'),
+  },
+  'redis-hub-sharded': {
+    server: 'Redis',
+    spansMachines: true,
+    isSharded: true,
+    hub: 'redis-cluster',
+    load: () => loadHub('redis-hub-sharded'),
+  },
+  'nats-hub': {
+    server: 'NATS',
+    spansMachines: true,
+    hub: 'nats',
+    load: () => loadHub('nats-hub'),
   },
   redis: {
     server: 'Redis',
@@ -67,7 +93,8 @@ export interface BackplaneChoice {
  */
 export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice, isCluster = false): BackplaneName {
   const name = bus === 'auto' ? automatic(natsUrl, redisUrl) : bus;
-  return name === 'redis-frames' && (isCluster || redisUrl?.includes(',')) ? 'redis-frames-sharded' : name;
+  const mayShard = name === 'redis-frames' || name === 'redis-hub';
+  return mayShard && (isCluster || redisUrl?.includes(',')) ? `${name}-sharded` : name;
 }
 
 function automatic(natsUrl: string | undefined, redisUrl: string | undefined): BackplaneName {

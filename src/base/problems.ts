@@ -40,6 +40,10 @@ const list = {
   NATS_COMMAND_REJECTED: {
     remedy: 'Grant the subject to the user of NATS_URL. The log line with this code names the subject.',
   },
+  HUB_ENDED: {
+    remedy:
+      'The primary starts the hub again by itself. If it ends repeatedly, the log of the primary says why: report the error.',
+  },
   BUS_MISMATCH: {
     remedy:
       'Use the same BUS, or the same adapter, on all servers and emitters on this Redis, or give these a REDIS_PREFIX of their own.',

@@ -28,6 +28,24 @@ export interface WorkerLinks {
   onLeave(listener: (id: number) => void): void;
 }
 
+/**
+ * The link of a worker to the hub of its machine. Messages arrive in order and once each, or not at all once one of the two is
+ * gone.
+ */
+export interface HubLink {
+  /** Hands a message to the system at once. Returns false if the hub is not there. */
+  send(message: Uint8Array): boolean;
+  /** There is one listener. */
+  listen(listener: HubLinkListener): void;
+}
+
+export interface HubLinkListener {
+  /** The hub is there, for the first time or again. It may have been already. */
+  onHere(): void;
+  onMessage(message: Buffer): void;
+  onGone(): void;
+}
+
 /** The name of a worker among several machines: its number and the id of its machine. */
 export const workerName = (worker: number, machine: string): string => `${worker}.${machine}`;
 

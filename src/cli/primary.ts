@@ -13,7 +13,9 @@ import { GjallarError } from '../errors.js';
 import { createLog } from '../log.js';
 import type { AdminServer } from '../operations/admin/admin-server.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
+import { packageFile } from '../package.js';
 import { logFailures } from '../runtime/exceptions.js';
+import { hasHubThread, hubAddressOf } from '../runtime/machines/hub.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 
 const TOO_SMALL_LIMIT =
@@ -66,10 +68,14 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     const bus = await chooseBackplane(config, (late) => {
       log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
       process.env.BUS = late;
-      primary.reload();
+      own(
+        'connecting with the cluster',
+        startHub(primary, { ...config, bus: late }).then(() => primary.reload()),
+      );
     });
     // The workers read their configuration from the environment.
     if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;
+    await startHub(primary, { ...config, bus });
     await primary.start();
     started({ addresses: primary.addresses, bus, log });
     reportSockets(log);
@@ -89,6 +95,12 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     else log.fatal({ error }, 'startup failed');
     await stop.now(1);
   }
+}
+
+/** Starts the hub of this machine, if it has one that is no part of a worker. */
+async function startHub(primary: Primary, config: RunConfig): Promise<void> {
+  const address = hubAddressOf(config);
+  if (address && hasHubThread(config)) await primary.useHub(packageFile('dist/cluster/hub/thread.js'), address);
 }
 
 function checkWorkerPorts({ workerPorts }: RunConfig): void {

@@ -90,7 +90,7 @@ function checkBus(config: RunConfig): void {
   if (server === 'Redis' && !redisUrl) {
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
   }
-  if (redisUrl?.includes(',') && !isSharded && name !== 'nats') {
+  if (redisUrl?.includes(',') && !isSharded && server === 'Redis') {
     throw new GjallarError(
       'BAD_CONFIG',
       `REDIS_URL lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames, or list one node`,

@@ -7,9 +7,9 @@
  * docs/internals/recovery.md explains the protocol.
  *
  *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
- *   broadcasting.ts, broadcasts.ts      what the adapter does with each broadcast: number it, and keep it
- *   encoding.ts, messages.ts            offsets in packets, and what workers tell each other
- *   live-sessions.ts, host.ts           the sockets that are connected
+ *   broadcasting.ts                     what the adapter does with each broadcast: number it, and keep it
+ *   messages.ts                         offsets in packets, and what workers tell each other
+ *   live-sessions.ts, session-expiry.ts the sockets that are connected, and the ends of their sessions
  *   kept/                               packets and sessions that are kept, and since when a client may get them
  *   peers/                              other workers: copies of sessions, and the packets that a new worker lacks
  *   returns/                            clients that return, one after the other
@@ -17,6 +17,6 @@
  * It may call the rooms, and what they may call. It reaches other workers only through the links that it is given.
  */
 export type { RemovalTarget } from './kept/memory.js';
-export { type ExpiredSession, onSessionExpired } from './live-sessions.js';
 export { outcomes, type RecoveryState } from './offset.js';
 export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
+export { type ExpiredSession, onSessionExpired } from './session-expiry.js';

@@ -2,7 +2,7 @@ import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
 import type { Room } from 'socket.io-adapter';
 import { own } from '../base/owner.js';
 import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../compat/socket-io.js';
-import { hasOthers } from './native-rooms.js';
+import { hasOthers } from './local-adapter.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;

@@ -13,7 +13,7 @@
  *   local-adapter.ts       the adapter of a server without other workers
  *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
- *   state-figures.ts       what the metrics report about state rooms
+ *   stores.ts              what the metrics report about state rooms and stores
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
  */
@@ -27,12 +27,11 @@ export {
   type SocketCount,
 } from './cluster-sockets.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
+export { hasOthers, LocalAdapter } from './local-adapter.js';
 export {
   type AdapterClass,
   type AdapterFactory,
   hasNativeRooms,
-  hasOthers,
-  LocalAdapter,
   makeAdapter,
   type RoomsEngine,
   withNativeRooms,

@@ -6,45 +6,11 @@ import { saveMemory } from '../compat/socket-memory.js';
 import type { Engine } from '../engine/engine.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import { Session } from '../engine/session/session.js';
-import { BroadcastAnswers } from './broadcast-answers.js';
 import { answerQuestions } from './cluster-sockets.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
 import { withRoomSets } from './room-sets.js';
 import { ALL, type RoomKey, type Topic, Topics, topicNameOf } from './topics.js';
-
-/** The adapter of a server that has no others. */
-export class LocalAdapter extends Adapter {
-  private readonly answers = new BroadcastAnswers(this);
-
-  override broadcastWithAck(
-    packet: BroadcastPacket,
-    options: BroadcastOptions,
-    onCount: (count: number) => void,
-    onAnswer: (...values: unknown[]) => void,
-  ): void {
-    this.answers.broadcast(packet, options, onCount, onAnswer);
-  }
-
-  override delAll(id: SocketId): void {
-    this.answers.gone(id);
-    super.delAll(id);
-  }
-
-  /** No other server is there to answer. The base class would let the application wait for ever. */
-  override serverSideEmit(packet: unknown[]): void {
-    const answer = packet.at(-1);
-    if (typeof answer === 'function') answer(null, []);
-  }
-}
-
-/** Whether an adapter joins its server with others. Stock socket.io's own adapter throws if it is asked to. */
-export function hasOthers(adapter: Adapter): boolean {
-  const { serverSideEmit } = adapter;
-  return (
-    serverSideEmit !== Adapter.prototype.serverSideEmit && serverSideEmit !== LocalAdapter.prototype.serverSideEmit
-  );
-}
 
 /** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;

@@ -1,5 +1,6 @@
 import type { Server } from 'socket.io';
 import type { Backplane } from '../backplanes/index.js';
+import { own } from '../base/owner.js';
 import { hostApplication } from '../base/process.js';
 import type { RunConfig } from '../config/run-options.js';
 import type { Application, RunningApplication } from '../runtime/application.js';
@@ -59,7 +60,7 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     onRefusedVersion: (reason) => {
       // On stock socket.io, several workers would answer "Session ID unknown" to most clients that poll.
       if (isStarted) log.error(reason);
-      else void worker.failed(reason);
+      else own('ending the worker', worker.failed(reason));
     },
   });
   // Makes every copy of socket.io that the application loads run on gjallar.

@@ -1,3 +1,4 @@
+import { HUB_GONE } from '../backplanes/frames/hub/hub-health.js';
 import {
   type Backplane,
   type BackplaneEvents,
@@ -52,6 +53,7 @@ export function outageEvents(server: 'Redis' | 'NATS', fields: object, texts: Ou
 }
 
 function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | undefined, texts: OutageTexts): Reason {
+  if (reason === HUB_GONE) return { code: 'HUB_ENDED', text: `${HUB_GONE}: ${texts.down}` };
   const cause = server === 'Redis' ? redisCause(reason) : undefined;
   if (rejected) {
     const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'NATS_COMMAND_REJECTED';
@@ -112,7 +114,7 @@ const bounds = new Seldom(LOG_INTERVAL_MS);
 
 /** The prefix of the channels of workers and machines, on the server that the backplane depends on. */
 export function channelPrefixOf(config: RunConfig): string {
-  return backplaneNameOf(config) === 'nats' ? config.natsPrefix : redisNamesOf(config).channels;
+  return backplaneKindOf(backplaneNameOf(config)).server === 'NATS' ? config.natsPrefix : redisNamesOf(config).channels;
 }
 
 /** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */

@@ -31,6 +31,7 @@ import { reportEngine, reportRejections, reportUnknownNamespaces } from './engin
 import { engineOptionsOf } from './engine-options.js';
 import { atMostEvery } from './intervals.js';
 import type { Orders } from './lifecycle/orders.js';
+import { machinesBehind, openWorkerHub, type WorkerHub } from './machines/hub.js';
 import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
 import type { Action, Outcome } from './operator/actions.js';
 import { Operator, outcomeOf } from './operator/operator.js';
@@ -78,7 +79,7 @@ export class MachineWorker implements EngineHost {
     version: string,
     readonly mesh: Mesh,
     private readonly surroundings: Surroundings,
-    private readonly open: { backplane: OpenBackplane; machines: OpenMachines },
+    private readonly open: { backplane: OpenBackplane; machines: OpenMachines; hub: WorkerHub | undefined },
   ) {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
@@ -99,7 +100,8 @@ export class MachineWorker implements EngineHost {
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add(this.reports.metrics());
-    this.machines = open.machines({ worker: mesh.id, machine });
+    const { hub } = open;
+    this.machines = hub ? machinesBehind(hub) : open.machines({ worker: mesh.id, machine });
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 
@@ -108,11 +110,12 @@ export class MachineWorker implements EngineHost {
     const [backplane, machines] = await Promise.all([loadBackplane(config), loadMachines(config)]);
     const { id, directory, orders } = surroundings;
     const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
+    const hub = await openWorkerHub(config, mesh, surroundings.machine);
     await mesh.listen();
     removeWhereOrphaned(directory);
     surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, surroundings, { backplane, machines });
+    return new MachineWorker(config, version, mesh, surroundings, { backplane, machines, hub });
   }
 
   /** The port that only this worker listens on; undefined if there is none. */
@@ -159,6 +162,8 @@ export class MachineWorker implements EngineHost {
     const backplane = this.open.backplane({
       links: linksOf(links),
       machine: this.surroundings.machine,
+      hub: this.open.hub?.client,
+      part: count,
       window,
       recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,

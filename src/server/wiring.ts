@@ -1,7 +1,6 @@
 import { Server as HttpServer } from 'node:http';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
-import { defaultBus } from '../backplanes/default-bus.js';
-import { withoutLostState } from '../backplanes/open.js';
+import { defaultBus, withoutLostState } from '../backplanes/default-bus.js';
 import { thisProcess } from '../base/process.js';
 import { type PrivateServer, privateParts } from '../compat/socket-io-server.js';
 import { portOwnerOfEnvironment } from '../compat/uws/environment.js';

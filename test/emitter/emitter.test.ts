@@ -15,7 +15,7 @@ import { Emitter } from '../../src/emitter/index.js';
 import { errorCodes } from '../../src/errors.js';
 import { blockOf } from '../guide/support/blocks.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
-import { machinesOn, onNats, onRedisFrames, startMember } from '../rooms/support/node.js';
+import { hubMachinesOn, machinesOn, onNats, onRedisFrames, startMember } from '../rooms/support/node.js';
 import { startStock } from '../rooms/support/stock.js';
 import { expectedOf, forValues, outcomesOn } from '../rooms/support/values.js';
 import { nextEvent } from '../support/clients.js';
@@ -47,6 +47,26 @@ emitterContract('redis-frames', async () => {
     sendGarbage: async () => {
       for (const bytes of GARBAGE) await client.publish('socket.io:frames', bytes);
       return GARBAGE.length;
+    },
+    remove: async () => {
+      client.disconnect();
+      await machines.remove();
+      await redis.remove();
+    },
+  };
+});
+
+emitterContract('redis-hub', async () => {
+  const redis = await RedisProcess.start();
+  const client = new Redis(redis.url);
+  const machines = await hubMachinesOn('redis-hub', { server: 'redis', url: redis.url, prefix: 'socket.io' });
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client),
+    sendGarbage: async () => {
+      for (const bytes of GARBAGE) await client.publish('socket.io:frames', bytes);
+      // The hub drops the other two.
+      return GARBAGE.length - 2;
     },
     remove: async () => {
       client.disconnect();

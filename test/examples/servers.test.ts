@@ -9,7 +9,13 @@ const sockets: Socket[] = [];
 const cleanUps: (() => unknown)[] = [];
 
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) socket.disconnect();
+  for (const socket of sockets.splice(0)) {
+    // A client on polling says goodbye with a request, which must not outlive the test.
+    const { engine } = socket.io;
+    const closed = engine.readyState === 'closed' ? undefined : nextEvent(engine, 'close');
+    socket.disconnect();
+    await closed;
+  }
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 

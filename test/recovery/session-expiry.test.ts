@@ -5,7 +5,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { alone } from '../../src/backplanes/default-bus.js';
 import { Expiries } from '../../src/recovery/kept/expiries.js';
-import { type ExpiredSession, onSessionExpired } from '../../src/recovery/live-sessions.js';
+import { type ExpiredSession, onSessionExpired } from '../../src/recovery/session-expiry.js';
 import { startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';

@@ -294,7 +294,7 @@ test('what is no state in Redis reaches no client', async () => {
     ['HSET', name, 'mno-json', `${clock} someone 1 5`, 'vno-json', '{"a":'],
     ['HSET', name, 'mno-value', `${clock} someone 1 5`],
     ['HSET', name, 'mno-meta', 'x', 'vno-meta', '1'],
-    ['HSET', name, 'mlate', '9007199254740991 someone 1 1', 'vlate', '1'],
+    ['HSET', name, 'mlate', '9007199254740993 someone 1 1', 'vlate', '1'],
     ['HSET', name, 'mlong', `${clock} someone 1 9000000`, 'vlong', '1'],
     ['HSET', name, 'acount', 'many', 'ageneration', '-1', 'alife', 'a.b\n"'],
   );

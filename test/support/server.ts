@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endWithFile } from './children.js';
+import { Lines } from './lines.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -32,8 +33,7 @@ export interface RunningServer {
 
 /** Starts the service, as `npm start` does after the build, on a free port of the loopback interface. */
 export async function startServer(environment: Record<string, string> = {}): Promise<RunningServer> {
-  const log: LogLine[] = [];
-  const watchers = new Set<() => void>();
+  const log = new Lines<LogLine>();
   const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-test-'));
   let port = 0;
   let greeting = '';
@@ -64,8 +64,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
           greeting = entry.msg;
           resolve(entry.port as number);
         }
-        log.push(entry);
-        for (const watcher of watchers) watcher();
+        log.add(entry);
       });
       started.once('exit', (code) => reject(new Error(`the server ended with ${code}: ${errors}`)));
     });
@@ -88,17 +87,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     return code;
   }
 
-  const logged = (fits: (line: LogLine) => boolean): Promise<LogLine> =>
-    new Promise((resolve) => {
-      const check = () => {
-        const line = log.find(fits);
-        if (!line) return;
-        watchers.delete(check);
-        resolve(line);
-      };
-      watchers.add(check);
-      check();
-    });
+  const logged = (fits: (line: LogLine) => boolean) => log.first(fits);
 
   return {
     get url() {
@@ -113,7 +102,7 @@ export async function startServer(environment: Record<string, string> = {}): Pro
     get greeting() {
       return greeting;
     },
-    log,
+    log: log.all,
     logged,
     pidOfWorker: async (worker) =>
       (await logged((line) => line.msg === 'listening' && line.worker === worker)).pid as number,

@@ -10,6 +10,7 @@ import { connections } from '../../src/engine/http/connections.js';
 import { version } from '../../src/package.js';
 import { Orders } from '../../src/runtime/lifecycle/orders.js';
 import { startWorker } from '../../src/runtime/worker.js';
+import { Lines } from './lines.js';
 import type { LogLine } from './server.js';
 
 /** The chat service with one worker, in the process of the test. */
@@ -26,29 +27,13 @@ export interface ServiceHere {
 }
 
 /** The log of a worker, as it is written. */
-class CollectedLog {
-  readonly lines: LogLine[] = [];
+class CollectedLog extends Lines<LogLine> {
   readonly sink = new Writable({
     write: (chunk, _encoding, done) => {
-      for (const line of String(chunk).split('\n')) if (line) this.lines.push(JSON.parse(line));
-      for (const watcher of this.watchers) watcher();
+      for (const line of String(chunk).split('\n')) if (line) this.add(JSON.parse(line));
       done();
     },
   });
-  private readonly watchers = new Set<() => void>();
-
-  first(fits: (line: LogLine) => boolean): Promise<LogLine> {
-    return new Promise((resolve) => {
-      const check = () => {
-        const line = this.lines.find(fits);
-        if (!line) return;
-        this.watchers.delete(check);
-        resolve(line);
-      };
-      this.watchers.add(check);
-      check();
-    });
-  }
 }
 
 /**
@@ -91,7 +76,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
       if (message.type === 'failed') fail(new Error(message.reason));
     };
     orders.receive({ type: 'join', workers: [] });
-    const before = log.lines.length;
+    const before = log.all.length;
     const started = startWorker(config, version, chatApplication(config), {
       ...{ id: 1, directory: meshes, machine: 'machine0', place: 0, orders, logTo: log.sink },
       linked: () => {},
@@ -99,7 +84,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
       ended: () => {},
     });
     const stopped = started.then((worker) => worker.stopped);
-    const listening = log.first((line) => line.msg === 'listening' && log.lines.indexOf(line) >= before);
+    const listening = log.first((line) => line.msg === 'listening' && log.all.indexOf(line) >= before);
     const line = await Promise.race([listening, failed, stopped.then(() => ({}) as LogLine)]);
     return { port: line.port as number, orders, stopped };
   }
@@ -116,7 +101,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
     get port() {
       return running.port;
     },
-    log: log.lines,
+    log: log.all,
     logged: (fits) => log.first(fits),
     stop: async () => {
       await end();

@@ -18,6 +18,7 @@ import {
   decodePackets,
   EncodedPacket,
   type EncodedPackets,
+  looksLikeSocketId,
   useRoomSets,
 } from '../../rooms/index.js';
 import { Inbox } from '../connection-health.js';
@@ -83,6 +84,8 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
   private readonly asked = new Map<string, OthersAnswers>();
   private readonly name: string;
+  /** The rooms named like the id of a socket that are announced. */
+  private readonly idLike = new Set<string>();
   /** Why the last message could not be encoded, if so. */
   private readonly failures: Error[] = [];
 
@@ -96,13 +99,14 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     Object.assign(this, { uid: bus.id });
     this.name = nsp.name;
     bus.members.set(this.name, this);
-    this.on('create-room', (room: Room) => bus.rooms.add(this.name, String(room)));
-    this.on('delete-room', (room: Room) => bus.rooms.remove(this.name, String(room)));
+    // A socket is known before it enters its own room, which is not announced.
+    this.on('create-room', (room: Room) => this.sids.has(room) || this.announce(String(room)));
+    this.on('delete-room', (room: Room) => this.withdraw(String(room)));
   }
 
   override close(): void {
     super.close();
-    for (const room of this.rooms.keys()) this.bus.rooms.remove(this.name, String(room));
+    for (const room of this.rooms.keys()) this.withdraw(String(room));
     this.bus.members.delete(this.name);
   }
 
@@ -113,6 +117,23 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     // A socket's own room is never announced.
     if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
     return whenAwaited(() => this.bus.announced());
+  }
+
+  private announce(room: string): void {
+    if (!looksLikeSocketId(room)) return this.bus.rooms.add(this.name, room);
+    this.idLike.add(room);
+    this.bus.claim(this.name, room);
+  }
+
+  private withdraw(room: string): void {
+    if (!looksLikeSocketId(room) || this.idLike.delete(room)) this.bus.rooms.remove(this.name, room);
+  }
+
+  /** Another worker has members of a room with this name. If it is the own room of a socket of this one, both announce it. */
+  receiveClaim(room: string): void {
+    if (!this.sids.has(room) || this.idLike.has(room)) return;
+    this.idLike.add(room);
+    this.bus.rooms.add(this.name, room);
   }
 
   receiveBroadcast(from: string, { rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {

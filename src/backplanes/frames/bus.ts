@@ -6,7 +6,7 @@ import { keyOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
 import { type FrameLinks, ReachCounts, type Route, reachOf, type SharedWindow } from './links.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
-import { decodeMessage, type Message, types } from './wire/message.js';
+import { claimOf, decodeMessage, type Message, numbersOf, types } from './wire/message.js';
 
 /**
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
@@ -31,6 +31,7 @@ type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 export interface BusMember {
   receiveBroadcast(from: string, broadcast: Broadcast): void;
   receiveMessage(message: Message): void;
+  receiveClaim(room: string): void;
   /** The worker can be sent to. */
   greet(worker: string): void;
   workerGone(worker: string): void;
@@ -53,6 +54,8 @@ export class FrameBus {
   private held: Held[] = [];
   private heldBytes = 0;
   private hasBroadcast = false;
+  /** The workers of other machines, where one peer stands for all of them. */
+  private readonly behind = new Set<string>();
 
   constructor(
     private readonly links: FrameLinks,
@@ -62,12 +65,8 @@ export class FrameBus {
     this.hold = window.share(() => this.flush() * FRAME_COST_MS);
     this.interest = new Interest(links, {
       onChange: this.hold,
-      onJoin: (worker) => {
-        for (const member of this.members.values()) member.greet(worker);
-      },
-      onLeave: (worker) => {
-        for (const member of this.members.values()) member.workerGone(worker);
-      },
+      onJoin: (worker) => worker !== links.hub && this.greet(worker),
+      onLeave: (worker) => worker !== links.hub && this.workerGone(worker),
       onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
       onCheck: () => this.withheld.expire(ticksNow()),
     });
@@ -76,6 +75,14 @@ export class FrameBus {
       onMalformed: (error) => inbox.drop(malformed(error)),
       onJoin: (worker) => this.interest.resume(worker),
       onLeave: (worker) => this.interest.remove(worker),
+      onHere: (worker) => {
+        this.behind.add(worker);
+        this.greet(worker);
+      },
+      onAway: (worker) => {
+        this.behind.delete(worker);
+        this.workerGone(worker);
+      },
       hasBroadcast: () => this.hasBroadcast,
     });
     for (const worker of links.workers()) this.interest.peerOf(worker);
@@ -93,7 +100,7 @@ export class FrameBus {
 
   /** Whether there is another worker. */
   get hasPeers(): boolean {
-    return this.interest.peers.size > 0;
+    return this.behind.size > 0 || this.interest.peers.size > (this.links.hub ? 1 : 0);
   }
 
   /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
@@ -110,11 +117,17 @@ export class FrameBus {
     this.hasBroadcast = true;
     const { nsp, rooms, flags, encoded } = broadcast;
     // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
-    const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some(looksLikeSocketId);
+    const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some((room) => this.mayBeOwn(nsp, room));
     const keys = isForAll ? undefined : rooms.map((room) => keyOf(nsp, room));
     let bytes = 0;
     for (const packet of encoded) bytes += packet.length;
     this.add({ keys, content: broadcast, bytes });
+  }
+
+  /** This worker has members of a room that is named like the id of a socket. Other workers may have the socket. */
+  claim(nsp: string, room: string): void {
+    this.flush();
+    this.interest.claim(nsp, room);
   }
 
   /** Sends a message to all workers. */
@@ -125,7 +138,10 @@ export class FrameBus {
   /** Sends a message to one worker, after those that are held. */
   sendTo(worker: string, message: Buffer): void {
     this.flush();
-    this.interest.tell(worker, message);
+    if (!this.behind.has(worker)) return this.interest.tell(worker, message);
+    const route = this.links.routeTo(worker);
+    route.add(worker, message);
+    route.send();
   }
 
   /** Members of other workers will enter these rooms: from now on, all workers get messages to them until they say so. */
@@ -165,14 +181,14 @@ export class FrameBus {
     const now = ticksNow();
     const { reach } = this.sent;
     const routes = new Set<Route>();
-    const peers = [...this.interest.peers.values()];
+    const peers = this.reachable();
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       countsFor(message, reach)[reachOf(receivers)]++;
       try {
-        for (const { id, route } of receivers) {
-          route.add(id, encoded(message));
-          routes.add(route);
+        for (const peer of receivers) {
+          peer.route.add(peer.id, encoded(message), keysFor(peer, message));
+          routes.add(peer.route);
         }
       } catch (error) {
         // The other messages leave nevertheless.
@@ -185,11 +201,31 @@ export class FrameBus {
     return routes.size;
   }
 
+  /** The peers that a message for all goes to. */
+  private reachable(): Peer[] {
+    const peers = [...this.interest.peers.values()];
+    return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== this.links.hub);
+  }
+
+  /** Whether a room may be the own room of a socket of any worker. */
+  private mayBeOwn(nsp: string, room: string): boolean {
+    return looksLikeSocketId(room) && !this.interest.isRoom(keyOf(nsp, room));
+  }
+
+  private greet(worker: string): void {
+    for (const member of this.members.values()) member.greet(worker);
+  }
+
+  private workerGone(worker: string): void {
+    this.interest.settle(worker);
+    for (const member of this.members.values()) member.workerGone(worker);
+  }
+
   /** Sends a worker what it has not got because its announcement was on the way. */
   private sendLate(peer: Peer, keys: readonly RoomKey[], since: number): void {
     const messages = this.withheld.takeFor(peer, keys, since);
     if (messages.length === 0) return;
-    for (const message of messages) peer.route.add(peer.id, encoded(message));
+    for (const message of messages) peer.route.add(peer.id, encoded(message), keysFor(peer, message));
     peer.route.send();
     this.sent.frames++;
   }
@@ -199,11 +235,19 @@ export class FrameBus {
     if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
-        this.interest.receive(from, type, body);
+        if (type === types.claim) this.receiveClaim(from, body);
+        else if (type === types.claimed) this.interest.settle(from, numbersOf(body));
+        else this.interest.receive(from, type, body);
         return false;
       },
       () => {},
     );
+  }
+
+  private receiveClaim(from: string, body: Buffer): void {
+    const [nsp, room] = claimOf(body);
+    this.interest.doubt(from, keyOf(nsp, room));
+    this.members.get(nsp)?.receiveClaim(room);
   }
 
   private receiveBroadcast(from: string, body: Buffer): void {
@@ -236,6 +280,10 @@ function isForRooms(message: Held): message is HeldForRooms {
 /** Messages that are no broadcasts, such as those of serverSideEmit(), count as for all: placement does not shorten their way. */
 function countsFor(message: Held, { room, all }: ReachCounts): ReachCounts['room'] {
   return isForRooms(message) ? room : all;
+}
+
+function keysFor(peer: Peer, { keys }: Held): readonly RoomKey[] | undefined {
+  return keys && peer.isElsewhere ? peer.routable(keys) : undefined;
 }
 
 /** A message is encoded once, whichever workers it is for. */

@@ -1,9 +1,13 @@
 import { Outbox } from '../../engine/delivery/outbox.js';
+import type { RoomKey } from './interest/rooms.js';
 
 /** Collects the messages of one window for one destination, which may be several workers, and sends them as one frame. */
 export interface Route {
-  /** Adds a message for a worker. A message that is for several is added for each, one after the other. */
-  add(worker: string, message: Buffer): void;
+  /**
+   * Adds a message for a worker. A message that is for several is added for each, one after the other.
+   * @param keys the rooms that it is for; undefined if it is for all behind the route
+   */
+  add(worker: string, message: Buffer, keys?: readonly RoomKey[]): void;
   /** Sends what was added. Never waits; what cannot be sent is dropped and counted. */
   send(): void;
 }
@@ -19,6 +23,8 @@ export interface Route {
 export interface FrameLinks {
   /** This worker's id, unique among all workers that can reach each other. */
   readonly id: string;
+  /** The name of the peer that stands for all workers of other machines, which are no peers of their own. */
+  readonly hub?: string;
   /** The other workers at the start. */
   workers(): Iterable<string>;
   routeTo(worker: string): Route;
@@ -34,6 +40,9 @@ export interface FrameListener {
   onMalformed(error: unknown): void;
   onJoin(worker: string): void;
   onLeave(worker: string): void;
+  /** A worker behind the hub is there. */
+  onHere?(worker: string): void;
+  onAway?(worker: string): void;
   /** Whether this worker has made broadcasts, to whichever workers they went. */
   hasBroadcast(): boolean;
 }
@@ -68,4 +77,21 @@ const LONGEST_MS = 25;
  */
 export function ownWindow(longestMs = LONGEST_MS): SharedWindow {
   return new Outbox({ publish: () => false, numSubscribers: () => 0 }, longestMs);
+}
+
+/** A window that ends with the turn: all that is held in one turn leaves at its end. */
+export function turnWindow(): SharedWindow {
+  return {
+    share: (flush) => {
+      let isPlanned = false;
+      return () => {
+        if (isPlanned) return;
+        isPlanned = true;
+        setImmediate(() => {
+          isPlanned = false;
+          flush();
+        });
+      };
+    },
+  };
 }

@@ -122,8 +122,9 @@ export class ShardedChannels {
   lost(reason: string): void {
     if (this.isClosed) return;
     this.version++;
+    // Connections that end before all are there are no outage.
+    if (this.isComplete) this.health.reason ||= reason;
     this.isComplete = false;
-    this.health.reason ||= reason;
     this.listener.onChange();
     own('subscribing with the Redis Cluster', this.renew());
   }

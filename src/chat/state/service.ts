@@ -58,7 +58,7 @@ export class StateService {
     const body = await readBody();
     const value = () => {
       this.charge(caller, 2 * body.length);
-      return encodeValue(parseJson(body));
+      return encodeValue(parseValue(body));
     };
     await this.rooms.set(name, key, value, this.writer(caller, body.length));
   }
@@ -72,7 +72,7 @@ export class StateService {
     const body = await readBody();
     await this.rooms.caughtUp(name);
     const value = (found: StateRoom) => {
-      const patched = found.patched(key, readObject(parseJson(body)));
+      const patched = found.patched(key, readObject(parseValue(body)));
       this.charge(caller, body.length + (found.sizeOf(key) ?? 0) + Buffer.byteLength(patched));
       return patched;
     };
@@ -183,4 +183,24 @@ export class StateService {
     if (this.isOverloaded()) throw new GjallarError('OVERLOADED');
     return name;
   }
+}
+
+/**
+ * JSON.parse() makes 1e999 infinite, which would be stored as null.
+ * @throws GjallarError BAD_JSON, BAD_STATE_VALUE
+ */
+function parseValue(body: Uint8Array): unknown {
+  const value = parseJson(body);
+  if (hasInfinity(value)) throw new GjallarError('BAD_STATE_VALUE', 'The value has a number that is too large.');
+  return value;
+}
+
+/** @param value of any depth, since JSON.parse() sets no bound */
+function hasInfinity(value: unknown): boolean {
+  const open = [value];
+  for (const one of open) {
+    if (one === Number.POSITIVE_INFINITY || one === Number.NEGATIVE_INFINITY) return true;
+    if (typeof one === 'object' && one !== null) for (const inner of Object.values(one)) open.push(inner);
+  }
+  return false;
 }

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { framesChannel } from '../../backplanes/frames/machines/pub-sub.js';
-import { backplaneNameOf } from '../../backplanes/index.js';
+import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
 import { hostAndPort, readNatsUrls } from '../../backplanes/nats/address.js';
 import { dial } from '../../backplanes/nats/dial.js';
 import { PROBE } from '../../backplanes/nats/parts.js';
@@ -68,7 +68,7 @@ async function checkRights(found: Findings, name: string, redis: Redis, isCluste
   const bus = backplaneNameOf(config, isCluster);
   const [frames, stock] = [framesChannel(channels), stockChannel(channels)];
   const [sent, heard] = bus === 'redis' ? [`${channels}#d`, `${channels}-request#/d#`] : [frames, frames];
-  const s = bus === 'redis-frames-sharded' ? 'S' : '';
+  const s = backplaneKindOf(bus).isSharded ? 'S' : '';
   const usesBus = bus.startsWith('redis');
   const queued = usesBus ? [[`${s}PUBLISH`, sent, 'x']] : [];
   const key = `${keys}{history:0}:doctor`;

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { backplaneNameOf } from '../../backplanes/index.js';
+import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
 import { redisUrls } from '../../backplanes/redis/urls.js';
 import type { Problem } from '../../base/problems.js';
 import { memoryLimit, processorLimit } from '../../base/system-limits.js';
@@ -49,7 +49,7 @@ export const doctor: Command = {
       await found.attempt(use, 'JWKS_URL cannot be read', 'Check the URL: tokens cannot be checked.');
     }
     for (const url of redisUrl ? redisUrls(redisUrl) : []) await checkRedis(found, url, config);
-    const usesNats = natsUrl !== undefined && backplaneNameOf(config) === 'nats';
+    const usesNats = natsUrl !== undefined && backplaneKindOf(backplaneNameOf(config)).server === 'NATS';
     for (const url of usesNats ? natsUrl.split(',') : []) await checkNats(found, url.trim(), config);
     if (archiveUrl) {
       const { knex } = await connect(archiveUrl);

@@ -16,8 +16,12 @@ export const kinds = {
   answer: 5,
   part: 7,
   recovery: 8,
+  hub: 9,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
+
+/** The number of the hub of a machine. It is no member: what is for all workers does not go to it. */
+export const HUB = 0;
 
 /** What reports call them. */
 const sources: { [kind in Kind]?: MalformedSource } = {
@@ -60,6 +64,12 @@ export class Mesh {
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector((link) => this.giveUp(link));
   private server: Server | undefined;
+  /** Called when the hub of this machine is there, and when it is gone. */
+  onHub: (isThere: boolean) => void = () => {};
+  /** Called with each worker that links to this one after it has joined. */
+  onJoin: (id: number) => void = () => {};
+  /** Called when a message from another worker is dropped because it is malformed. */
+  onMalformed: (kind: Kind, reason: string) => void = () => {};
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary
@@ -75,7 +85,7 @@ export class Mesh {
 
   /** The ids of the other workers that are linked. */
   get members(): number[] {
-    return [...this.links.keys()];
+    return [...this.links.keys()].filter((id) => id !== HUB);
   }
 
   /** Bytes that the other workers have not read yet. */
@@ -135,7 +145,7 @@ export class Mesh {
   broadcast(kind: Kind, payload: Uint8Array): void {
     if (this.links.size === 0) return;
     const message = frame(kind, payload);
-    for (const link of this.links.values()) this.write(link, message);
+    for (const [id, link] of this.links) if (id !== HUB) this.write(link, message);
   }
 
   /** Hands to the system what was sent in this turn. It arrives, whatever happens to this worker next. */
@@ -187,6 +197,7 @@ export class Mesh {
     if (this.links.get(id) !== link) return;
     this.links.delete(id);
     this.welcome(id);
+    if (id === HUB) return this.onHub(false);
     for (const listener of [...this.leaveListeners]) listener(id);
   }
 
@@ -194,6 +205,11 @@ export class Mesh {
   private welcome(id: number): void {
     this.welcomed.get(id)?.();
     this.welcomed.delete(id);
+  }
+
+  private joined(id: number): void {
+    if (id === HUB) this.onHub(true);
+    else this.onJoin(id);
   }
 
   private giveUp(link: Socket): void {
@@ -238,7 +254,7 @@ export class Mesh {
         this.incoming.set(socket, from);
         if (kind === kinds.hello) this.link(from, kinds.welcome);
         else this.welcome(from);
-        return;
+        return this.joined(from);
       }
       this.deliver(kind as Kind, from, payload);
     });

@@ -6,7 +6,9 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
-import { Questions } from '../mesh/worker-query.js';
+import { HubThread } from '../hub/hub-thread.js';
+import type { HubAddress } from '../hub/open.js';
+import { HUB } from '../mesh/mesh.js';
 import {
   type FromPrimary,
   type FromWorker,
@@ -17,6 +19,7 @@ import {
   type Readiness,
   socketOf,
 } from '../protocol.js';
+import { Questions } from '../questions.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';
 import { makeMeshDirectory } from './mesh-directory.js';
 import { SharedPorts } from './ports.js';
@@ -40,6 +43,8 @@ const SHORT_LIFE_MS = 10_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
 
+const UNREAD = 'does not read messages from other workers and is killed';
+
 /** How long workers may take to answer a question, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
 
@@ -51,6 +56,7 @@ export class Primary implements ReloadingFleet {
     [MACHINE_ID]: randomBytes(6).toString('base64url'),
   };
   private readonly members = new Map<number, ForkedWorker>();
+  private hub: HubThread | undefined;
   private readonly respawns = new Set<NodeJS.Timeout>();
   private readonly watchdog: Watchdog;
   private readonly ports = new SharedPorts();
@@ -105,6 +111,21 @@ export class Primary implements ReloadingFleet {
     const isTaken = failure.code === 'EADDRINUSE';
     const reason = isTaken ? 'another server uses this port; stop it, or set another PORT' : failure.message;
     throw new GjallarError('BAD_CONFIG', `cannot listen on PORT=${port} at HOST=${host}: ${reason}`);
+  }
+
+  /**
+   * Starts the hub of this machine, in the place of the one that it has. Call this before the workers start. Resolves when workers
+   * can link with it.
+   * @param file the file of the thread
+   */
+  async useHub(file: URL, address: HubAddress): Promise<void> {
+    await this.hub?.close();
+    this.hub = new HubThread(file, {
+      ...{ directory: this.meshDirectory, machine: this.environment[MACHINE_ID], address, log: this.options.log },
+      meshed: () => this.meshed,
+      onStuck: (worker) => this.onHung(worker, UNREAD),
+    });
+    await this.hub.start();
   }
 
   /** The addresses on which the workers listen, in the order in which they were claimed. */
@@ -184,6 +205,7 @@ export class Primary implements ReloadingFleet {
     for (const timer of this.respawns) clearTimeout(timer);
     await Promise.all([...this.members.values()].map((member) => member.stop(this.options.drainTimeout)));
     this.watchdog.close();
+    await this.hub?.close();
     rmSync(this.meshDirectory, { recursive: true, force: true });
   }
 
@@ -209,8 +231,7 @@ export class Primary implements ReloadingFleet {
     member.heard(message);
     switch (message.type) {
       case 'meshed': {
-        const meshed = [...this.members.values()].filter(({ isMeshed }) => isMeshed);
-        member.send({ type: 'join', workers: meshed.map((one) => one.id) });
+        member.send({ type: 'join', workers: this.hub?.isReady ? [HUB, ...this.meshed] : this.meshed });
         member.isMeshed = true;
         member.send({ type: 'deaths', count: this.deathsInAll });
         member.send(this.reloads.report);
@@ -225,7 +246,7 @@ export class Primary implements ReloadingFleet {
       case 'leave':
         return this.leave();
       case 'stuck':
-        return this.onHung(message.worker, 'does not read messages from other workers and is killed');
+        return message.worker === HUB ? this.hub?.end() : this.onHung(message.worker, UNREAD);
       case 'listening':
         if (this.isLeaving) this.tellToLeave(member);
         if (this.listening.length === this.options.workers) {
@@ -239,6 +260,11 @@ export class Primary implements ReloadingFleet {
         this.options.log.error({ worker: id, reason: message.reason }, 'a worker cannot run');
         member.kill(`cannot run: ${message.reason}`);
     }
+  }
+
+  /** The workers that accept links. */
+  private get meshed(): number[] {
+    return this.serving.filter(({ isMeshed }) => isMeshed).map(({ id }) => id);
   }
 
   private tellToLeave(member: ForkedWorker): void {

@@ -1,6 +1,6 @@
 import type { AppendJob } from '../checked-store.js';
 import { type AppendResult, earlierResults, epochFrom, freshEpoch, type NewMessage } from '../store.js';
-import { encodeText, prepareAll, type Statements, type Writer } from './schema.js';
+import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
 
 /**
  * The seed that the epochs of new conversations are made from, and the newest conversation that is older than the seed.

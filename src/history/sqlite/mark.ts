@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { freshEpoch, HistoryError } from '../store.js';
-import type { Writer } from './schema.js';
+import type { Writer } from './connection.js';
 
 /**
  * The mark: a small file beside the database that tells a database which was only restarted from one that was restored

@@ -1,39 +1,8 @@
 import type Database from 'libsql';
 import { freshEpoch } from '../store.js';
 import { createSeed } from './append.js';
+import type { Writer } from './connection.js';
 import { checkMark } from './mark.js';
-
-/** The parts of libsql's two interfaces that are used. libsql's own types for the asynchronous one are all `any`. */
-export interface Statement {
-  run(parameters: unknown[]): unknown;
-  get(parameters: unknown[]): unknown;
-}
-export interface Reader extends Statement {
-  all(parameters: unknown[]): unknown[];
-}
-/** The connection for writing: `exec` runs on a thread of libsql's, everything else on this one. */
-export interface Writer {
-  readonly inTransaction: boolean;
-  exec(sql: string): Promise<void>;
-  prepare(sql: string): Promise<Statement>;
-  close(): void;
-}
-
-export type Statements<Name extends string> = Record<Name, Statement>;
-
-export async function prepareAll<Name extends string>(
-  writer: Writer,
-  sql: Record<Name, string>,
-): Promise<Statements<Name>> {
-  const prepared: [string, Statement][] = [];
-  for (const [name, text] of Object.entries<string>(sql)) prepared.push([name, await writer.prepare(text)]);
-  return Object.fromEntries(prepared) as Statements<Name>;
-}
-
-/** A text column's value. libsql reads text only up to its first NUL, so such text is stored as a blob. */
-export type Text = string | ArrayBuffer;
-export const encodeText = (text: string): string | Buffer => (text.includes('\0') ? Buffer.from(text) : text);
-export const decodeText = (value: Text): string => (typeof value === 'string' ? value : Buffer.from(value).toString());
 
 /** `oldest` is the time of the oldest message kept, null if there is none; `first` its offset, else `offset + 1`. */
 const schema = `

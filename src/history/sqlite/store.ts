@@ -19,8 +19,9 @@ import {
   type StoredMessage,
   type StoreEvents,
 } from '../store.js';
+import { decodeText, encodeText, type Reader, type Text } from './connection.js';
 import { MarkWriter, newestSerial } from './mark.js';
-import { decodeText, encodeText, openFile, type Reader, type SqliteFile, type Text } from './schema.js';
+import { openFile, type SqliteFile } from './schema.js';
 import { liveBytes } from './trim.js';
 import { historyError, SqliteWriter } from './writer.js';
 

@@ -1,7 +1,7 @@
 import type { EraseJob } from '../checked-store.js';
 import { OVERHEAD_BYTES } from '../page.js';
 import type { Forgetter } from './append.js';
-import { encodeText, prepareAll, type Statements, type Writer } from './schema.js';
+import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
 
 /** How many rows one transaction removes: about a millisecond, in which no other process can write. */
 const CHUNK = 500;

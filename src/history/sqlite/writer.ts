@@ -3,7 +3,7 @@ import { type AppendJob, type EraseJob, weightOf } from '../checked-store.js';
 import { isBusy, retryWhileBusy } from '../files.js';
 import { type AppendResult, HistoryError } from '../store.js';
 import { Appender, Forgetter } from './append.js';
-import type { Statement, Writer } from './schema.js';
+import type { Statement, Writer } from './connection.js';
 import { Eraser, SizeLimit, type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
 
 export interface WriterOptions {

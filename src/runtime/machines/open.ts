@@ -9,7 +9,7 @@ import type { WorkerChannels } from './channels.js';
 export interface OtherMachines {
   /** The id of this machine. */
   readonly id: string;
-  readonly links: MachineLinks;
+  readonly links: Pick<MachineLinks, 'part'>;
   readonly traffic: BackplaneTraffic;
   ready(): Promise<void>;
   close(): void;
@@ -22,7 +22,9 @@ export type OpenMachines = (name: Name) => OtherMachines | undefined;
 
 /** Loads what links workers over the server of the backplane. */
 export async function loadMachines(config: RunConfig): Promise<OpenMachines> {
-  if (!backplaneKindOf(backplaneNameOf(config)).spansMachines) return () => undefined;
+  const { spansMachines, hub } = backplaneKindOf(backplaneNameOf(config));
+  // With a hub, the relay goes through it.
+  if (!spansMachines || hub) return () => undefined;
   const openChannels = await loadChannels(config);
   return ({ worker: number, machine }) => {
     const id = workerName(number, machine);

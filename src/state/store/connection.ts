@@ -1,83 +1,64 @@
-import { type Cluster, Redis } from 'ioredis';
-import { connectOnce, isClusterNode, openCluster, openRedis } from '../../backplanes/redis/connection.js';
-import { reasonOf } from '../../backplanes/redis-cause.js';
-import { own, owned } from '../../base/owner.js';
+import type { Cluster, Redis } from 'ioredis';
+import { redisCause } from '../../backplanes/redis-cause.js';
+import { Outage } from '../../base/outage.js';
+import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
 import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/seldom.js';
 import { within } from '../../base/within.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../rooms/stores.js';
-import { StoreHealth } from './hosts.js';
+import type { ClientEvents } from './client.js';
 import { type StoreClient, withStoreScripts } from './scripts.js';
 
-/** How often Redis is asked what it is, if it did not say, in ms. */
-const RETRY_MS = 1000;
+/** Why Redis takes no writes. Version 6 puts the code of an error inside a script behind other words. */
+const REJECTED = /\b(OOM|READONLY|MISCONF|NOREPLICAS|WRONGTYPE)\b/;
 
-/** What happens to a client. */
-export interface ClientEvents {
-  /** There is a client, which may not be connected yet. */
-  onClient(client: Redis | Cluster): void;
-  onReady(): void;
-  onError(reason: string): void;
+/** What is down, in public words. */
+function reasonOf(reason: string): Reason {
+  const [, word] = REJECTED.exec(reason) ?? [];
+  const rejected: Reason | undefined = word
+    ? { code: 'REDIS_WRITES_REJECTED', text: `Redis rejects writes (${word})` }
+    : undefined;
+  const unreachable: Reason = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable' };
+  const { code, text } = redisCause(reason) ?? rejected ?? unreachable;
+  return { code, text: `${text}: state rooms are not stored` };
 }
 
-/**
- * Connects with the Redis, or the Redis Cluster, of a URL. A Redis that does not answer is disconnected after a few
- * seconds, so that what was sent to it does not wait forever.
- * @returns ends the connection
- */
-export function connectStore(url: string, events: ClientEvents): () => void {
-  let end: (() => void) | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isClosed = false;
-  const connect = async () => {
-    const isCluster = url.includes(',') || (await isClusterNode(url));
-    if (isClosed) return;
-    if (isCluster === undefined) {
-      events.onError(await whyNot(url));
-      timer = setTimeout(connectNow, RETRY_MS).unref();
-    } else end = use(isCluster ? openCluster(url) : openRedis(url), events);
-  };
-  const connectNow = owned('connecting the state rooms with Redis', connect);
-  connectNow();
-  return () => {
-    isClosed = true;
-    clearTimeout(timer);
-    end?.();
-  };
-}
+/** The rooms of a connection that cannot be stored. An outage lasts while there are any. */
+class StoreHealth {
+  outages = 0;
+  failures = 0;
+  private readonly failing = new Set<object>();
+  private readonly outage = new Outage();
 
-/** Listens to a client, and hands it over. */
-function use(client: Redis | Cluster, events: ClientEvents): () => void {
-  const onError = (error: Error) => events.onError(reasonOf(error));
-  client.on('error', onError);
-  client.on('node error', onError);
-  for (const event of ['ready', '+node']) client.on(event, events.onReady);
-  if (client instanceof Redis) outlivesNothing(client);
-  else client.on('+node', outlivesNothing);
-  events.onClient(client);
-  return () => client.disconnect();
-}
+  /** @param onUp called when the last failing room is stored again */
+  constructor(private readonly onUp: () => void) {}
 
-/** A process whose servers are closed ends, also if the application has not closed its rooms. */
-function outlivesNothing(redis: Redis): void {
-  redis.on('connect', () => redis.stream.unref());
-}
+  get isUp(): boolean {
+    return this.failing.size === 0;
+  }
 
-/** Why a Redis does not say what it is. */
-async function whyNot(url: string): Promise<string> {
-  const redis = connectOnce(url);
-  let reason = '';
-  redis.on('error', (error: Error) => {
-    reason ||= reasonOf(error);
-  });
-  try {
-    await redis.ping();
-    return reason;
-  } catch (error) {
-    return reason || reasonOf(error as Error);
-  } finally {
-    redis.disconnect();
+  isFailing(room: object): boolean {
+    return this.failing.has(room);
+  }
+
+  failed(room: object, reason: string): void {
+    this.failures++;
+    if (this.isUp) this.outages++;
+    this.failing.add(room);
+    this.outage.begin(reasonOf(reason), { reason });
+  }
+
+  /** The room is stored again. */
+  works(room: object): void {
+    if (!this.failing.delete(room) || !this.isUp) return;
+    this.outage.end();
+    this.onUp();
+  }
+
+  /** If no failing room is left, that does not mean that Redis works. */
+  closed(room: object): void {
+    if (this.failing.delete(room) && this.isUp) this.outage.close();
   }
 }
 
@@ -236,11 +217,11 @@ export class StoreConnection implements MeasuredStateStore {
   }
 }
 
-let client: Promise<typeof import('./connection.js')> | undefined;
+let client: Promise<typeof import('./client.js')> | undefined;
 
 /** Only a process that stores rooms loads the client of Redis. */
-export function loadClient(): Promise<typeof import('./connection.js')> {
-  client ??= import('./connection.js');
+export function loadClient(): Promise<typeof import('./client.js')> {
+  client ??= import('./client.js');
   return client;
 }
 

@@ -20,17 +20,6 @@ test('are announced when the first member enters and the last one leaves, with w
   expect(calls).toEqual(['new', 'new', 'old', 'old']);
 });
 
-test("a socket's own room is never announced", () => {
-  const rooms = new OwnRooms(
-    () => {
-      throw new Error('it is announced');
-    },
-    () => {},
-  );
-  rooms.add('/', 'abcdefghij-_ABCDEFGH');
-  expect(rooms.takeChanges()).toEqual({ added: [], removed: [] });
-});
-
 test('what a worker knows of another is compared by a checksum, and forgotten where it differs', () => {
   const peer = new Peer('other', { add: () => {}, send: () => {} });
   const rooms = new RoomSet();

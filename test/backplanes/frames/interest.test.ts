@@ -7,7 +7,15 @@ import { decodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.j
 import { types } from '../../../src/backplanes/frames/wire/message.js';
 import { redisFramesBackplane } from '../../../src/backplanes/redis/frames.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../rooms/support/clients.js';
-import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../rooms/support/node.js';
+import {
+  hubMachinesOn,
+  Machine,
+  machinesOn,
+  onOwnHub,
+  onRedisFrames,
+  startMember,
+  type TestNode,
+} from '../../rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { Wire } from '../../support/wire.js';
@@ -37,9 +45,23 @@ async function onTwoMachines() {
   };
 }
 
+async function onTwoHubs() {
+  const redis = await RedisProcess.start();
+  const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
+  const { openBackplane, remove } = await hubMachinesOn('redis-hub', address);
+  return {
+    open: openBackplane,
+    remove: async () => {
+      await remove();
+      await redis.remove();
+    },
+  };
+}
+
 describe.each([
   ['the embedded bus', onOneMachine],
   ['frames over Redis', onTwoMachines],
+  ['hubs over Redis', onTwoHubs],
 ])('on %s', (_name, start) => {
   let place: Awaited<ReturnType<typeof start>>;
   let members: Member[];
@@ -147,6 +169,46 @@ describe.each([
     expect(all[reach]).toBeGreaterThan(before.all[reach]);
   });
 
+  test('a room that is named like the id of a socket reaches no worker without members', async () => {
+    const room = 'Qz3-_x7RtY0aBcDeFgHi';
+    await Promise.all([pairs[0]!.socket.join(room), pairs[1]!.socket.join(room)]);
+    await until(async () => {
+      for (const events of brought) events.length = 0;
+      members[0]!.io.to(room).emit('settled?');
+      await receivedBy(pairs, members);
+      return !brought[3]!.includes('settled?');
+    });
+    for (const { received } of pairs) received.length = 0;
+    for (let number = 0; number < 50; number++) members[number % WORKERS]!.io.to(room).emit('to the room', number);
+    const received = await receivedBy(pairs, members);
+    const counts = received.map((events) => events.filter(([event]) => event === 'to the room').length);
+    expect(counts).toEqual([50, 50, 0, 0]);
+    expect(brought.map((events) => events.includes('to the room'))).toEqual([true, true, true, true]);
+    // Those of workers 2 and 3 are their own.
+    expect(brought.slice(2).map((events) => events.filter((event) => event === 'to the room').length)).toEqual([
+      12, 12,
+    ]);
+    await Promise.all([pairs[0]!.socket.leave(room), pairs[1]!.socket.leave(room)]);
+  });
+
+  test('who joins the own room of a socket of another worker hears its messages, and so does the socket', async () => {
+    const [owner, guest] = [pairs[3]!, pairs[0]!];
+    for (let number = 0; number < 20; number++) {
+      await guest.socket.join(owner.socket.id);
+      for (const { received } of pairs) received.length = 0;
+      for (const text of ['at once', 'later']) {
+        members[number % WORKERS]!.io.to(owner.socket.id).emit('to both', text);
+        const heard = await receivedBy(pairs, members);
+        for (const member of [0, 3]) expect(heard[member]).toContainEqual(['to both', text]);
+      }
+      guest.socket.leave(owner.socket.id);
+      members[number % WORKERS]!.io.to(owner.socket.id).emit('to the owner', number);
+      const received = await receivedBy(pairs, members);
+      expect(received[3]).toContainEqual(['to the owner', number]);
+      expect(received[0]).not.toContainEqual(['to the owner', number]);
+    }
+  });
+
   test('direct messages reach a socket by its id on any worker', async () => {
     const heard = Promise.all(pairs.map(({ client }) => nextEvent(client, 'direct')));
     for (const [index, { socket }] of pairs.entries()) {
@@ -160,6 +222,7 @@ describe('a join without await', () => {
   test.each([
     ['on one machine', onOneMachine],
     ['on two machines', onTwoMachines],
+    ['on two machines with hubs', onTwoHubs],
   ])('%s, a client hears what is sent after its join is acknowledged', async (_name, start) => {
     const place = await start();
     const members = [await startMember(await place.open()), await startMember(await place.open())] as const;
@@ -183,12 +246,18 @@ describe('a join without await', () => {
     }
   });
 
-  test('whose announcement is late brings what was sent since, once and in order, and nothing older', async () => {
+  type Open = (url: string) => Backplane | Promise<Backplane>;
+  const carriers: [string, Open][] = [
+    ['frames', (url) => onRedisFrames(url, quiet)],
+    ['hubs', (url) => onOwnHub({ server: 'redis', url, prefix: 'socket.io' }, quiet)],
+  ];
+  const late = 'whose announcement is late brings what was sent since, once and in order, and nothing older';
+  test.each(carriers)(`over %s, ${late}`, async (_name, open) => {
     const redis = await RedisProcess.start();
     const wire = await Wire.to(redis.port);
     const members = [
-      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`, quiet)),
-      await startMember(onRedisFrames(redis.url, quiet)),
+      await startMember(await open(`redis://127.0.0.1:${wire.port}`)),
+      await startMember(await open(redis.url)),
     ] as const;
     try {
       const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;

@@ -1,12 +1,15 @@
 import { serialize } from 'node:v8';
 import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
+import { headOf, hubHead, hubNumbers, hubTypes } from '../../../src/backplanes/frames/hub/entries.js';
 import { VERSION } from '../../../src/backplanes/frames/machines/machine-frame.js';
 import { MESH_VERSION } from '../../../src/backplanes/frames/mesh-frame-links.js';
 import { encodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.js';
 import { encodeMessage, messageOf, types } from '../../../src/backplanes/frames/wire/message.js';
 import { subjectOf } from '../../../src/backplanes/nats/address.js';
+import { frameHead, greeting, isGreeting, openGreeting } from '../../../src/cluster/hub/hub-frame.js';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
+import { until } from '../../support/until.js';
 
 const msgpack = defaultParser().encode;
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
@@ -180,6 +183,84 @@ export async function onNatsFrames(url: string, machines: readonly string[]): Pr
 
 /** Empty, of an unknown kind, parts without the one before, and parts of too many. */
 const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
+
+/** What another hub must not send to a hub, and its workers not to the workers. */
+function hubFrames(hubs: readonly string[]): { all: [channel: string, bytes: Buffer][]; each: number } {
+  let number = 0;
+  const name = { hub: 'hub-of-2', machine: 'machine2', life: 1 };
+  const frame = (entries: Buffer) => {
+    const head = frameHead({ ...name, type: 0, series: 1, number, time: 0 });
+    number++;
+    return Buffer.concat([head, entries]);
+  };
+  const forAll = headOf(0, 9, undefined);
+  const entries = [
+    hubNumbers(hubTypes.here, [9]),
+    ...messages.map((message) => Buffer.concat([forAll, message])),
+    Buffer.of(9, 0, 0, 0, 0, 0),
+    forAll,
+    forAll.subarray(0, 3),
+    Buffer.concat([headOf(0, 9, [1, 2, 3]).subarray(0, 8), messages[0]!]),
+    Buffer.concat([hubHead(0, 9), messageOf(types.ping, Buffer.of(1, 2, 3))]),
+    Buffer.concat([hubHead(0, 9), messageOf(99, Buffer.alloc(4))]),
+  ];
+  const frames = [
+    ...noise.map((bytes) => Buffer.from(bytes)),
+    ...entries.map(frame),
+    frame(forAll).fill(9, 0, 1),
+    frame(forAll).fill(9, 1, 2),
+    frame(forAll).fill(0, 2, 6),
+  ];
+  const common = [
+    ...noise.map((bytes) => Buffer.from(bytes)),
+    greeting(name).subarray(0, 9),
+    greeting(name).fill(9, 1, 2),
+  ];
+  const all: [string, Buffer][] = [];
+  for (const hub of hubs) for (const bytes of frames) all.push([`socket.io:frames:${hub}`, bytes]);
+  for (const bytes of common) all.push(['socket.io:frames', bytes]);
+  return { all, each: messages.length };
+}
+
+/** Publishes on the channels of hubs, and on the one where they meet. */
+export async function onHubs(url: string): Promise<number> {
+  return publishing(url, async (redis) => {
+    const hubs = new Set<string>();
+    const spy = redis.duplicate();
+    await spy.subscribe('socket.io:frames');
+    spy.on(
+      'messageBuffer',
+      (_channel, bytes: Buffer) => hubs.size < 2 && isGreeting(bytes) && hubs.add(openGreeting(bytes).hub),
+    );
+    await until(() => hubs.size === 2);
+    const { all, each } = hubFrames([...hubs]);
+    // A hub without a subscription counts as gone.
+    await spy.subscribe('socket.io:frames:hub-of-2');
+    for (const [channel, bytes] of all) await redis.publish(channel, bytes);
+    spy.disconnect();
+    return each;
+  });
+}
+
+/** The same on NATS. */
+export async function onNatsHubs(url: string): Promise<number> {
+  const connection = await connect({ servers: url });
+  const hubs = new Set<string>();
+  connection.subscribe('socket.io.frames', {
+    callback: (_error, { data }) => {
+      const bytes = Buffer.from(data).subarray(1);
+      if (hubs.size < 2 && isGreeting(bytes)) hubs.add(openGreeting(bytes).hub);
+    },
+  });
+  await until(() => hubs.size === 2);
+  const { all, each } = hubFrames([...hubs]);
+  for (const [channel, bytes] of all) {
+    connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), bytes]));
+  }
+  for (const payload of notPayloads) connection.publish('socket.io.frames', Buffer.from(payload));
+  await connection.drain();
+  return each;
+}
 
 async function publishing(url: string, publish: (redis: Redis) => Promise<number>): Promise<number> {
   const redis = new Redis(url);

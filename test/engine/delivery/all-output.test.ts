@@ -124,7 +124,7 @@ test.each(places)('%s that is not read counts, and no longer once its client is 
  */
 const writers: Readonly<Record<string, string>> = {
   'api/actions.ts': 'a streamed response',
-  'api/state.ts': 'a streamed response',
+  'api/rooms.ts': 'a streamed response',
   'chat/application.ts': 'ends plain WebSockets',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',
   'engine/delivery/closing.ts': 'frames of a session that is closing',

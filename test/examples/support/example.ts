@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { applicationWith, root } from '../../server/support/package.js';
 import { endWithFile } from '../../support/children.js';
+import { Lines } from '../../support/lines.js';
 import { freePort } from '../../support/ports.js';
 import { cleanEnvironment } from '../../support/server.js';
 
@@ -19,24 +20,22 @@ export function scriptOf(name: string, script: string): string[] {
 
 /** A process of an example, whose lines on standard output can be awaited. */
 export class Program {
-  readonly lines: string[] = [];
-  private readonly watchers = new Set<() => void>();
+  private readonly output = new Lines<string>();
 
   constructor(readonly child: ChildProcess) {
-    createInterface(child.stdout!).on('line', (line) => {
-      this.lines.push(line);
-      for (const watcher of this.watchers) watcher();
-    });
+    createInterface(child.stdout!).on('line', (line) => this.output.add(line));
+  }
+
+  get lines(): readonly string[] {
+    return this.output.all;
   }
 
   /** Resolves once the program has printed the line; rejects if it ends before. */
-  printed(line: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const check = () => this.lines.includes(line) && resolve();
-      this.watchers.add(check);
-      this.child.once('exit', (code) => reject(new Error(`the example ended with ${code} without "${line}"`)));
-      check();
+  printed(line: string): Promise<unknown> {
+    const ended = once(this.child, 'exit').then(([code]) => {
+      throw new Error(`the example ended with ${code} without "${line}"`);
     });
+    return Promise.race([this.output.first((each) => each === line), ended]);
   }
 
   async stop(): Promise<void> {

@@ -6,11 +6,17 @@ import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
 import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/backplanes/backplane.js';
 import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
-import { ownWindow } from '../../../src/backplanes/frames/links.js';
+import { HubClient } from '../../../src/backplanes/frames/hub/hub-client.js';
+import { hubBackplane } from '../../../src/backplanes/frames/hub/open.js';
+import { ownWindow, turnWindow } from '../../../src/backplanes/frames/links.js';
 import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
 import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
-import { kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import type { Hub } from '../../../src/cluster/hub/hub.js';
+import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
+import { type HubAddress, openHub } from '../../../src/cluster/hub/open.js';
+import { linkInProcess } from '../../../src/cluster/hub/own-hub.js';
+import { HUB, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
@@ -74,6 +80,7 @@ export class Machine {
   /** The ids of workers in processes of their own. */
   private readonly outside: number[] = [];
   private ids = 0;
+  private hub: { id: string; hub: Hub } | undefined;
 
   private constructor(private readonly directory: string) {}
 
@@ -81,14 +88,41 @@ export class Machine {
     return new Machine(await mkdtemp(join(tmpdir(), 'gjallar-mesh-')));
   }
 
+  /** Gives the machine a hub, in the place of the one that it has. */
+  async startHub(id: string, address: HubAddress): Promise<void> {
+    const mesh = new Mesh(HUB, this.directory);
+    const workers = workersOnMesh(mesh);
+    const linked = mesh.listen().then(() => mesh.join(this.meshes.map((other) => other.id)));
+    const hub = await openHub(address, { machine: id, workers, window: ownWindow(), isLinked: linked });
+    await linked;
+    this.hub = { id, hub };
+  }
+
+  /** The bus of one more worker, which reaches other machines through the hub. */
+  openHubBackplane(name: string, events: BackplaneEvents): Promise<Backplane> {
+    let client: HubClient;
+    const { id } = this.hub!;
+    return this.openBackplane(
+      (links) => hubBackplane(name, { links, machine: id, window: ownWindow(), hub: client, prefix: '', events }),
+      (mesh) => {
+        client = new HubClient(mesh.id, id, hubOnMesh(mesh));
+      },
+    );
+  }
+
   /**
    * The bus of one more worker, by default the embedded one. Closing it is what its death is to the others.
    * @param open opens a bus that uses the mesh
    */
-  async openBackplane(open: (links: WorkerLinks) => Backplane = embeddedBackplane): Promise<Backplane> {
+  async openBackplane(
+    open: (links: WorkerLinks) => Backplane = embeddedBackplane,
+    prepare: (mesh: Mesh) => void = () => {},
+  ): Promise<Backplane> {
     const mesh = new Mesh(++this.ids, this.directory);
+    prepare(mesh);
     await mesh.listen();
-    await mesh.join([...this.meshes.map((other) => other.id), ...this.outside]);
+    const others = this.meshes.map((other) => other.id);
+    await mesh.join([...(this.hub ? [HUB] : []), ...others, ...this.outside]);
     this.meshes.push(mesh);
     const bus = open(linksOf(mesh));
     return {
@@ -129,6 +163,7 @@ export class Machine {
 
   async remove(): Promise<void> {
     for (const mesh of this.meshes.splice(0)) mesh.close();
+    this.hub?.hub.close();
     await rm(this.directory, { recursive: true, force: true });
   }
 }
@@ -146,6 +181,39 @@ export async function machinesOn(
     },
     remove: async () => {
       for (const machine of machines) await machine.remove();
+    },
+  };
+}
+
+/** The backplanes of workers on two machines with a hub each, in turn. */
+export async function hubMachinesOn(
+  name: string,
+  address: HubAddress,
+  events: BackplaneEvents = { onDown: () => {}, onUp: () => {} },
+): Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }> {
+  const machines = [await Machine.start(), await Machine.start()] as const;
+  for (const [index, machine] of machines.entries()) await machine.startHub(`machine${index}`, address);
+  let opened = 0;
+  return {
+    openBackplane: () => machines[opened++ % 2]!.openHubBackplane(name, events),
+    remove: async () => {
+      for (const machine of machines) await machine.remove();
+    },
+  };
+}
+
+/** The bus of the only worker of a machine, which has the hub in its process. */
+export async function onOwnHub(address: HubAddress, events: BackplaneEvents, machine?: string): Promise<Backplane> {
+  const alone = aloneOnMachine(machine);
+  const { link, workers } = linkInProcess(alone.links.id);
+  const client = new HubClient(alone.links.id, alone.machine, link);
+  const hub = await openHub(address, { machine: alone.machine, workers, window: turnWindow() });
+  const bus = hubBackplane('redis-hub', { ...alone, hub: client, prefix: '', events });
+  return {
+    ...bus,
+    close: () => {
+      bus.close();
+      hub.close();
     },
   };
 }

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { endWithFile } from '../../support/children.js';
+import { Lines } from '../../support/lines.js';
 import { cleanEnvironment, type LogLine } from '../../support/server.js';
 
 const ownMain = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
@@ -53,25 +54,12 @@ export async function runApp(
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     }),
   );
-  const log: LogLine[] = [];
-  const output: string[] = [];
-  const watchers = new Set<() => void>();
-  const until = <T>(find: () => T | undefined): Promise<T> =>
-    new Promise((resolve) => {
-      const check = () => {
-        const found = find();
-        if (found === undefined) return;
-        watchers.delete(check);
-        resolve(found);
-      };
-      watchers.add(check);
-      check();
-    });
+  const log = new Lines<LogLine>();
+  const output = new Lines<string>();
   for (const stream of [child.stdout!, child.stderr!]) {
     createInterface(stream).on('line', (line) => {
-      if (line.startsWith('{"level"')) log.push(JSON.parse(line) as LogLine);
-      else output.push(line);
-      for (const watcher of [...watchers]) watcher();
+      if (line.startsWith('{"level"')) log.add(JSON.parse(line) as LogLine);
+      else output.add(line);
     });
   }
   const ended = once(child, 'exit').then(([code]) => code as number | null);
@@ -82,10 +70,10 @@ export async function runApp(
     return code;
   };
   open.push(stop);
-  const said = (pattern: RegExp) => until(() => output.find((line) => pattern.test(line)));
-  const logged = (fits: (line: LogLine) => boolean) => until(() => log.find(fits));
+  const said = (pattern: RegExp) => output.first((line) => pattern.test(line));
+  const logged = (fits: (line: LogLine) => boolean) => log.first(fits);
   const failed = ended.then((code) => {
-    throw new Error(`the application ended with ${code}: ${output.join('\n')}`);
+    throw new Error(`the application ended with ${code}: ${output.all.join('\n')}`);
   });
   const started = await Promise.race([logged(({ msg }) => msg?.startsWith('gjallar: ') ?? false), failed]);
   const greeting = started.msg!;
@@ -100,7 +88,7 @@ export async function runApp(
     ports,
     url: `http://127.0.0.1:${ports[0]}`,
     admin: `http://127.0.0.1:${adminPort}`,
-    output,
+    output: output.all,
     said,
     logged,
     stop,

@@ -1,6 +1,7 @@
+import { own } from '../../../base/owner.js';
 import { MalformedMessage } from '../../../errors.js';
 import type { FrameLinks, Route } from '../links.js';
-import { messageOf, numbersMessage, numbersOf, types } from '../wire/message.js';
+import { claimMessage, messageOf, numbersMessage, numbersOf, types } from '../wire/message.js';
 import { keyOf, OwnRooms, type RoomKey, RoomSet } from './rooms.js';
 import { Fences, RemoteClock, ticksNow } from './withheld.js';
 
@@ -24,6 +25,12 @@ export class Peer {
     if (!rooms) return true;
     for (const key of keys) if (rooms.has(key) || (expected.size > 0 && expected.has(key))) return true;
     return false;
+  }
+
+  /** The rooms by which a message may be routed behind it; undefined if all there must get it. */
+  routable(keys: readonly RoomKey[]): readonly RoomKey[] | undefined {
+    const { rooms, expected } = this;
+    return rooms && (expected.size === 0 || !keys.some((key) => expected.has(key))) ? keys : undefined;
   }
 
   /** Whether it has announced members of a room. */
@@ -112,6 +119,8 @@ export class Interest {
   private readonly clocks = new WeakMap<Route, RemoteClock>();
   private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
   private readonly timer: NodeJS.Timeout;
+  /** Rooms named like the id of a socket that may be its own room as well, by the workers that have claimed them. */
+  private readonly doubts = new Map<RoomKey, Set<string>>();
   /** When the first of the members entered whose rooms are not announced yet. */
   private enteredAt: number | undefined;
 
@@ -171,6 +180,43 @@ export class Interest {
       });
     }
     if (removed.length > 0) this.tellAll(() => numbersMessage(types.removed, removed));
+  }
+
+  /**
+   * Announces a room that is named like the id of a socket. Until all workers have looked whether they have the socket,
+   * messages to the room go to all.
+   */
+  claim(nsp: string, room: string): void {
+    this.tellAll(() => claimMessage(nsp, room));
+    this.rooms.add(nsp, room);
+    const key = keyOf(nsp, room);
+    this.doubt(this.links.id, key);
+    const settled = this.announced().then(() => {
+      this.settle(this.links.id, [key]);
+      this.tellAll(() => numbersMessage(types.claimed, [key]));
+    });
+    own('asking for the socket of a room', settled);
+  }
+
+  /** A worker has claimed a room. */
+  doubt(worker: string, key: RoomKey): void {
+    this.doubts.set(key, (this.doubts.get(key) ?? new Set()).add(worker));
+  }
+
+  /** The claims of a worker hold, by default because it is gone. */
+  settle(worker: string, keys: Iterable<RoomKey> = this.doubts.keys()): void {
+    for (const key of [...keys]) {
+      const workers = this.doubts.get(key);
+      if (workers?.delete(worker) && workers.size === 0) this.doubts.delete(key);
+    }
+  }
+
+  /** Whether a room that is named like the id of a socket is announced, by all that have members of it. */
+  isRoom(key: RoomKey): boolean {
+    if (this.doubts.has(key)) return false;
+    if (this.rooms.announced.has(key)) return true;
+    for (const peer of this.known.values()) if (peer.has(key)) return true;
+    return false;
   }
 
   /** Members of other workers will enter these rooms: from now on, all workers count as having some until they answer. */

@@ -1,5 +1,3 @@
-import { looksLikeSocketId } from '../../../rooms/index.js';
-
 /**
  * A room as workers announce it: 31 bits, so that a room costs four bytes in an announcement whatever its name. Two rooms
  * with the same key cost a message that reaches a worker without members, which ignores it.
@@ -74,11 +72,10 @@ export class OwnRooms {
   ) {}
 
   /**
-   * Call this when the first member has entered a room. A socket's own room is never announced, and messages to it go to
-   * all workers: a direct message is rarer than a connect.
+   * Call this when the first member has entered a room, unless it is the own room of a socket. Messages to own rooms go to all
+   * workers: a direct message is rarer than a connect.
    */
   add(nsp: string, room: string): void {
-    if (looksLikeSocketId(room)) return;
     const key = keyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;
     this.counts.set(key, count + 1);
@@ -89,7 +86,6 @@ export class OwnRooms {
 
   /** Call this when the last member has left. */
   remove(nsp: string, room: string): void {
-    if (looksLikeSocketId(room)) return;
     const key = keyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;
     if (count > 1) this.counts.set(key, count - 1);

@@ -1,4 +1,3 @@
-import type { Peer } from './interest.js';
 import type { RoomKey } from './rooms.js';
 
 /** Samples count for one to two times as long: longer, and clocks that run apart would matter. In ticks. */
@@ -124,6 +123,11 @@ const BYTES_PER_RECEIVER = 8;
 /** After this time, nothing is on its way any more that concerns a message. In ticks. */
 const MEMORY = 600_000;
 
+/** Another worker, or a machine. */
+interface Receiver {
+  readonly id: string;
+}
+
 /** A message to rooms. */
 interface RoomMessage {
   readonly keys: readonly RoomKey[];
@@ -135,7 +139,7 @@ interface Entry<Message> {
   readonly time: number;
   readonly message: Message;
   /** The workers that have got it. */
-  readonly receivers: Peer[];
+  readonly receivers: Receiver[];
 }
 
 /**
@@ -153,14 +157,14 @@ export class Withheld<Message extends RoomMessage> {
   /** @param onLate called for an announcement that comes when messages to its rooms may have been discarded */
   constructor(private readonly onLate: () => void) {}
 
-  keep(message: Message, receivers: Peer[], now: number): void {
+  keep(message: Message, receivers: Receiver[], now: number): void {
     this.entries.push({ time: now, message, receivers });
     this.bytes += sizeOf(message, receivers);
     while (this.bytes > MAX_BYTES || this.entries.length - this.first > MAX_MESSAGES) this.discard();
   }
 
   /** The messages to these rooms that the worker has not got, of those that left at `since` or later, oldest first. */
-  takeFor(peer: Peer, keys: readonly RoomKey[], since: number): Message[] {
+  takeFor(peer: Receiver, keys: readonly RoomKey[], since: number): Message[] {
     if (this.discarded !== undefined && ((this.discarded - since) | 0) >= 0) this.onLate();
     const rooms = new Set(keys);
     const taken: Message[] = [];
@@ -194,6 +198,6 @@ export class Withheld<Message extends RoomMessage> {
   }
 }
 
-function sizeOf({ bytes }: RoomMessage, receivers: readonly Peer[]): number {
+function sizeOf({ bytes }: RoomMessage, receivers: readonly Receiver[]): number {
   return bytes + BYTES_PER_RECEIVER * receivers.length;
 }

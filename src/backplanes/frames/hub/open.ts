@@ -1,0 +1,57 @@
+import { workerName } from '../../../base/worker-links.js';
+import type { Backplane, BackplaneSurroundings } from '../../backplane.js';
+import { Inbox } from '../../connection-health.js';
+import { frameAdapters } from '../adapter.js';
+import { MeshFrameLinks } from '../mesh-frame-links.js';
+import { HubFrameLinks } from './hub-frame-links.js';
+
+/**
+ * A backplane of frames between workers on any machines. Workers of one machine use its mesh, and the hub of the machine connects
+ * it with the others.
+ * @param name the value of the option BUS
+ */
+export function hubBackplane(
+  name: string,
+  { links, machine, window, hub, part = 0, events }: Omit<BackplaneSurroundings, 'url'>,
+): Backplane {
+  if (!hub) throw new Error('the machine has no hub');
+  const inbox = new Inbox();
+  const mesh = new MeshFrameLinks(links, (worker) => workerName(worker, machine));
+  const { factory, bus } = frameAdapters(new HubFrameLinks(mesh, hub, part), window, inbox);
+  const { health } = hub;
+  health.report(events);
+  return {
+    name,
+    factory,
+    ready: async () => {
+      await health.whenUp();
+      await bus.announced();
+    },
+    caughtUp: async () => {
+      if (!health.isUp) throw new Error('other machines cannot be reached');
+      await bus.announced();
+    },
+    traffic: {
+      get isUp() {
+        return health.isUp;
+      },
+      get unsent() {
+        return health.unsent;
+      },
+      get outages() {
+        return health.outages;
+      },
+      get pendingBytes() {
+        return health.pendingBytes;
+      },
+      get gaps() {
+        return health.gaps;
+      },
+      get malformed() {
+        return inbox.malformed + health.malformed;
+      },
+    },
+    sent: bus.sent,
+    close: () => bus.close(),
+  };
+}

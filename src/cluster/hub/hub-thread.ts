@@ -1,0 +1,113 @@
+import { rmSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { HUB } from '../mesh/mesh.js';
+import { socketOf } from '../protocol.js';
+import type { HubAddress } from './open.js';
+
+/** What the thread of the hub is started with. */
+export interface HubData {
+  /** The folder of the workers' sockets. */
+  readonly directory: string;
+  /** The id of the machine. */
+  readonly machine: string;
+  readonly address: HubAddress;
+}
+
+export type ToHub =
+  /** Link with these workers, which accept links already. */
+  | { readonly type: 'join'; readonly workers: readonly number[] }
+  /** Send what waits, and end. */
+  | { readonly type: 'close' };
+export type FromHub =
+  /** The hub accepts links from workers. */
+  | { readonly type: 'ready' }
+  /** A worker does not read the messages of the hub. */
+  | { readonly type: 'stuck'; readonly worker: number };
+
+/** The heap of the hub, in MiB. It holds names of rooms and a second of messages. */
+const MAX_HEAP_MIB = 1024;
+/** How long the replacement of a hub that has lived shortly is delayed, in ms. */
+const DELAY_MS = 500;
+const SHORT_LIFE_MS = 10_000;
+/** How long the hub may take to send what it holds when it is closed, in ms. */
+const CLOSE_MS = 1000;
+
+interface HubHost {
+  readonly directory: string;
+  readonly machine: string;
+  readonly address: HubAddress;
+  readonly log: Logger;
+  /** The workers that accept links. */
+  meshed(): number[];
+  onStuck(worker: number): void;
+}
+
+/** The hub of a machine as its primary sees it: a thread that is started again when it ends. */
+export class HubThread {
+  private thread: Worker | undefined;
+  /** Whether the hub accepts links. */
+  isReady = false;
+  private isClosing = false;
+  private timer: NodeJS.Timeout | undefined;
+
+  /** @param file the file of the thread */
+  constructor(
+    private readonly file: URL,
+    private readonly host: HubHost,
+  ) {}
+
+  /** Resolves when the hub accepts links. */
+  start(): Promise<void> {
+    const { directory, machine, address, log } = this.host;
+    const bornAt = performance.now();
+    rmSync(socketOf(directory, HUB), { force: true });
+    const workerData: HubData = { directory, machine, address };
+    // Without the flags of the process, which may load the application.
+    const thread = new Worker(this.file, {
+      ...{ workerData, execArgv: [], name: 'hub' },
+      resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
+    });
+    this.thread = thread;
+    return new Promise((resolve) => {
+      thread.on('message', (message: FromHub) => {
+        if (message.type === 'ready') {
+          this.isReady = true;
+          this.tell({ type: 'join', workers: this.host.meshed() });
+          resolve();
+        } else this.host.onStuck(message.worker);
+      });
+      thread.on('error', (error) => log.error({ error }, 'the hub has failed'));
+      thread.once('exit', (code) => {
+        this.isReady = false;
+        resolve();
+        if (this.isClosing) return;
+        const delay = performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;
+        log.error({ code, delay }, 'the hub has ended and will be replaced: rooms do not span machines meanwhile');
+        this.timer = setTimeout(() => void this.start(), delay);
+      });
+    });
+  }
+
+  /** Ends the thread, for instance because it hangs. Another one follows. */
+  end(): void {
+    void this.thread?.terminate();
+  }
+
+  /** Resolves when everything is sent and the thread has ended. */
+  async close(): Promise<void> {
+    this.isClosing = true;
+    clearTimeout(this.timer);
+    const { thread } = this;
+    if (!thread) return;
+    const ended = new Promise((resolve) => thread.once('exit', resolve));
+    this.tell({ type: 'close' });
+    const timer = setTimeout(() => void thread.terminate(), CLOSE_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  private tell(message: ToHub): void {
+    this.thread?.postMessage(message);
+  }
+}

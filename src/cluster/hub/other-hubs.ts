@@ -1,0 +1,317 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { EntryReader, Outgoing } from '../../backplanes/frames/hub/entries.js';
+import type { RoomSet } from '../../backplanes/frames/interest/rooms.js';
+import { RemoteClock, ticksNow } from '../../backplanes/frames/interest/withheld.js';
+import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
+import { own } from '../../base/owner.js';
+import {
+  ENTRIES,
+  type FrameType,
+  frameHead,
+  frameTypes,
+  greeting,
+  type HubFrame,
+  type HubName,
+  openGreeting,
+  openHubFrame,
+} from './hub-frame.js';
+
+/** How often a hub says that it is there, in ms. */
+const GREETING_MS = 1000;
+/** After this number of silent turns, a hub counts as gone. */
+const MAX_SILENT_TURNS = 5;
+/** How long the answers to the first greeting of a life are waited for, in ms. */
+const ANSWERS_MS = 1000;
+/** The same, after each answer, where the server does not say how many there will be. */
+const UNCOUNTED_MS = 200;
+const MAX = 2 ** 32;
+const NOTHING = Buffer.alloc(0);
+
+/** Stands for any series. */
+const ANY = 0;
+const newSeries = (): number => randomInt(1, MAX);
+
+const MISSING = 'frames of a machine are missing';
+const NOT_ARRIVED = 'frames to a machine have not arrived';
+
+/** The hub of another machine, and the link to it. */
+export class OtherHub {
+  readonly id: string;
+  series = newSeries();
+  readonly out = new Outgoing();
+  readonly clock = new RemoteClock();
+  /** The numbers of its workers. */
+  readonly workers = new Set<number>();
+  rooms: RoomSet | undefined;
+  sent = 0;
+  /** The series from it, and the number of the next frame. */
+  receiving: { readonly series: number; next: number } | undefined;
+  silentTurns = 0;
+  /** The turns since it was met or missed without a series of it. */
+  turnsWithout = 0;
+  /** Whether frames to it were lost. */
+  isBroken = false;
+
+  constructor(readonly name: HubName) {
+    this.id = name.hub;
+  }
+
+  get machine(): string {
+    return this.name.machine;
+  }
+}
+
+interface OtherHubsEvents {
+  /** A series to the hub begins: what it must know first can be added to what goes out. */
+  onBegin(hub: OtherHub): void;
+  onEntry(hub: OtherHub, reader: EntryReader): void;
+  /** All entries of a frame are handled. */
+  onFrameEnd(hub: OtherHub): void;
+  /** The hub is gone, or frames of it were lost. It may say again what it has. */
+  onLost(hub: OtherHub): void;
+  /** Frames to the hub were lost. */
+  onUnsent(hub: OtherHub): void;
+}
+
+/**
+ * The links to the hubs of other machines, over a server that may lose messages. Frames of one hub to another arrive in
+ * order, or the one counts as gone and here again: frames are numbered, and a hub that misses one asks for a new series, whose
+ * first frame says what it must know. The series of the two directions do not depend on each other.
+ *
+ * ```
+ * ONE                                OTHER
+ *  │  greeting (to all)               │
+ *  │ ───────────────────────────────▶ │
+ *  │           frame (series 9, 0)    │  its workers and rooms
+ *  │ ◀─────────────────────────────── │
+ *  │  frame (series 7, 0)             │
+ *  │ ───────────────────────────────▶ │
+ *  │  frame (7, 1)                    │
+ *  │ ──────────╳                      │
+ *  │  frame (7, 2)                    │
+ *  │ ───────────────────────────────▶ │  ONE is gone
+ *  │               reset (7)          │
+ *  │ ◀─────────────────────────────── │
+ *  │  frame (8, 0)                    │
+ *  │ ───────────────────────────────▶ │  and here again
+ * ```
+ */
+export class OtherHubs {
+  readonly hubs = new Map<string, OtherHub>();
+  private readonly id = randomBytes(6).toString('base64url');
+  private life = randomInt(MAX);
+  private readonly timer: NodeJS.Timeout;
+  private lastReset: number | undefined;
+  /** Waits for the answers to the greeting. */
+  private answers:
+    | { readonly from: Set<string>; expected: number; pause: NodeJS.Timeout | undefined; end(): void }
+    | undefined;
+
+  constructor(
+    private readonly machine: string,
+    private readonly pubSub: PubSub,
+    private readonly channel: string,
+    private readonly events: OtherHubsEvents,
+  ) {
+    this.timer = setInterval(() => this.turn(), GREETING_MS).unref();
+  }
+
+  /** The channel of this hub. */
+  get ownChannel(): string {
+    return this.channelOf(this.id);
+  }
+
+  /**
+   * Call this when all subscriptions are there, for the first time or again. Resolves when the other hubs have said what they
+   * have.
+   */
+  async begin(): Promise<void> {
+    for (const hub of [...this.hubs.values()]) this.lose(hub);
+    this.life = randomInt(MAX);
+    this.answers?.end();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => answers.end(), ANSWERS_MS);
+      const answers: NonNullable<OtherHubs['answers']> = {
+        from: new Set(),
+        expected: Number.POSITIVE_INFINITY,
+        pause: undefined,
+        end: () => {
+          clearTimeout(timer);
+          clearTimeout(answers.pause);
+          if (this.answers === answers) this.answers = undefined;
+          resolve();
+        },
+      };
+      this.answers = answers;
+      const greeted = this.greet().then((count) => {
+        // This hub hears its own greeting, too.
+        if (count !== undefined) answers.expected = count - 1;
+        else answers.pause = setTimeout(answers.end, UNCOUNTED_MS);
+        this.answered();
+      });
+      own('greeting other machines', greeted);
+    });
+  }
+
+  /** @throws MalformedMessage */
+  onGreeting(bytes: Buffer): void {
+    const name = openGreeting(bytes);
+    // Workers of the same machine have their mesh.
+    if (name.hub === this.id) return;
+    if (name.machine === this.machine) return this.answered(name.hub);
+    this.known(name).silentTurns = 0;
+  }
+
+  /** @throws MalformedMessage */
+  onFrame(bytes: Buffer): void {
+    const frame = openHubFrame(bytes);
+    if (frame.hub === this.id || frame.machine === this.machine) return;
+    switch (frame.type) {
+      case frameTypes.bye: {
+        const hub = this.hubs.get(frame.hub);
+        if (hub) this.lose(hub);
+        return;
+      }
+      case frameTypes.reset: {
+        const hub = this.known(frame);
+        // A new one may have begun already.
+        if (hub.series === frame.series || (frame.series === ANY && hub.sent > 1)) this.beginAgain(hub);
+        return;
+      }
+      case frameTypes.frame:
+        return this.receive(frame, bytes);
+    }
+  }
+
+  /** Sends what waits. Returns the number of frames. */
+  flush(): number {
+    let frames = 0;
+    for (const hub of this.hubs.values()) {
+      if (hub.out.isEmpty) continue;
+      this.send(hub);
+      frames++;
+    }
+    return frames;
+  }
+
+  send(hub: OtherHub): void {
+    const { health } = this.pubSub;
+    const { messages } = hub.out;
+    const frame = hub.out.take(this.head(frameTypes.frame, hub.series, hub.sent++ >>> 0));
+    const { failures } = health;
+    const sent = this.pubSub.publish(this.channelOf(hub.id), frame, messages).then((receivers) => {
+      if (this.hubs.get(hub.id) !== hub) return;
+      if (receivers === 0) this.lose(hub);
+      else if (health.failures !== failures) hub.isBroken = true;
+    });
+    own('sending to another machine', sent);
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    this.answers?.end();
+    this.flush();
+    for (const { id } of this.hubs.values()) this.tell(id, frameTypes.bye);
+  }
+
+  private turn(): void {
+    if (!this.pubSub.health.isUp) return;
+    own('greeting other machines', this.greet());
+    for (const hub of [...this.hubs.values()]) {
+      if (++hub.silentTurns > MAX_SILENT_TURNS) this.lose(hub);
+      else if (hub.isBroken) this.beginAgain(hub);
+      // Its first frame has got lost.
+      else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.id, frameTypes.reset, ANY);
+    }
+  }
+
+  private receive(frame: HubFrame, bytes: Buffer): void {
+    const { number, series, hub: id } = frame;
+    const hub = this.known(frame);
+    if (number === 0) {
+      // The sender has reported why it begins again.
+      if (hub.receiving) this.events.onLost(hub);
+      hub.receiving = { series, next: 0 };
+    }
+    if (hub.receiving?.series !== series || hub.receiving.next !== number) {
+      if (hub.receiving) this.miss(hub);
+      // Those that follow on their way tell nothing new.
+      if (this.lastReset !== series) this.tell(id, frameTypes.reset, series);
+      this.lastReset = series;
+      return;
+    }
+    hub.receiving.next = (number + 1) >>> 0;
+    hub.silentTurns = 0;
+    hub.clock.note(frame.time, ticksNow());
+    const reader = new EntryReader(bytes, ENTRIES);
+    try {
+      while (reader.next()) this.events.onEntry(hub, reader);
+    } finally {
+      this.events.onFrameEnd(hub);
+      if (number === 0) this.answered(id);
+    }
+  }
+
+  /** The link to a hub in its present life. */
+  private known({ hub: id, machine, life }: HubName): OtherHub {
+    const known = this.hubs.get(id);
+    if (known?.name.life === life) return known;
+    if (known) this.lose(known);
+    const hub = new OtherHub({ hub: id, machine, life });
+    this.hubs.set(id, hub);
+    this.events.onBegin(hub);
+    this.send(hub);
+    return hub;
+  }
+
+  /** Frames of the hub were lost. */
+  private miss(hub: OtherHub): void {
+    hub.receiving = undefined;
+    hub.turnsWithout = 0;
+    this.pubSub.health.noteGap(hub.machine, MISSING);
+    this.events.onLost(hub);
+  }
+
+  /** Frames to the hub were lost. */
+  private beginAgain(hub: OtherHub): void {
+    this.pubSub.health.noteGap(hub.machine, NOT_ARRIVED);
+    hub.series = newSeries();
+    hub.sent = 0;
+    hub.isBroken = false;
+    hub.out.take(NOTHING);
+    this.events.onUnsent(hub);
+    this.events.onBegin(hub);
+    this.send(hub);
+  }
+
+  private lose(hub: OtherHub): void {
+    if (this.hubs.get(hub.id) !== hub) return;
+    this.hubs.delete(hub.id);
+    this.events.onLost(hub);
+  }
+
+  private greet(): Promise<number | undefined> {
+    return this.pubSub.publish(this.channel, greeting({ hub: this.id, machine: this.machine, life: this.life }), 0);
+  }
+
+  private tell(id: string, type: FrameType, series = 0): void {
+    own('telling another machine', this.pubSub.publish(this.channelOf(id), this.head(type, series, 0), 0));
+  }
+
+  private answered(id?: string): void {
+    const { answers } = this;
+    if (!answers) return;
+    if (id !== undefined) answers.from.add(id);
+    answers.pause?.refresh();
+    if (answers.from.size >= answers.expected) answers.end();
+  }
+
+  private head(type: FrameType, series: number, number: number): Buffer {
+    const { id: hub, machine, life } = this;
+    return frameHead({ type, hub, machine, life, series, number, time: ticksNow() });
+  }
+
+  private channelOf(id: string): string {
+    return `${this.channel}:${id}`;
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * The thread of the primary that is the hub of the machine. It runs no code of the application.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { ownWindow } from '../../backplanes/frames/links.js';
+import { own } from '../../base/owner.js';
+import { HUB, Mesh } from '../mesh/mesh.js';
+import type { FromHub, HubData, ToHub } from './hub-thread.js';
+import { workersOnMesh } from './mesh-hub.js';
+import { openHub } from './open.js';
+
+const { directory, machine, address } = workerData as HubData;
+const primary = parentPort!;
+const say = (message: FromHub) => primary.postMessage(message);
+
+const mesh = new Mesh(HUB, directory, (worker) => say({ type: 'stuck', worker }));
+let linked = () => {};
+const isLinked = new Promise<void>((resolve) => {
+  linked = resolve;
+});
+const workers = workersOnMesh(mesh);
+const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true });
+await mesh.listen();
+primary.on('message', (message: ToHub) => {
+  if (message.type === 'join') return own('linking the hub with the workers', mesh.join(message.workers).then(linked));
+  hub.close();
+  primary.close();
+});
+say({ type: 'ready' });
