@@ -30,6 +30,7 @@ export interface ClientGuards {
 
 /** A request that another worker has received, as its owner sees it. */
 export class RelayedExchange implements HttpExchange {
+  readonly isRelayed = true;
   readonly request: EngineRequest;
   finished = false;
   onAborted: (() => void) | undefined;

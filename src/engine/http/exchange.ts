@@ -1,3 +1,5 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http';
+import { reportFailure } from '../../base/owner.js';
 import type { EngineRequest } from './request.js';
 
 /** Response headers by name. Several values become several headers. */
@@ -23,6 +25,8 @@ export type BodyCallback = (error: BodyError | undefined, body: Buffer) => void;
  */
 export interface HttpExchange {
   readonly request: EngineRequest;
+  /** Whether another worker has the client's connection. */
+  readonly isRelayed?: boolean;
   /** True once the response was sent, or the client is gone. */
   readonly finished: boolean;
   /** Called once if the client disconnects before the response was sent. */
@@ -142,4 +146,21 @@ const statusTexts: Record<number, string> = {
 /** The text of a status line, such as `200 OK`. */
 export function statusLine(status: number): string {
   return `${status} ${statusTexts[status] ?? 'Unknown'}`;
+}
+
+/**
+ * Drops headers that cannot be written, and reports them. A value with a line end, which the application may have taken from
+ * the request, would write headers and a body of its own.
+ */
+export function withoutInvalid(headers: ResponseHeaders): ResponseHeaders {
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      validateHeaderName(name);
+      validateHeaderValue(name, value as string);
+    } catch (error) {
+      delete headers[name];
+      reportFailure('adding a header to a response', error);
+    }
+  }
+  return headers;
 }

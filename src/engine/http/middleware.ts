@@ -1,6 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { validateHeaderName, validateHeaderValue } from 'node:http';
-import type { CollectedResponse, HttpExchange, ResponseHeaders } from './exchange.js';
+import { type CollectedResponse, type HttpExchange, type ResponseHeaders, withoutInvalid } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request". */
@@ -39,8 +38,6 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   }
 
   setHeader(name: string, value: number | string | readonly string[]): this {
-    validateHeaderName(name);
-    validateHeaderValue(name, value as string);
     this.headers.set(name.toLowerCase(), { name, value: Array.isArray(value) ? value.map(String) : String(value) });
     return this;
   }
@@ -100,7 +97,7 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
 
   /** The headers under the names with which they were set. */
   collected(): ResponseHeaders {
-    return Object.fromEntries([...this.headers.values()].map(({ name, value }) => [name, value]));
+    return withoutInvalid(Object.fromEntries([...this.headers.values()].map(({ name, value }) => [name, value])));
   }
 }
 

@@ -1,8 +1,6 @@
-import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { serialize } from 'cookie';
-import { reportFailure } from '../../base/owner.js';
 import type { CookieSettings } from '../options.js';
-import type { HttpExchange, ResponseHeaders } from './exchange.js';
+import { type HttpExchange, type ResponseHeaders, withoutInvalid } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** Creates the headers of the engine's own responses: its cookie, and headers that listeners of its events add. */
@@ -22,7 +20,7 @@ export class HeaderMaker {
     }
     if (isInitial) this.emit('initial_headers', headers, request);
     this.emit('headers', headers, request);
-    dropInvalid(headers);
+    withoutInvalid(headers);
   }
 
   /** The headers of a response that opens a WebSocket. */
@@ -32,18 +30,5 @@ export class HeaderMaker {
     const response = exchange.middlewareResponse;
     // Middleware such as express-session adds its headers when writeHead() is called.
     return response ? response.writeHead(101, headers).collected() : headers;
-  }
-}
-
-/** A value with a line end, which a listener may have taken from the request, would write headers and a body of its own. */
-function dropInvalid(headers: ResponseHeaders): void {
-  for (const [name, value] of Object.entries(headers)) {
-    try {
-      validateHeaderName(name);
-      validateHeaderValue(name, value as string);
-    } catch (error) {
-      delete headers[name];
-      reportFailure('adding a header to a response', error);
-    }
   }
 }

@@ -82,7 +82,7 @@ export class PollingPosts {
         this.isHandling = false;
         // text/html keeps old browsers from offering a download.
         respond(exchange, 200, transport.headersFor(exchange, 'text/html'), 'ok');
-        this.isUnwritten = exchange.whenWritten !== undefined;
+        this.isUnwritten = exchange.isRelayed === true;
         exchange.whenWritten?.(() => {
           this.isUnwritten = false;
           transport.onPostWritten();

@@ -150,8 +150,7 @@ export class PollingTransport extends LazyEventEmitter implements Transport, Pos
       this.owner.onError(this, 'overlap from client');
       respond(exchange, 400, {}, '');
     };
-    const isRelayed = (one: HttpExchange) => one.whenWritten !== undefined;
-    if (this.isOverlapping || !(isRelayed(first) || isRelayed(exchange))) return refuse();
+    if (this.isOverlapping || !(first.isRelayed || exchange.isRelayed)) return refuse();
     this.isOverlapping = true;
     const timer = setTimeout(() => {
       this.isOverlapping = false;

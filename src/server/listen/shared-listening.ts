@@ -70,15 +70,13 @@ export class SharedListening implements SharedPorts {
       // Socket.IO may be attached right after listen().
       queueMicrotask(() => {
         if (!listening.waiting.has(this)) return;
-        const owner = listening.owners.get(this);
-        if (owner?.takesPort) {
+        if (!listening.owners.has(this)) {
+          listening.waiting.delete(this);
+          NetServer.prototype.listen.apply(this, args as never);
+        } else {
           if (callback) this.once('listening', callback);
           own('listening on a shared port', listening.share(this, wanted));
-          return;
         }
-        listening.waiting.delete(this);
-        if (owner && listening.ownPort) this.once('listening', () => own('listening', listening.addOwn(this, wanted)));
-        NetServer.prototype.listen.apply(this, args as never);
       });
       return this;
     } as HttpServer['listen'];
@@ -116,6 +114,7 @@ export class SharedListening implements SharedPorts {
         local = await this.claim({ host, port, turn, taken: local?.port });
         own ??= await this.claimOwn(host);
         if (!this.waiting.has(server)) return;
+        if (!this.owners.get(server)!.takesPort) return await this.listenOnNode(server, local, own);
         if (this.opens(server, local)) break;
         if (port !== 0 || attempt === PICKED_PORTS) throw taken(local);
       }
@@ -162,36 +161,36 @@ export class SharedListening implements SharedPorts {
     return true;
   }
 
-  /** Lets a server of node:http have the port of this process too. */
-  private async addOwn(server: HttpServer, { host, port }: Wanted): Promise<void> {
-    if (this.hasOwnPort) return;
-    this.hasOwnPort = true;
-    try {
-      if (this.ownPort!.port === port) throw this.ofOwnPort(taken({ address: host ?? '::', family: '', port }));
-      const own = await this.claimOwn(host);
-      if (own && server.listening) await this.pass(own, server);
-    } catch (error) {
-      this.hasOwnPort = false;
-      this.onFailed(error as NodeJS.ErrnoException);
-      process.nextTick(() => server.emit('error', error));
+  /** Lets node:http listen, as in every worker of node:cluster, whose primary listens and passes connections on. */
+  private async listenOnNode(server: HttpServer, { address, port }: AddressInfo, own?: AddressInfo): Promise<void> {
+    this.waiting.delete(server);
+    if (own && !this.hasOwnPort) {
+      const passing = new NetServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+        server.emit('connection', socket),
+      );
+      plainListen.call(passing, { host: own.address, port: own.port });
+      await once(passing, 'listening').catch((error: Error) => {
+        throw this.ofOwnPort(error);
+      });
+      this.hasOwnPort = true;
+      this.ownServers.add(passing);
+      server.once('close', () => {
+        this.ownServers.delete(passing);
+        this.hasOwnPort = false;
+        passing.close();
+      });
     }
-  }
-
-  private async pass({ address, port }: AddressInfo, server: HttpServer): Promise<void> {
-    const passing = new NetServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-      server.emit('connection', socket),
-    );
-    const listened = once(passing, 'listening');
-    plainListen.call(passing, { host: address, port, exclusive: true });
-    await listened.catch((error: Error) => {
-      throw this.ofOwnPort(error);
+    this.others.add(server);
+    server.once('close', () => this.others.delete(server));
+    const emitter: EventEmitter = server;
+    // A listener of `error` would hide the error of an application that has none.
+    emitter.once(errorMonitor, this.onFailed);
+    server.once('listening', () => {
+      emitter.off(errorMonitor, this.onFailed);
+      // node:cluster reports the address to its primary in the same turn.
+      setImmediate(() => this.onListening(server));
     });
-    this.ownServers.add(passing);
-    server.once('close', () => {
-      this.ownServers.delete(passing);
-      this.hasOwnPort = false;
-      passing.close();
-    });
+    plainListen.call(server, { host: address, port });
   }
 
   private watch(server: NetServer): void {

@@ -91,7 +91,7 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
   });
 
   test('that nobody answers are ended', async () => {
-    const { port } = await run(Server, undefined, { destroyUpgradeTimeout: 30 });
+    const { port } = await run(Server, () => {}, { destroyUpgradeTimeout: 30 });
     const ws = new WebSocket(`ws://127.0.0.1:${port}/nobody`);
     const [error] = await once(ws, 'error');
     expect(error.message).toMatch(/socket hang up|ECONNRESET/);
