@@ -70,7 +70,7 @@ export default defineConfig({
     ['meta', { property: 'og:description', content: description || DESCRIPTION }],
   ],
   // The address of a server on this machine, and the files that build.js adds beside the pages.
-  ignoreDeadLinks: [/^http:\/\/localhost/, /\/LICENSE$/, /\/results\.jsonl$/],
+  ignoreDeadLinks: [/^http:\/\/localhost/, /\/LICENSE$/, /\/results\.jsonl$/, /\/deploy\/.*\.(cfg|conf|yaml)$/],
   markdown: {
     anchor: { slugify },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
