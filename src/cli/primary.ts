@@ -15,7 +15,7 @@ import type { AdminServer } from '../operations/admin/admin-server.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { packageFile } from '../package.js';
 import { logFailures } from '../runtime/exceptions.js';
-import { hasHubThread, hubAddressOf } from '../runtime/machines/hub.js';
+import { hasHubThread, hubAddressOf } from '../runtime/machines/hub-address.js';
 import { chooseBackplane } from '../runtime/redis-client.js';
 
 const TOO_SMALL_LIMIT =

@@ -1,23 +1,10 @@
 import { HubClient } from '../../backplanes/frames/hub/hub-client.js';
 import { turnWindow } from '../../backplanes/frames/links.js';
-import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
 import { hubOnMesh } from '../../cluster/hub/mesh-hub.js';
-import type { HubAddress } from '../../cluster/hub/open.js';
 import type { Mesh } from '../../cluster/mesh/mesh.js';
 import type { RunConfig } from '../../config/run-options.js';
-import { channelPrefixOf } from '../backplane.js';
+import { hasHubThread, hubAddressOf } from './hub-address.js';
 import type { OtherMachines } from './open.js';
-
-/** Where the hub of this machine meets others; undefined if the configuration needs no hub. */
-export function hubAddressOf(config: RunConfig): HubAddress | undefined {
-  const { hub: server } = backplaneKindOf(backplaneNameOf(config));
-  if (!server) return undefined;
-  const { redisUrl = '', natsUrl = '', natsCreds: credentials } = config;
-  return { server, url: server === 'nats' ? natsUrl : redisUrl, credentials, prefix: channelPrefixOf(config) };
-}
-
-/** Whether the hub is a thread of the primary. A machine with one worker has it in the worker. */
-export const hasHubThread = ({ workers }: Pick<RunConfig, 'workers'>): boolean => workers > 1;
 
 /** The link of a worker to its hub. */
 export interface WorkerHub {

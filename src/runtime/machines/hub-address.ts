@@ -1,0 +1,15 @@
+import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
+import type { HubAddress } from '../../cluster/hub/open.js';
+import type { RunConfig } from '../../config/run-options.js';
+import { channelPrefixOf } from '../backplane.js';
+
+/** Where the hub of this machine meets others; undefined if the configuration needs no hub. */
+export function hubAddressOf(config: RunConfig): HubAddress | undefined {
+  const { hub: server } = backplaneKindOf(backplaneNameOf(config));
+  if (!server) return undefined;
+  const { redisUrl = '', natsUrl = '', natsCreds: credentials } = config;
+  return { server, url: server === 'nats' ? natsUrl : redisUrl, credentials, prefix: channelPrefixOf(config) };
+}
+
+/** Whether the hub is a thread of the primary. A machine with one worker has it in the worker. */
+export const hasHubThread = ({ workers }: Pick<RunConfig, 'workers'>): boolean => workers > 1;
