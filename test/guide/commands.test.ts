@@ -80,7 +80,7 @@ describe('the unmodified application of README.md', () => {
     folderWith({ 'server.js': before.replace('3000', `${port}`), 'package.json': '{"type":"module"}' }).start(command);
     await expectRooms(port);
     const response = await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=none`);
-    expect(response.headers.has('uwebsockets')).toBe(true);
+    expect(response.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
   test('runs with the command of docs/guide/deploy-your-application.md', async () => {

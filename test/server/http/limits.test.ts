@@ -47,7 +47,11 @@ describe.each(['auto', 'node'] as const)('the limits of the engine, with the por
 test('every connection is counted once, and no longer when it has ended', async () => {
   const { http, io, port, url } = await run(Server, (_message, response) => response.end('fine'));
   closeLater(new Server(http, { path: '/second' }));
-  const other = new WebSocketServer({ server: http, path: '/other' });
+  // With a server and a path, `ws` would reject the upgrades of Socket.IO.
+  const other = new WebSocketServer({ noServer: true });
+  http.on('upgrade', (message, socket, head) => {
+    if (message.url === '/other') other.handleUpgrade(message, socket, head, () => {});
+  });
   const guard = (io.engine as unknown as Engine).connectionGuard;
   expect(guard.open).toBe(0);
   const ws = new WebSocket(`ws://127.0.0.1:${port}/other`);
