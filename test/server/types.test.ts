@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from '@jest/globals';
+import '../support/long.js';
 import { applicationWith, root } from './support/package.js';
 
 const consumer = `
@@ -35,7 +36,6 @@ const client = `
 import { type AcknowledgedEvents, type ClientEvents, type RoomMessage, RoomError, Rooms, type ServerEvents } from 'gjallar/client';
 import type { ClientEvents as SameEvents } from 'gjallar';
 import { io, type Socket } from 'socket.io-client';
-import '../support/long.js';
 
 const plain: Socket<ServerEvents, ClientEvents> = io('http://localhost:3000');
 const same: Socket<ServerEvents, SameEvents> = plain;

@@ -14,7 +14,7 @@ export { until } from './until.js';
 
 /** Commands after which a Redis is not as it was, even when it is empty: they belong to the test that sent them. */
 const LASTING =
-  /^cmdstat_(?:config\|set|acl\||client\|(?:pause|no-evict)|debug|replicaof|slaveof|cluster\||function|module|failover)/m;
+  /^cmdstat_(?:save|bgsave|bgrewriteaof|config\|set|acl\||client\|(?:pause|no-evict)|debug|replicaof|slaveof|cluster\||function|module|failover)/m;
 
 interface IdleProcess {
   readonly port: number;
@@ -28,7 +28,8 @@ let isEnding = false;
 
 /** A Redis process of the test's own, on the loopback interface and with a directory of its own. */
 export class RedisProcess extends OwnedProcess {
-  private hasSignals = false;
+  /** Whether its test has stopped it or sent a signal: its directory or its state may have traces of that. */
+  private isTouched = false;
 
   private constructor(
     port: number,
@@ -71,13 +72,18 @@ export class RedisProcess extends OwnedProcess {
   }
 
   override signal(signal: NodeJS.Signals): void {
-    this.hasSignals = true;
+    this.isTouched = true;
     super.signal(signal);
+  }
+
+  override async stop(signal?: NodeJS.Signals): Promise<void> {
+    this.isTouched = true;
+    await super.stop(signal);
   }
 
   override async remove(): Promise<void> {
     const { child, port, directory } = this;
-    if (!child || isEnding || this.hasSignals || !(await isMadeNew(port))) return super.remove();
+    if (!child || isEnding || this.isTouched || !(await isMadeNew(port))) return super.remove();
     this.child = undefined;
     const key = this.settings.join(' ');
     idle.set(key, [...(idle.get(key) ?? []), { child, port, directory }]);
