@@ -38,6 +38,9 @@ export async function observeRequest(
   }
 }
 
+/** The error of a request that has no answer in time. */
+export const NO_RESPONSE = 'no response';
+
 /** @throws the error of the connection, or one after 3 s */
 export function send({ host, port }: Server, method: string, path: string) {
   type Response = { status: number; headers: Record<string, unknown>; body: Buffer };
@@ -56,7 +59,7 @@ export function send({ host, port }: Server, method: string, path: string) {
       });
       response.on('end', done).on('error', reject);
     });
-    sent.on('timeout', () => sent.destroy(new Error('no response')));
+    sent.on('timeout', () => sent.destroy(new Error(NO_RESPONSE)));
     sent.on('error', reject);
     sent.end();
   });
