@@ -80,6 +80,7 @@ export class HubThread {
       thread.on('error', (error) => log.error({ error }, 'the hub has failed'));
       thread.once('exit', (code) => {
         this.isReady = false;
+        this.thread = undefined;
         resolve();
         if (this.isClosing) return;
         const delay = performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;
