@@ -16,11 +16,14 @@ const PATIENCE_MS = 5000;
 /** How long the packets may take that are kept, in ms. */
 const FILL_MS = 40_000;
 
+/** Where the client comes from that has packets sent to the crowd. */
+const FILLER = '127.0.0.70';
+
 const named = (prefix, count) => Array.from({ length: count }, (_, number) => `${prefix}${number}`);
 
 /** A WebSocket in the main namespace, what it needs to return, and what came before it was let in. */
-async function enter(attacker, auth = {}, worker = attacker.target) {
-  const connection = await attacker.dial.socket(worker, { patience: PATIENCE_MS });
+async function enter(attacker, auth = {}, worker = attacker.target, address = attacker.address) {
+  const connection = await attacker.dial.socket(worker, { address, patience: PATIENCE_MS });
   const bytes = text(`40${JSON.stringify(auth)}`);
   attacker.bytes += bytes.length;
   connection.write(bytes);
@@ -63,7 +66,8 @@ async function prepared(attacker, { clients, rooms, packets, isMissed = false })
     sessions.push({ pid, offset });
     connections.push(connection.discard());
   }
-  const { connection } = await enter(attacker, {}, attacker.other);
+  // The crowd may have all the connections that its address may have.
+  const { connection } = await enter(attacker, {}, attacker.other, FILLER);
   // What was sent to them while they were away is what they lack.
   if (isMissed) for (const one of connections) one.close();
   connection.write(text(`421${JSON.stringify(['fill', isMissed ? ['r0'] : named('x', 1000), packets])}`));
