@@ -26,8 +26,3 @@ export const uws = loaded.sockets;
 export function isForbiddenFrame(code: number, reason: string): boolean {
   return code === 1006 && reason.startsWith('Received ') && !reason.includes('TCP FIN');
 }
-
-/** Whether it has done so because a message is longer than the route allows. */
-export function isTooLong(code: number, reason: string): boolean {
-  return code === 1006 && reason === 'Received too big message';
-}

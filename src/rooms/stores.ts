@@ -1,22 +1,29 @@
 import { within } from '../base/within.js';
 
-/** What the metrics report about the state rooms of this worker. */
-export interface StateFigures {
-  rooms: number;
+/** What a state room counts. */
+export interface StateRoomStats {
   keys: number;
-  /** Of keys and values, encoded. */
+  /** Bytes of all keys and their encoded values. */
   bytes: number;
+  /** Members on this worker. */
   members: number;
-  /** Members that lack something that others have got. */
+  /** Members of this worker that lack changes that the other members have received. */
   behind: number;
-  /** Members without a pace that have been behind for long. */
+  /** Members of this worker without `maxRate` that have been behind for more than 30 s. */
   behindLong: number;
-  /** These three since the start, of closed rooms too. */
+  /** Changes since the start, including those of other workers. */
   changes: number;
+  /** Changes that members of this worker did not receive because a later change replaced them, summed over all members. */
   conflated: number;
+  /** About how many bytes `conflated` has saved. */
   savedBytes: number;
-  /** Keys whose changes are not stored yet. */
+  /** Keys that this worker has changed and not stored yet; 0 without a store. */
   unstored: number;
+}
+
+/** What the metrics report about the state rooms of this worker: sums, with the changes of closed rooms too. */
+export interface StateFigures extends StateRoomStats {
+  rooms: number;
 }
 
 /** A state room as the metrics see it. */
@@ -24,7 +31,7 @@ export interface MeasuredStateRoom {
   readonly name: string;
   /** The share of its bounds that is in use, of keys or of bytes: 0 to 1. */
   readonly fullness: number;
-  stats(): Omit<StateFigures, 'rooms'>;
+  stats(): StateRoomStats;
 }
 
 /** From this share of a bound on, a room is nearly full. */

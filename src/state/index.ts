@@ -27,8 +27,9 @@ import { type StateRoomOptions, settingsOf } from './options.js';
 import { Hub } from './replication/hub.js';
 import { StateRoom } from './room.js';
 
+export type { StateRoomStats } from '../rooms/stores.js';
 export type { Chunk, StateChange, StateFormat, StateMeta, StateReader } from './members/format.js';
-export type { Joined, JoinOptions, StateRoomOptions, StateRoomStats } from './options.js';
+export type { Joined, JoinOptions, StateRoomOptions } from './options.js';
 export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events

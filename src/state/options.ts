@@ -147,27 +147,6 @@ export type Joined =
       message: string;
     };
 
-/** What a room counts. */
-export interface StateRoomStats {
-  keys: number;
-  /** Bytes of all keys and their encoded values. */
-  bytes: number;
-  /** Members on this worker. */
-  members: number;
-  /** Members of this worker that lack changes that the other members have received. */
-  behind: number;
-  /** Members of this worker without `maxRate` that have been behind for more than 30 s. */
-  behindLong: number;
-  /** Changes since the start, including those of other workers. */
-  changes: number;
-  /** Changes that members of this worker did not receive because a later change replaced them, summed over all members. */
-  conflated: number;
-  /** About how many bytes `conflated` has saved. */
-  savedBytes: number;
-  /** Keys that this worker has changed and not stored yet; 0 without a store. */
-  unstored: number;
-}
-
 /** The events of a room for the application. */
 export interface StateRoomEvents {
   /** Keys have changed, here or on another worker. At most one per window. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Namespace } from 'socket.io';
 import { GjallarError } from '../errors.js';
-import { type MeasuredStateRoom, stateRooms } from '../rooms/stores.js';
+import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../rooms/stores.js';
 import { RoomCore } from './core.js';
 import { bytesOf, type Change, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
@@ -15,7 +15,6 @@ import {
   merged,
   type StateRoomEvents,
   type StateRoomSettings,
-  type StateRoomStats,
   type StoreSettings,
 } from './options.js';
 import type { Hub } from './replication/hub.js';

@@ -16,13 +16,6 @@ const HEADERS_OF_PROXIES = [
   'x-real-ip',
 ] as const;
 
-const namesOfHeaders: ReadonlySet<string> = new Set(HEADERS_OF_PROXIES);
-
-/** @param name in lower case */
-export function isHeaderOfProxies(name: string): boolean {
-  return namesOfHeaders.has(name);
-}
-
 export function comesThroughProxy(headers: Readonly<Record<string, string | undefined>>): boolean {
   for (const name of HEADERS_OF_PROXIES) if (headers[name] !== undefined) return true;
   return false;

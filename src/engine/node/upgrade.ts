@@ -1,6 +1,7 @@
 import * as crypto from 'node:crypto';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FrameReceiver, ResponseHeaders, UpgradeExchange } from '../http/exchange.js';
+import { PartsOfBody } from '../incoming/parts-of-body.js';
 import { type ExchangeHost, NodeHttpExchange } from './exchange.js';
 import { acceptsDeflate, DEFLATE } from './extensions.js';
 import type { Progress } from './progress.js';
@@ -10,12 +11,11 @@ import { NodeWebSocket, type WebSocketHost } from './web-socket.js';
 
 /** Bytes that a client may send before its request is decided on. */
 const MAX_EARLY_BYTES = 65_536;
-const NOTHING = Buffer.alloc(0);
 
 /** A request for which node:http has given its connection up: it gets a WebSocket, or a response, after which it ends. */
 export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExchange, SocketOwner {
   /** What has come after the request. */
-  private early: Buffer;
+  private readonly early = new PartsOfBody();
 
   /** @param webSockets undefined if the request can only get a response */
   constructor(
@@ -26,7 +26,7 @@ export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExch
     progress: Progress,
   ) {
     super(new NodeRequest(message, host.settings.trustProxy), message, undefined, 0, host, progress);
-    this.early = head;
+    this.early.add(head);
     own(message.socket, this);
   }
 
@@ -34,20 +34,19 @@ export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExch
     if (this.finished) return;
     this.finished = true;
     this.complete();
-    const { message, webSockets, early, socket } = this;
+    const { message, webSockets, socket } = this;
     const isCompressed = webSockets!.compresses && acceptsDeflate(message.headers['sec-websocket-extensions']);
     const webSocket = new NodeWebSocket(socket, webSockets!, receiver, isCompressed);
     const response = responseTo(message, headers, isCompressed);
-    this.early = NOTHING;
     own(socket, webSocket);
     if (socket.timeout) socket.setTimeout(0);
-    webSocket.open(response, early);
+    webSocket.open(response, this.early.take());
     if (socket.isPaused()) socket.resume();
   }
 
   onData(chunk: Buffer): void {
     if (this.finished) return;
-    this.early = Buffer.concat([this.early, chunk]);
+    this.early.add(chunk);
     if (this.early.length > MAX_EARLY_BYTES) this.socket.pause();
   }
 
