@@ -118,9 +118,8 @@ await build({
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunk-[name].js',
-    // The sources are not in the package. The maps name their lines.
-    sourcemap: true,
-    sourcemapExcludeSources: true,
+    // Only coverage needs maps: the sources are not in the package.
+    sourcemap: process.argv.includes('--sourcemap'),
     comments: false,
     codeSplitting: {
       includeDependenciesRecursively: false,
