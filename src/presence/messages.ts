@@ -10,19 +10,5 @@ export interface UsersInRooms {
   names?: Record<string, NamePairs>;
 }
 
-/** A worker's own counts. */
-export interface WorkerTotals {
-  /** Connected clients, in rooms or not. */
-  clients: number;
-  /** Messages posted on this worker since its start. */
-  messages: number;
-}
-
-export type PresenceRegistryMessage = { node: string } & (
-  | /** The changes since change `sequence - 1`. */
-  ({ type: 'changes'; sequence: number } & UsersInRooms) /** The state at change `sequence`. */
-  | ({ type: 'state'; sequence: number } & UsersInRooms) /** At change `sequence`. */
-  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or all, for the state. */
-  | { type: 'request'; of?: string } /** Stops. */
-  | { type: 'bye' }
-);
+/** What workers tell each other: rooms whose users have changed, or, to a worker that asks, all of them. */
+export type PresenceMessage = { readonly type: 'changes' | 'state' } & UsersInRooms;

@@ -29,10 +29,10 @@ type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 
 /** The adapter of a namespace, as the bus calls it. */
 export interface BusMember {
-  receiveBroadcast(from: string, broadcast: Broadcast): void;
+  receiveBroadcast(broadcast: Broadcast): void;
   receiveMessage(message: Message): void;
   receiveClaim(room: string): void;
-  /** The worker can be sent to. */
+  /** The worker can be sent to, for the first time or after messages may have been lost. */
   greet(worker: string): void;
   workerGone(worker: string): void;
 }
@@ -73,7 +73,7 @@ export class FrameBus {
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
       onMalformed: (error) => inbox.drop(malformed(error)),
-      onJoin: (worker) => this.interest.resume(worker),
+      onJoin: (worker) => this.resume(worker),
       onLeave: (worker) => this.interest.remove(worker),
       onHere: (worker) => {
         this.behind.add(worker);
@@ -212,6 +212,15 @@ export class FrameBus {
     return looksLikeSocketId(room) && !this.interest.isRoom(keyOf(nsp, room));
   }
 
+  private resume(worker: string): void {
+    const isKnown = worker !== this.links.hub && this.interest.peers.has(worker);
+    this.interest.resume(worker);
+    if (!isKnown) return;
+    // Messages of it were lost, so it counts as gone and here again.
+    this.workerGone(worker);
+    this.greet(worker);
+  }
+
   private greet(worker: string): void {
     for (const member of this.members.values()) member.greet(worker);
   }
@@ -231,7 +240,7 @@ export class FrameBus {
   }
 
   private receive(from: string, type: number, body: Buffer): void {
-    if (type === types.broadcast) return this.receiveBroadcast(from, body);
+    if (type === types.broadcast) return this.receiveBroadcast(body);
     if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
@@ -250,12 +259,12 @@ export class FrameBus {
     this.members.get(nsp)?.receiveClaim(room);
   }
 
-  private receiveBroadcast(from: string, body: Buffer): void {
+  private receiveBroadcast(body: Buffer): void {
     this.inbox.receive(
       () => false,
       () => {
         const broadcast = decodeBroadcast(body);
-        this.members.get(broadcast.nsp)?.receiveBroadcast(from, broadcast);
+        this.members.get(broadcast.nsp)?.receiveBroadcast(broadcast);
       },
     );
   }

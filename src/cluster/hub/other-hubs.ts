@@ -256,7 +256,8 @@ export class OtherHubs {
   private known({ hub: id, machine, life }: HubName): OtherHub {
     const known = this.hubs.get(id);
     if (known?.name.life === life) return known;
-    if (known) this.lose(known);
+    // A machine has one hub: the former one of this machine has ended without a word.
+    for (const former of [...this.hubs.values()]) if (former.machine === machine) this.lose(former);
     const hub = new OtherHub({ hub: id, machine, life });
     this.hubs.set(id, hub);
     this.events.onBegin(hub);
