@@ -1,7 +1,6 @@
 import type { OpenService, ServiceChannel } from '../rooms/index.js';
 import { DisplayNames, type NamePairs } from './display-names.js';
-import { checkedMessage } from './message-schema.js';
-import type { LocalUsers, PresenceMessage, UsersInRooms } from './messages.js';
+import { checkedMessage, type LocalUsers, type PresenceMessage, type UsersInRooms } from './messages.js';
 
 /** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;

@@ -62,11 +62,11 @@ test('a room that is empty for a moment while it begins to be followed is follow
 test('a message that a worker did not live to announce is read from the store', async () => {
   const machine = await Machine.start();
   ends.push(() => machine.remove());
-  const members: TestNode[] = [];
+  const members: Awaited<ReturnType<typeof startMember>>[] = [];
   for (let count = 0; count < 2; count++) members.push(await startMember(await machine.openBackplane()));
   ends.push(...members.map(({ close }) => close));
   for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
-  const [alive, dying] = members as [TestNode, TestNode];
+  const [alive, dying] = members as [(typeof members)[0], (typeof members)[0]];
   const other = await durableRooms(alive.io, { rooms, dataDir });
   ends.push(() => other.close());
   const durable = await durableRooms(dying.io, { rooms, dataDir });
@@ -80,7 +80,7 @@ test('a message that a worker did not live to announce is read from the store', 
   otherServers.send = () => {};
   await durable.emit('order:1', 'n', 1);
   // Nothing waits for a time-out.
-  await dying.close();
+  dying.bus.close();
   await until(() => received.length === 2);
 });
 

@@ -3,11 +3,24 @@ import type { OpenService, ServiceChannel } from '../../rooms/index.js';
 import type { Position, StoredMessage } from '../store.js';
 import { DIRECT, ROOM } from './conversation.js';
 
-/** New messages, as workers announce them to each other. */
-type AnnouncedMessages = readonly { readonly key: string; readonly messages: readonly StoredMessage[] }[];
+/** New messages of a conversation. */
+interface AnnouncedMessages {
+  readonly key: string;
+  readonly messages: readonly StoredMessage[];
+}
 
-/** The newest positions of direct conversations, with the first of those that were announced in the last moments. */
-type AnnouncedPositions = readonly { readonly key: string; readonly first: Position; readonly last: Position }[];
+/** The newest position of a direct conversation, and the first of those that were announced in the last moments. */
+interface AnnouncedPosition {
+  readonly key: string;
+  readonly first: Position;
+  readonly last: Position;
+}
+
+/** What workers tell each other: either of the two. */
+interface Announced {
+  readonly messages?: readonly AnnouncedMessages[];
+  readonly positions?: readonly AnnouncedPosition[];
+}
 
 /** For how long after a message the position of its direct conversation is announced to workers that are met, in ms. */
 const RECENT_MS = 30_000;
@@ -85,29 +98,26 @@ export class Announcer {
   private announceMessages(): void {
     this.isScheduled = false;
     if (this.messages.size === 0) return;
-    const messages: AnnouncedMessages = [...this.messages].map(([key, posted]) => ({ key, messages: posted }));
+    const messages = [...this.messages].map(([key, posted]) => ({ key, messages: posted }));
     this.messages = new Map();
-    this.channel.send({ messages });
+    this.channel.send({ messages } satisfies Announced);
     for (const { key, messages: posted } of messages) this.events.onMessages(key, posted);
   }
 
   private announcePositions(to: string): void {
     const since = performance.now() - RECENT_MS;
-    const positions: AnnouncedPositions = [...this.recent]
+    const positions = [...this.recent]
       .filter(([, { at }]) => at > since)
       .map(([key, { first, last }]) => ({ key, first, last }));
-    if (positions.length > 0) this.channel.send({ positions }, to);
+    if (positions.length > 0) this.channel.send({ positions } satisfies Announced, to);
   }
 
   private receive(announced: unknown): void {
-    const given = (announced ?? {}) as Record<string, unknown>;
-    const { messages = [], positions = [] } = given;
-    const isEmpty = given.messages === undefined && given.positions === undefined;
-    if (isEmpty || !isListOf(messages, isAnnouncement) || !isListOf(positions, isRecent)) {
-      throw new MalformedMessage('an announcement of messages is malformed');
-    }
-    for (const { key, messages: posted } of messages as AnnouncedMessages) this.events.onMessages(key, posted);
-    for (const { key, first, last } of positions as AnnouncedPositions) this.events.onPosition(key, first, last);
+    const { messages, positions } = (announced ?? {}) as Announced;
+    const isAnnounced = messages ? areAll(messages, isAnnouncement) : areAll(positions, isRecent);
+    if (!isAnnounced) throw new MalformedMessage('an announcement of messages is malformed');
+    for (const { key, messages: posted } of messages ?? []) this.events.onMessages(key, posted);
+    for (const { key, first, last } of positions ?? []) this.events.onPosition(key, first, last);
   }
 
   private noteGap(): void {
@@ -122,24 +132,20 @@ function positionOf({ epoch, offset }: Position): Position {
   return { epoch, offset };
 }
 
-type Fields = Record<string, unknown>;
-
-function isListOf(value: unknown, isOne: (fields: Fields) => boolean): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === 'object' && one !== null && isOne(one));
+function areAll<One>(values: readonly One[] | undefined, isOne: (one: One) => boolean): boolean {
+  return Array.isArray(values) && values.every((one) => typeof one === 'object' && one !== null && isOne(one));
 }
 
 const isKey = (key: unknown): boolean => typeof key === 'string' && (key.startsWith(ROOM) || key.startsWith(DIRECT));
 
-function isPosition(value: unknown): boolean {
-  const { epoch, offset } = (value ?? {}) as Fields;
-  return typeof epoch === 'string' && Number.isSafeInteger(offset);
+const isPosition = ({ epoch, offset }: Position): boolean => typeof epoch === 'string' && Number.isSafeInteger(offset);
+
+function isAnnouncement({ key, messages }: AnnouncedMessages): boolean {
+  const isMessage = (one: StoredMessage) =>
+    isPosition(one) && typeof one.from === 'string' && typeof one.text === 'string';
+  return isKey(key) && areAll(messages, isMessage) && messages.length > 0;
 }
 
-function isAnnouncement({ key, messages }: Fields): boolean {
-  const isMessage = (one: Fields) => isPosition(one) && typeof one.from === 'string' && typeof one.text === 'string';
-  return isKey(key) && isListOf(messages, isMessage) && (messages as unknown[]).length > 0;
-}
-
-function isRecent({ key, first, last }: Fields): boolean {
-  return isKey(key) && isPosition(first) && isPosition(last);
+function isRecent({ key, first, last }: AnnouncedPosition): boolean {
+  return isKey(key) && areAll([first, last], isPosition);
 }
