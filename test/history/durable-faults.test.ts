@@ -6,8 +6,6 @@ import { Redis } from 'ioredis';
 import { type DurableMessage, DurableRooms as Helper } from '../../public/gjallar-client.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { alone } from '../../src/backplanes/default-bus.js';
-import { ownWindow } from '../../src/backplanes/frames/links.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { type DurableRooms, durableRooms, type HistoryStore, RedisHistoryStore } from '../../src/history/index.js';
 import { lossyStores } from '../../src/rooms/stores.js';
 import { joinMesh } from '../recovery/support/recovering.js';
@@ -104,10 +102,7 @@ test('messages that are kept while only the backplane is down reach all members 
   const wire = await Wire.to(backplane.port);
   ends.push(() => wire.close());
   const url = `redis://127.0.0.1:${wire.port}`;
-  const events = { onDown: () => {}, onUp: () => {} };
-  const machines = await machinesOn((links, machine) =>
-    redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events }),
-  );
+  const machines = await machinesOn('redis-frames', { server: 'redis', url, prefix: 'socket.io' });
   ends.push(() => machines.remove());
   const members: (TestNode & { durable: DurableRooms })[] = [];
   for (let count = 0; count < 2; count++) {
