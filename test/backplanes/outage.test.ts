@@ -149,8 +149,8 @@ describe('a bus while its server is away', () => {
       const { broker, members } = scene;
       await scene.expectSpanned();
       for (const process of broker.processes) process.signal('SIGSTOP');
-      // Within the minute that until() waits: without a check of its own, TCP would take longer.
-      await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+      // Without a check of its own, TCP would take longer.
+      await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
       await scene.expectLocalWork();
       for (const process of broker.processes) process.signal('SIGCONT');
       await until(() => members.every(({ bus }) => bus.traffic.isUp));

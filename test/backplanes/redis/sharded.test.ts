@@ -213,8 +213,8 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     const first = cluster.processes[0]!;
     expect(await channelsOn(first)).toEqual(['socket.io:frames:hubs:machine5']);
     first.signal('SIGSTOP');
-    // Within the minute that until() waits: without a check of its own, TCP would take longer.
-    await until(() => members.every(({ bus }) => bus.traffic.outages === 1));
+    // Without a check of its own, TCP would take longer.
+    await until(() => members.every(({ bus }) => bus.traffic.outages === 1), 15_000);
     await until(() => members.every(({ bus }) => bus.traffic.isUp));
     for (const { told } of members) expect(told).toEqual([DOWN, UP]);
     await expectSpanned('replaced');

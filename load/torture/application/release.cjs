@@ -1,4 +1,4 @@
-// Loaded before each process of the server: the release whose faults are in the file that RELEASE names. Each worker reads
+// Loaded before each process of the server: the release whose fault is in the file that RELEASE names. Each worker reads
 // it at its start. `at` is the time in ms after it has reported that it listens; undefined is at the start.
 
 const { readFileSync } = require('node:fs');

@@ -1,15 +1,16 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { build, commitOf, lastRelease } from '../../harness/older.js';
-import { Redis } from '../../harness/servers/redis.js';
-import { until } from '../../harness/until.js';
-import { Members } from '../support/members.js';
-import { progress } from '../support/scenario.js';
-import { Service } from '../support/service.js';
-import { Front } from './front.js';
+import { build, commitOf, lastRelease } from '../harness/older.js';
+import { Redis } from '../harness/servers/redis.js';
+import { until } from '../harness/until.js';
+import { Members } from './support/members.js';
+import { progress } from './support/scenario.js';
+import { Service } from './support/service.js';
+import { Wire } from './support/wire.js';
 
 const CLIENTS = 24;
 const PAUSE_MS = 100;
+const CHECK_MS = 100;
 const DRAIN_MS = 2000;
 /** How long clients may take to hear what they missed. */
 const MAX_CATCH_UP_MS = 30_000;
@@ -29,21 +30,33 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     return service;
   };
   const stop = async (service) => {
+    const code = await service.stop();
     running.delete(service);
-    return service.stop();
+    ready.delete(service);
+    return code;
   };
+  /** TCP load balancers: new connections go to the first of their servers that is ready. */
   const fronts = [];
+  const ready = new Set();
+  const check = setInterval(async () => {
+    for (const service of running) {
+      const { ok } = await fetch(`${service.url}/readyz`).catch(() => ({ ok: false }));
+      if (ok) ready.add(service);
+      else ready.delete(service);
+    }
+  }, CHECK_MS);
   let members;
   try {
     const [first, present] = [await start(older), await start()];
-    // A client goes to the first server that is ready.
-    for (const order of [
+    for (const servers of [
       [first, present],
       [present, first],
     ]) {
-      fronts.push(await Front.start(order));
+      const front = { servers };
+      front.wire = await Wire.to(() => front.servers.find((one) => ready.has(one))?.port, 'http');
+      fronts.push(front);
     }
-    members = new Members((index) => fronts[index % fronts.length].url, {
+    members = new Members((index) => fronts[index % fronts.length].wire.url, {
       count: times,
       rooms: ['north', 'south'],
       pause: PAUSE_MS,
@@ -80,7 +93,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
       { name: 'acknowledged messages during the reversal', value: reversed - upgraded, least: times },
       { name: 'deliveries', value: members.deliveries },
       { name: 'acknowledged messages that a client did not hear', value: members.missing(), most: 0 },
-      { name: 'messages that a client heard twice', value: members.duplicated(), most: 0 },
+      { name: 'messages that a client heard twice', value: members.repeated, most: 0 },
       { name: 'messages out of order', value: members.outOfOrder(), most: 0 },
       { name: 'recoveries that were not complete', value: members.incomplete, most: 0 },
       { name: 'messages requested after a reconnection', value: members.recovered },
@@ -99,23 +112,15 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
   } finally {
     progress('');
     members?.leave();
-    for (const front of fronts) front.close();
+    clearInterval(check);
+    for (const { wire } of fronts) wire.close();
     await Promise.all([...running].map((service) => service.stop()));
     await redis.stop();
   }
 }
 
-/** Resolves once a server has all clients. */
+/** Resolves once a server has all clients, by its metrics; the statistics count those of both. */
 function onServer(service, count) {
-  return until(
-    async () => (await clientsOf(service)) === count,
-    'not all clients moved to the other server',
-    MAX_CATCH_UP_MS,
-  );
-}
-
-/** The clients of a server by its metrics; the statistics count those of both. */
-async function clientsOf({ url }) {
-  const text = await (await fetch(`${url}/metrics`, { headers: { Connection: 'close' } })).text();
-  return [...text.matchAll(/^gjallar_clients\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0);
+  const hasAll = async () => (await service.metric(/^gjallar_clients\{.*\} (\d+)$/gm)) === count;
+  return until(hasAll, 'not all clients moved to the other server', MAX_CATCH_UP_MS);
 }

@@ -1,4 +1,4 @@
-// The soak loads this into the service's processes: it reports what a worker holds after a garbage collection.
+// The fuzzer loads this into the service's processes: it reports what a worker holds after a garbage collection.
 
 import cluster from 'node:cluster';
 import { createServer } from 'node:net';
