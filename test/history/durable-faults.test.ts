@@ -4,16 +4,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type DurableMessage, DurableRooms as Helper } from '../../public/gjallar-client.js';
-import type { Backplane, BackplaneEvents } from '../../src/backplanes/backplane.js';
+import type { Backplane } from '../../src/backplanes/backplane.js';
 import { alone } from '../../src/backplanes/default-bus.js';
-import { ownWindow } from '../../src/backplanes/frames/links.js';
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { type DurableRooms, durableRooms, type HistoryStore, RedisHistoryStore } from '../../src/history/index.js';
 import { lossyStores } from '../../src/rooms/stores.js';
 import { joinMesh } from '../recovery/support/recovering.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
-import { hubMachinesOn, machinesOn, startMember, startNode, type TestNode } from '../rooms/support/node.js';
+import { machinesOn, startMember, startNode, type TestNode } from '../rooms/support/node.js';
 import { nextEvent } from '../support/clients.js';
 import { RedisProcess } from '../support/redis.js';
 import { Reported } from '../support/reports.js';
@@ -100,17 +98,17 @@ test('a Redis that is down at the start is waited for: until then, requests are 
 });
 
 /** How two machines reach each other. */
-const carriers: [string, (url: string, events: BackplaneEvents) => ReturnType<typeof machinesOn>][] = [
+const carriers: [string, (url: string) => Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }>][] =
   [
-    'redis-frames',
-    (url, events) =>
-      machinesOn((links, machine) =>
-        redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events }),
-      ),
-  ],
-  ['redis-hub', (url, events) => hubMachinesOn('redis-hub', { server: 'redis', url, prefix: 'socket.io' }, events)],
-  ['redis', (url, events) => machinesOn(() => redisBackplane(url, events))],
-];
+    ['redis-frames', (url) => machinesOn('redis-frames', { server: 'redis', url, prefix: 'socket.io' })],
+    [
+      'redis',
+      async (url) => ({
+        openBackplane: async () => redisBackplane(url, { onDown: () => {}, onUp: () => {} }),
+        remove: async () => {},
+      }),
+    ],
+  ];
 
 test.each(carriers)(
   'messages that are kept while only the backplane %s is down reach all members once it is back',
@@ -119,7 +117,7 @@ test.each(carriers)(
     ends.push(() => backplane.remove());
     const wire = await Wire.to(backplane.port);
     ends.push(() => wire.close());
-    const machines = await open(`redis://127.0.0.1:${wire.port}`, { onDown: () => {}, onUp: () => {} });
+    const machines = await open(`redis://127.0.0.1:${wire.port}`);
     ends.push(() => machines.remove());
     const members: (TestNode & { bus: Backplane; durable: DurableRooms })[] = [];
     for (let count = 0; count < 2; count++) {

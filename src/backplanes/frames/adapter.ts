@@ -128,7 +128,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember, Ada
     addToRooms(this, id, rooms);
     // A socket's own room is never announced.
     if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
-    return whenAwaited(() => this.bus.announced());
+    return whenAwaited(async () => void (await this.bus.announced()));
   }
 
   private announce(room: string): void {

@@ -12,10 +12,9 @@ import {
   serviceEntry,
 } from '../../backplanes/frames/hub/entries.js';
 import type { HubStatus } from '../../backplanes/frames/hub/hub-health.js';
-import type { RoomKey, RoomSet } from '../../backplanes/frames/interest/rooms.js';
+import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
 import { Fences, ticksNow, Withheld } from '../../backplanes/frames/interest/withheld.js';
 import type { SharedWindow } from '../../backplanes/frames/links.js';
-import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
 import {
   isEmitted,
   messageOf,
@@ -24,6 +23,8 @@ import {
   readEmitted,
   types,
 } from '../../backplanes/frames/wire/message.js';
+import { FORMER_FRAMES, OtherWire } from '../../backplanes/other-wire.js';
+import type { PubSub } from '../../backplanes/pub-sub.js';
 import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
@@ -35,12 +36,11 @@ import { HubServices } from './services.js';
 const FRAME_COST_MS = 0.6;
 /** Above this number of bytes for a machine, they do not wait for the window. */
 const MAX_HELD_BYTES = 1024 * 1024;
-/** How often the workers are told what has changed in the counts, in ms. */
-const STATUS_MS = 1000;
+/** How often the workers are told what has changed in the counts, and other hubs that this one is there, in ms. */
+const TURN_MS = 1000;
 /** How often, and for how long, the rooms of the workers are waited for, in ms. */
 const WAIT_MS = 20;
 const MAX_WAIT_MS = 1000;
-const NOTHING = Buffer.alloc(0);
 
 /** The workers of this machine, as the hub reaches them. */
 export interface HubWorkers {
@@ -70,7 +70,7 @@ interface LocalPart {
   readonly id: string;
   readonly worker: Local;
   readonly part: number;
-  rooms: RoomSet | undefined;
+  rooms: Set<RoomKey> | undefined;
 }
 
 /** A message that some have not got, because they had announced no members of its rooms. */
@@ -130,6 +130,9 @@ export class Hub {
   private status: HubStatus;
   private toldStatus = '';
   private readonly inbox: Inbox;
+  private readonly formerWire = new OtherWire(FORMER_FRAMES, {
+    onOtherWire: (...details) => this.onOtherWire(...details),
+  });
 
   constructor(private readonly surroundings: HubParts) {
     const { workers, window, bridge, loadService } = surroundings;
@@ -157,7 +160,11 @@ export class Hub {
       onMessage: (worker, message) => this.receive(worker, message),
       onGone: (worker) => this.workerGone(worker),
     });
-    this.timer = setInterval(() => this.turn(), STATUS_MS).unref();
+    this.timer = setInterval(() => {
+      // Before the greeting, which would count as pending.
+      this.tellStatus();
+      this.others?.turn();
+    }, TURN_MS).unref();
   }
 
   /** Says how a service is opened. */
@@ -185,7 +192,6 @@ export class Hub {
         }
       },
       onRenewed: () => this.begin(others),
-      onLost: () => {},
     });
     for (const each of [others.ownChannel, channel]) own('subscribing to the channels of hubs', pubSub.subscribe(each));
     if (emittersOf) this.hearEmitters(0);
@@ -217,6 +223,8 @@ export class Hub {
   }
 
   onUp(): void {
+    // Before the messages that workers send as soon as they know.
+    this.others?.mend();
     this.setStatus({ isUp: true, down: undefined });
   }
 
@@ -231,6 +239,7 @@ export class Hub {
 
   close(): void {
     clearInterval(this.timer);
+    this.formerWire.close();
     this.services.close();
     this.others?.close();
     this.fencesToLocals.close();
@@ -335,6 +344,7 @@ export class Hub {
     const made: LocalPart = { id: `${worker.number}:${part}`, worker, part, rooms: undefined };
     worker.parts.set(part, made);
     this.localParts.set(made.id, made);
+    this.tell(made, numbersMessage(types.rooms, this.otherRooms.union));
     this.hearEmitters(part);
     return made;
   }
@@ -362,15 +372,6 @@ export class Hub {
           before.filter((key) => !localRooms.union.has(key)),
         );
       }
-      case types.checksum: {
-        const [count, sum] = numbers;
-        const known = local.rooms?.checksum;
-        this.tell(local, this.checksum());
-        if (known?.count !== count || known?.sum !== sum) this.tell(local, messageOf(types.missing, NOTHING));
-        return;
-      }
-      case types.missing:
-        return this.tell(local, numbersMessage(types.rooms, this.otherRooms.union));
       case types.ping: {
         const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
         if (!this.status.isUp || this.hubs.size === 0) return pong();
@@ -381,11 +382,6 @@ export class Hub {
       case types.pong:
         return this.fencesToLocals.answered(local.id, numbers[0] ?? 0);
     }
-  }
-
-  private checksum(): Buffer {
-    const { count, sum } = this.otherRooms.union.checksum;
-    return numbersMessage(types.checksum, [count, sum, ticksNow()]);
   }
 
   // Other machines
@@ -483,7 +479,8 @@ export class Hub {
   /** What is published on a channel on which emitters publish. */
   private onEmitted(channel: string, bytes: Buffer): void {
     const { emittersOf } = this.surroundings.bridge!;
-    if (!isEmitted(bytes)) return;
+    // Workers of earlier versions meet on the same channel.
+    if (!isEmitted(bytes)) return this.formerWire.note();
     const part = [...this.heard].find((part) => emittersOf?.(part) === channel);
     if (part === undefined) return;
     const out = new Outgoing();
@@ -584,12 +581,6 @@ export class Hub {
 
   private setStatus(change: Partial<HubStatus>): void {
     this.status = { ...this.status, ...change };
-    this.tellStatus();
-  }
-
-  private turn(): void {
-    this.withheldFromLocals.expire(ticksNow());
-    this.withheldFromOthers.expire(ticksNow());
     this.tellStatus();
   }
 

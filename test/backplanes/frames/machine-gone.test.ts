@@ -25,7 +25,7 @@ async function startMachine(id: string, port: number): Promise<Machine> {
 }
 
 async function startOn(machine: Machine) {
-  const member = await startMember(await machine.openHubBackplane('redis-hub', quiet));
+  const member = await startMember(await machine.openHubBackplane('redis-frames', quiet));
   ends.push(() => member.close());
   return member;
 }
