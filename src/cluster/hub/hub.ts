@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Inbox, malformed } from '../../backplanes/connection-health.js';
+import { malformed } from '../../backplanes/connection-health.js';
 import {
   EntryReader,
   entryKinds,
@@ -11,7 +11,6 @@ import {
   Outgoing,
   serviceEntry,
 } from '../../backplanes/frames/hub/entries.js';
-import type { HubStatus } from '../../backplanes/frames/hub/hub-health.js';
 import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
 import { Fences, ticksNow, Withheld } from '../../backplanes/frames/interest/withheld.js';
 import type { SharedWindow } from '../../backplanes/frames/links.js';
@@ -28,6 +27,7 @@ import type { PubSub } from '../../backplanes/pub-sub.js';
 import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
+import type { StatusBoard } from './hub-status.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { RoomIndex } from './room-index.js';
 import { HubServices } from './services.js';
@@ -85,6 +85,7 @@ interface Kept {
 export interface HubParts {
   readonly machine: string;
   readonly workers: HubWorkers;
+  readonly status: StatusBoard;
   /** The way to other machines; undefined if there is none. */
   readonly bridge?: Bridge | undefined;
   readonly window: SharedWindow;
@@ -127,17 +128,11 @@ export class Hub {
   private readonly timer: NodeJS.Timeout;
   /** The Socket.IO servers whose emitters are heard. */
   private readonly heard = new Set<number>();
-  private status: HubStatus;
-  private toldStatus = '';
-  private readonly inbox: Inbox;
-  private readonly formerWire = new OtherWire(FORMER_FRAMES, {
-    onOtherWire: (...details) => this.onOtherWire(...details),
-  });
+  private readonly formerWire: OtherWire;
 
   constructor(private readonly surroundings: HubParts) {
-    const { workers, window, bridge, loadService } = surroundings;
-    this.inbox = bridge?.pubSub.health.inbox ?? new Inbox();
-    this.status = { ...this.counts, ...{ isUp: false, told: 0, others: [], leads: false } };
+    const { workers, window, bridge, loadService, status } = surroundings;
+    this.formerWire = new OtherWire(FORMER_FRAMES, status);
     this.services = new HubServices(
       {
         workers: () => this.locals.keys(),
@@ -155,6 +150,15 @@ export class Hub {
       if (part) this.tell(part, numbersMessage(types.ping, [number]));
     });
     if (bridge) this.others = this.connect(bridge);
+    status.start(
+      {
+        workers: () => this.locals.keys(),
+        tell: (worker, entry) => this.sendTo(worker, NO_MACHINE, entry),
+        // Before the messages that workers send as soon as they know.
+        beforeUp: () => this.others?.mend(),
+      },
+      bridge?.pubSub,
+    );
     workers.listen({
       onHere: (worker) => this.workerHere(worker),
       onMessage: (worker, message) => this.receive(worker, message),
@@ -162,7 +166,7 @@ export class Hub {
     });
     this.timer = setInterval(() => {
       // Before the greeting, which would count as pending.
-      this.tellStatus();
+      status.tell();
       this.others?.turn();
     }, TURN_MS).unref();
   }
@@ -216,27 +220,6 @@ export class Hub {
     return true;
   }
 
-  /** The server is down. */
-  onDown(reason: string, rejected?: string): void {
-    const { told } = this.status;
-    this.setStatus({ isUp: false, down: { reason, rejected }, told: told + 1 });
-  }
-
-  onUp(): void {
-    // Before the messages that workers send as soon as they know.
-    this.others?.mend();
-    this.setStatus({ isUp: true, down: undefined });
-  }
-
-  onOtherWire(bus: string, isThere: boolean): void {
-    const others = this.status.others.filter((other) => other !== bus);
-    this.setStatus({ others: isThere ? [...others, bus] : others });
-  }
-
-  onGap(machine: string, reason: string): void {
-    this.status = { ...this.status, lastGap: [machine, reason] };
-  }
-
   close(): void {
     clearInterval(this.timer);
     this.formerWire.close();
@@ -246,11 +229,6 @@ export class Hub {
     this.fencesToOthers.close();
     this.surroundings.workers.close();
     this.surroundings.bridge?.pubSub.close();
-  }
-
-  private get counts(): Pick<HubStatus, 'unsent' | 'pendingBytes' | 'malformed' | 'gaps'> {
-    const { unsent = 0, pendingBytes = 0, gaps = 0 } = this.surroundings.bridge?.pubSub.health ?? {};
-    return { unsent, pendingBytes, gaps, malformed: this.inbox.malformed };
   }
 
   // Workers
@@ -264,8 +242,7 @@ export class Hub {
     }
     this.tellOthers(hubNumbers(hubTypes.here, [number]));
     this.services.onWorker(number, true);
-    this.toldStatus = '';
-    this.tellStatus();
+    this.surroundings.status.tell(true);
   }
 
   private workerGone(number: number): void {
@@ -279,8 +256,7 @@ export class Hub {
     }
     this.tellOthers(hubNumbers(hubTypes.gone, [number]));
     this.services.onWorker(number, false);
-    this.toldStatus = '';
-    this.tellStatus();
+    this.surroundings.status.tell(true);
   }
 
   private receive(number: number, bytes: Buffer): void {
@@ -332,10 +308,10 @@ export class Hub {
   }
 
   private drop(error: unknown): void {
-    const { isThread } = this.surroundings;
+    const { isThread, status } = this.surroundings;
     const found = malformed(error);
-    this.inbox.drop(found);
-    if (isThread) this.status = { ...this.status, lastMalformed: found.message };
+    status.inbox.drop(found);
+    if (isThread) status.onMalformed(found.message);
   }
 
   private partOf(worker: Local, part: number): LocalPart {
@@ -374,7 +350,7 @@ export class Hub {
       }
       case types.ping: {
         const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
-        if (!this.status.isUp || this.hubs.size === 0) return pong();
+        if (!this.surroundings.status.isUp || this.hubs.size === 0) return pong();
         const passed = this.fencesToOthers.pass(this.hubs.keys()).then(pong);
         process.nextTick(() => process.nextTick(() => this.others?.flush()));
         return own('asking other machines', passed);
@@ -574,27 +550,6 @@ export class Hub {
     for (const { number, out } of this.locals.values()) {
       if (!out.isEmpty)
         this.surroundings.workers.send(number, out.take(Buffer.from(machine, 'latin1').subarray(0, MACHINE)));
-    }
-  }
-
-  // Status
-
-  private setStatus(change: Partial<HubStatus>): void {
-    this.status = { ...this.status, ...change };
-    this.tellStatus();
-  }
-
-  /** Tells all workers, if something has changed. */
-  private tellStatus(): void {
-    this.status = { ...this.status, ...this.counts };
-    const text = JSON.stringify(this.status);
-    if (text === this.toldStatus) return;
-    this.toldStatus = text;
-    const leader = Math.min(...this.locals.keys());
-    for (const number of this.locals.keys()) {
-      const status = JSON.stringify({ ...this.status, leads: number === leader } satisfies HubStatus);
-      const entry = Buffer.concat([hubHead(0, 0), messageOf(hubTypes.status, Buffer.from(status))]);
-      this.sendTo(number, NO_MACHINE, entry);
     }
   }
 }

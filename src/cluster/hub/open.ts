@@ -1,6 +1,7 @@
 import type { BackplaneEvents } from '../../backplanes/events.js';
 import { framesChannel, hubsChannel, type PubSub } from '../../backplanes/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
+import { StatusBoard } from './hub-status.js';
 
 /** Where a hub meets those of other machines. */
 export interface HubAddress {
@@ -17,29 +18,25 @@ export interface HubAddress {
  * Opens the hub of a machine.
  * @param address undefined if the machine is alone
  */
-export async function openHub(address: HubAddress | undefined, given: Omit<HubParts, 'bridge'>): Promise<Hub> {
-  return address ? hubOn(await loadPubSub(address), address, given) : new Hub(given);
+export async function openHub(address: HubAddress | undefined, given: GivenParts): Promise<Hub> {
+  return address ? hubOn(await loadPubSub(address), address, given) : new Hub({ ...given, status: new StatusBoard() });
 }
 
+type GivenParts = Omit<HubParts, 'bridge' | 'status'>;
 type OpenPubSub = (events: BackplaneEvents) => PubSub;
 
 /** A hub on a server. */
 export function hubOn(
   open: OpenPubSub,
   { prefix, withoutFrames }: Pick<HubAddress, 'prefix' | 'withoutFrames'>,
-  given: Omit<HubParts, 'bridge'>,
+  given: GivenParts,
 ): Hub {
-  let hub: Hub | undefined;
-  const pubSub = open({
-    onDown: (...details) => hub?.onDown(...details),
-    onUp: () => hub?.onUp(),
-    onOtherWire: (...details) => hub?.onOtherWire(...details),
-    onGap: (...details) => hub?.onGap(...details),
-  });
+  const status = new StatusBoard();
+  const pubSub = open(status);
   const channel = hubsChannel(prefix, withoutFrames);
   const emittersOf = (part: number) => framesChannel(part === 0 ? prefix : `${prefix}:${part}`);
-  hub = new Hub({ ...given, bridge: { pubSub, channel, emittersOf: withoutFrames ? undefined : emittersOf } });
-  return hub;
+  const bridge = { pubSub, channel, emittersOf: withoutFrames ? undefined : emittersOf };
+  return new Hub({ ...given, status, bridge });
 }
 
 async function loadPubSub({ server, url, credentials, prefix, withoutFrames }: HubAddress): Promise<OpenPubSub> {

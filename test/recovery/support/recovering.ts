@@ -9,9 +9,9 @@ import type { PubSub } from '../../../src/backplanes/pub-sub.js';
 import { RedisPubSub, ShardedPubSub } from '../../../src/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../src/backplanes/registry.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
-import { Hub } from '../../../src/cluster/hub/hub.js';
+import type { Hub } from '../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
-import { hubOn } from '../../../src/cluster/hub/open.js';
+import { hubOn, openHub } from '../../../src/cluster/hub/open.js';
 import { linkInProcess } from '../../../src/cluster/hub/own-hub.js';
 import { HUB, type Kind, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import type { RecoveryOptions } from '../../../src/recovery/recovery.js';
@@ -119,7 +119,7 @@ async function startHub(choice: BackplaneChoice, machine: string, directory: str
   const mesh = new Mesh(HUB, directory);
   const open = pubSubOf(choice);
   const given = { machine, workers: workersOnMesh(mesh), window: ownWindow() };
-  const hub = open ? hubOn(open, { prefix: 'socket.io' }, given) : new Hub(given);
+  const hub = open ? hubOn(open, { prefix: 'socket.io' }, given) : await openHub(undefined, given);
   await mesh.listen();
   return hub;
 }
