@@ -4,17 +4,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/backplanes/backplane.js';
-import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
+import type { Backplane, BackplaneEvents } from '../../../src/backplanes/backplane.js';
 import { HubClient } from '../../../src/backplanes/frames/hub/hub-client.js';
-import { hubBackplane } from '../../../src/backplanes/frames/hub/open.js';
 import { ownWindow, turnWindow } from '../../../src/backplanes/frames/links.js';
-import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
-import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
+import { embeddedBackplane, framesBackplane } from '../../../src/backplanes/frames/open.js';
+import { NatsPubSub } from '../../../src/backplanes/nats/pub-sub.js';
+import type { PubSub } from '../../../src/backplanes/pub-sub.js';
+import { RedisPubSub, ShardedPubSub } from '../../../src/backplanes/redis/pub-sub.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import type { Hub } from '../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
-import { type HubAddress, openHub } from '../../../src/cluster/hub/open.js';
+import { type HubAddress, hubOn, openHub } from '../../../src/cluster/hub/open.js';
 import { linkInProcess } from '../../../src/cluster/hub/own-hub.js';
 import { HUB, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
@@ -111,7 +111,7 @@ export class Machine {
     let client: HubClient;
     const { id } = this.hub!;
     return this.openBackplane(
-      (links) => hubBackplane(name, { links, machine: id, window: ownWindow(), hub: client, prefix: '', events }),
+      (links) => framesBackplane(name, { links, machine: id, window: ownWindow(), hub: client, events }),
       (mesh) => {
         client = new HubClient(mesh.id, id, hubOnMesh(mesh));
       },
@@ -178,23 +178,6 @@ export class Machine {
 
 /** The backplanes of workers on two machines, in turn. */
 export async function machinesOn(
-  open: (links: WorkerLinks, machine: string) => Backplane,
-): Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }> {
-  const machines = [await Machine.start(), await Machine.start()] as const;
-  let opened = 0;
-  return {
-    openBackplane: () => {
-      const index = opened++ % 2;
-      return machines[index]!.openBackplane((links) => open(links, index === 0 ? 'machine0' : 'machine1'));
-    },
-    remove: async () => {
-      for (const machine of machines) await machine.remove();
-    },
-  };
-}
-
-/** The backplanes of workers on two machines with a hub each, in turn. */
-export async function hubMachinesOn(
   name: string,
   address: HubAddress,
   events: BackplaneEvents = { onDown: () => {}, onUp: () => {} },
@@ -211,12 +194,18 @@ export async function hubMachinesOn(
 }
 
 /** The bus of the only worker of a machine, which has the hub in its process. */
-export async function onOwnHub(address: HubAddress, events: BackplaneEvents, machine?: string): Promise<Backplane> {
+function onOwnHub(
+  name: string,
+  openPubSub: (events: BackplaneEvents) => PubSub,
+  prefix: string,
+  events: BackplaneEvents,
+  machine?: string,
+): Backplane {
   const alone = aloneOnMachine(machine);
   const { link, workers } = linkInProcess(alone.links.id);
   const client = new HubClient(alone.links.id, alone.machine, link);
-  const hub = await openHub(address, { machine: alone.machine, workers, window: turnWindow() });
-  const bus = hubBackplane('redis-hub', { ...alone, hub: client, prefix: '', events });
+  const hub = hubOn(openPubSub, { prefix }, { machine: alone.machine, workers, window: turnWindow() });
+  const bus = framesBackplane(name, { ...alone, hub: client, events });
   return {
     ...bus,
     close: () => {
@@ -228,7 +217,7 @@ export async function onOwnHub(address: HubAddress, events: BackplaneEvents, mac
 
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
-  return redisFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+  return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to, prefix), prefix, events, machine);
 }
 
 /** The same on a Redis Cluster. */
@@ -238,16 +227,16 @@ export function onShardedFrames(
   prefix = 'socket.io',
   machine?: string,
 ): Backplane {
-  return shardedFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+  return onOwnHub('redis-frames-sharded', (to) => new ShardedPubSub(url, to, prefix), prefix, events, machine);
 }
 
 /** A worker that is alone on its machine, on NATS. */
 export function onNats(
   url: string,
   events: BackplaneEvents,
-  options: Partial<Pick<BackplaneSurroundings, 'prefix' | 'credentials'>> = {},
+  { prefix = 'gjallar', credentials }: { prefix?: string; credentials?: string } = {},
 ): Backplane {
-  return natsBackplane({ ...aloneOnMachine(), url, prefix: 'gjallar', events, ...options });
+  return onOwnHub('nats', (to) => new NatsPubSub({ url, credentials }, to), prefix, events);
 }
 
 function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {
