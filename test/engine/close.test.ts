@@ -102,6 +102,14 @@ describe('a session on polling ends', () => {
     expect((await client.poll())[0]).toBe(400);
   });
 
+  test('when data is too large, as with stock: its client hears of an error, and so does its poll', async () => {
+    const { client, closed } = await startPolling({ maxHttpBufferSize: 100 });
+    const polled = client.poll();
+    expect(await client.post('4'.repeat(200))).toEqual([413, '']);
+    expect((await polled)[0]).toBe(400);
+    expect(await closed).toEqual(['transport close', 'payload too large']);
+  });
+
   test('when data of unknown length grows too large', async () => {
     const { client, closed } = await startPolling({ maxHttpBufferSize: 100 });
     const parts = new ReadableStream({

@@ -96,10 +96,11 @@ export class PollingPosts {
     respond(exchange, status, {}, '');
   }
 
-  /** The client gets the status first, and ends with "transport error"; the server then has "transport close", as in engine.io. */
+  /** The client ends with "transport error", and the session with "transport close", as in engine.io. */
   private refuseTooLarge(exchange: HttpExchange): void {
+    const { transport } = this;
     respond(exchange, 413, {}, '');
-    this.transport.owner.onClose(this.transport, 'payload too large');
+    transport.dismiss(() => transport.owner.onClose(transport, 'payload too large'));
   }
 
   /** Handles the packets of a POST, one per step. */

@@ -9,7 +9,8 @@ afterEach(() => {
 
 /** A session whose messages the outbox holds until the present turn is over. */
 async function startHeld() {
-  const { engine, url, nextSession } = await startEngine();
+  // A ping would report progress, too.
+  const { engine, url, nextSession } = await startEngine({ pingInterval: 600_000 });
   const opened = nextSession();
   const client = openWebSocket(url);
   const session = await opened;
