@@ -285,13 +285,14 @@ describe('durable rooms of one worker', () => {
     const other = await SqliteHistoryStore.open({ dataDir });
     const hear = (notice: unknown) => io.of('/')._onServerSideEmit(['gjallar:durable', notice]);
     try {
-      hear({ worker: 'other', beat: 1 });
+      hear({ from: 'other', hello: 'new' });
       await other.append('/\norder:gap'.replace(/^/, 'room:'), [
         { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
       ]);
-      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }, { worker: 1, beat: 2 }])
-        hear(malformed);
-      hear({ worker: 'other', beat: 3 });
+      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }])
+        hear({ from: 'other', message: malformed });
+      for (const malformed of [undefined, 7, { from: 1, hello: 'met' }]) hear(malformed);
+      hear({ from: 'other', hello: 'met' });
       await until(() => reader.heard.length === 1);
       expect(reader.values()).toEqual([1]);
     } finally {

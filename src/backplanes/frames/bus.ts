@@ -29,10 +29,10 @@ type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 
 /** The adapter of a namespace, as the bus calls it. */
 export interface BusMember {
-  receiveBroadcast(from: string, broadcast: Broadcast): void;
+  receiveBroadcast(broadcast: Broadcast): void;
   receiveMessage(message: Message): void;
   receiveClaim(room: string): void;
-  /** The worker can be sent to. */
+  /** The worker can be sent to, for the first time or after messages may have been lost. */
   greet(worker: string): void;
   workerGone(worker: string): void;
 }
@@ -223,7 +223,7 @@ export class FrameBus {
   }
 
   private receive(from: string, type: number, body: Buffer): void {
-    if (type === types.broadcast) return this.receiveBroadcast(from, body);
+    if (type === types.broadcast) return this.receiveBroadcast(body);
     if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
@@ -242,12 +242,12 @@ export class FrameBus {
     this.members.get(nsp)?.receiveClaim(room);
   }
 
-  private receiveBroadcast(from: string, body: Buffer): void {
+  private receiveBroadcast(body: Buffer): void {
     this.inbox.receive(
       () => false,
       () => {
         const broadcast = decodeBroadcast(body);
-        this.members.get(broadcast.nsp)?.receiveBroadcast(from, broadcast);
+        this.members.get(broadcast.nsp)?.receiveBroadcast(broadcast);
       },
     );
   }

@@ -264,7 +264,8 @@ export class OtherHubs {
   private known({ hub: id, machine, life }: HubName): OtherHub {
     const known = this.hubs.get(id);
     if (known?.name.life === life) return known;
-    for (const other of [...this.hubs.values()]) if (other.machine === machine) this.lose(other);
+    // A machine has one hub: the former one of this machine has ended without a word.
+    for (const former of [...this.hubs.values()]) if (former.machine === machine) this.lose(former);
     const hub = new OtherHub({ hub: id, machine, life });
     this.hubs.set(id, hub);
     this.events.onBegin(hub);

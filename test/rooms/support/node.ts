@@ -21,6 +21,7 @@ import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
+import type { TemplatedApp } from '../../../src/sockets.js';
 import type { Base } from '../../bases/support/bases.js';
 
 /** A server of the test's own, in this process. */
@@ -28,37 +29,44 @@ export interface TestNode {
   readonly io: Server;
   readonly engine: Engine;
   readonly url: string;
+  /** The URLs of all bases, of which {@link url} is the first. */
+  readonly urls: readonly string[];
   close(): Promise<void>;
 }
 
 export interface NodeOptions {
   server?: Partial<ServerOptions>;
   engine?: EngineOptions;
-  /** @default the one that the environment chooses */
-  base?: Base;
+  /** The bases on which the one engine has clients. @default the one that the environment chooses */
+  bases?: readonly Base[];
 }
 
-/** Starts a server on a free port of the loopback interface. */
+/** Starts a server on a free port of the loopback interface, for each base. */
 export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
-  const app = (options.base ?? App)();
+  const apps = (options.bases ?? [App]).map((base) => base());
   const engine = new Engine(options.engine);
-  engine.attach(app);
+  for (const app of apps) engine.attach(app);
   const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
   io.bind(engine);
-  const listenSocket = await new Promise<object>((resolve, reject) => {
-    app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
-  });
+  const listening = await Promise.all(apps.map(listen));
+  const urls = listening.map((socket) => `http://127.0.0.1:${us_socket_local_port(socket as never)}`);
   return {
     io,
     engine,
-    url: `http://127.0.0.1:${us_socket_local_port(listenSocket as never)}`,
+    url: urls[0]!,
+    urls,
     close: async () => {
-      us_listen_socket_close(listenSocket as never);
+      for (const socket of listening) us_listen_socket_close(socket as never);
       await io.close();
-      app.close();
+      for (const app of apps) app.close();
     },
   };
 }
+
+const listen = (app: TemplatedApp): Promise<object> =>
+  new Promise((resolve, reject) => {
+    app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
+  });
 
 /** A node that is joined with others by a bus. */
 export async function startMember(bus: Backplane, options: NodeOptions = {}): Promise<TestNode & { bus: Backplane }> {
