@@ -10,7 +10,7 @@ import { ShardedChannels } from './sharded-channels.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** Keeps the listener of a pub/sub, and tells it whenever all connections and subscriptions are there, for the first time or again. */
-export class Renewal {
+class Renewal {
   listener: PubSubListener | undefined;
   /** The present connections and subscriptions, from the moment that all of them are there. */
   private current: { isDone: boolean } | undefined;

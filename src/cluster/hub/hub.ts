@@ -211,6 +211,15 @@ export class Hub {
     await this.surroundings.isLinked;
     for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await wait(WAIT_MS);
     await others.begin();
+    // It counts as up once the others know its rooms, too.
+    await this.passOthers(others);
+  }
+
+  /** Resolves when the workers of other machines have handled all that was sent to them. */
+  private passOthers(others: OtherHubs): Promise<boolean> {
+    const passed = this.fencesToOthers.pass(others.hubs.keys());
+    process.nextTick(() => process.nextTick(() => others.flush()));
+    return passed;
   }
 
   private get knowsRooms(): boolean {
@@ -350,9 +359,8 @@ export class Hub {
       }
       case types.ping: {
         const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
-        if (!this.surroundings.status.isUp || this.hubs.size === 0) return pong();
-        const passed = this.fencesToOthers.pass(this.hubs.keys()).then(pong);
-        process.nextTick(() => process.nextTick(() => this.others?.flush()));
+        if (!this.surroundings.status.isUp || this.hubs.size === 0 || !this.others) return pong();
+        const passed = this.passOthers(this.others).then(pong);
         return own('asking other machines', passed);
       }
       case types.pong:
