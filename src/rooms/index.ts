@@ -7,7 +7,6 @@
  *
  *   native-rooms.ts        the methods that an adapter gains; a broadcast begins here
  *   topics.ts              which rooms are topics, and who has subscribed
- *   room-name.ts           room names as UTF-8
  *   room-sets.ts           the adapter's `rooms` and `sids`, in a fraction of the memory
  *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
@@ -40,7 +39,6 @@ export {
   type RoomsEngine,
   withNativeRooms,
 } from './native-rooms.js';
-export { roomOfText, textOfRoom } from './room-name.js';
 export { addToRooms, isMember, looksLikeSocketId, sizeOf, useRoomSets } from './room-sets.js';
 export {
   type AdapterWithServers,

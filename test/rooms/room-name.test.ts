@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { alone } from '../../src/backplanes/default-bus.js';
 import { decodeBroadcast, encodeBroadcast } from '../../src/backplanes/frames/wire/broadcast.js';
 import { HEADER } from '../../src/backplanes/frames/wire/message.js';
-import { roomOfText, textOfRoom } from '../../src/rooms/index.js';
+import { roomOfText, textOfRoom } from '../../src/backplanes/frames/wire/room-name.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
 

@@ -1,7 +1,7 @@
 import { MalformedMessage } from '../../../errors.js';
 import type { EncodedPackets } from '../../../rooms/index.js';
-import { roomOfText, textOfRoom } from '../../../rooms/room-name.js';
 import { finish, HEADER, types } from './message.js';
+import { roomOfText, textOfRoom } from './room-name.js';
 
 /** A broadcast as workers exchange it: already encoded for the clients. */
 export interface Broadcast {

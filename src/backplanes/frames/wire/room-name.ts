@@ -1,7 +1,6 @@
 /**
- * Room names where they become UTF-8: in frames, and as topics of uWebSockets.js. UTF-8 has no half of a surrogate pair: each of
- * them would become U+FFFD, so that members of one room would get what is sent to another. U+FFFD and four digits stand
- * for each, and for U+FFFD itself.
+ * Room names in frames, which are UTF-8. UTF-8 has no half of a surrogate pair: each would become U+FFFD, and the message would
+ * go to another room. U+FFFD and four digits stand for each, and for U+FFFD itself.
  */
 const MARK = '\ufffd';
 const UNSAFE = /[\ufffd\ud800-\udfff]/u;
