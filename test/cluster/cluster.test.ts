@@ -32,6 +32,13 @@ describe('four workers on the embedded bus', () => {
     expect(alone.io.engine.transport.name).toBe(transport);
   });
 
+  test('a session of the hub, of a worker that is not there and of no worker is unknown, at once', async () => {
+    for (const sid of ['0.nobody', '4711.nobody', 'nobody']) {
+      const response = await fetch(`${server.url}/socket.io/?EIO=4&transport=polling&sid=${sid}`);
+      expect([response.status, await response.json()]).toEqual([400, { code: 1, message: 'Session ID unknown' }]);
+    }
+  });
+
   test('binary payloads and acknowledgements go both ways, over every transport', async () => {
     for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']] as const) {
       const client = connect(server.url, { transports: [...transports] });

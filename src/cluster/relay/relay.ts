@@ -3,7 +3,7 @@ import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
-import { kinds } from '../mesh/mesh.js';
+import { HUB, kinds } from '../mesh/mesh.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
 import {
   asClose,
@@ -67,7 +67,9 @@ class RelayLinks {
 
   /** Whether a worker can be reached, as far as this one knows. */
   has(peer: Peer): boolean {
-    return typeof peer === 'number' ? this.mesh.has(peer) : this.machines?.isUp === true;
+    if (typeof peer !== 'number') return this.machines?.isUp === true;
+    // The hub is in the mesh too, and no session is there.
+    return peer !== HUB && this.mesh.has(peer);
   }
 
   /** Sends to another worker. The payload may not be changed afterwards. */
