@@ -1,7 +1,4 @@
-import { ownWindow } from '../../src/backplanes/frames/links.js';
-import { natsBackplane } from '../../src/backplanes/nats/pub-sub.js';
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
-import { redisFramesBackplane, shardedFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { machinesOn } from '../rooms/support/node.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
@@ -12,16 +9,12 @@ const quiet = { onDown: () => {}, onUp: () => {} };
 const buses: Record<string, () => Promise<Buses>> = {
   'redis-frames': async () => {
     const redis = await RedisProcess.start();
-    const machines = await machinesOn((links, machine) =>
-      redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet }),
-    );
+    const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, redis) };
   },
   nats: async () => {
     const nats = await NatsProcess.start();
-    const machines = await machinesOn((links, machine) =>
-      natsBackplane({ links, machine, window: ownWindow(), url: nats.url, prefix: 'socket.io', events: quiet }),
-    );
+    const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, nats) };
   },
   redis: async () => {
@@ -31,9 +24,7 @@ const buses: Record<string, () => Promise<Buses>> = {
   'a Redis Cluster': async () => {
     const cluster = await RedisCluster.start();
     const { url } = cluster;
-    const machines = await machinesOn((links, machine) =>
-      shardedFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events: quiet }),
-    );
+    const machines = await machinesOn('redis-frames-sharded', { server: 'redis-cluster', url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, cluster) };
   },
 };

@@ -1,39 +1,30 @@
 import type { Redis } from 'ioredis';
 import { own } from '../../base/owner.js';
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import { framesBackplane } from '../frames/machines/open.js';
-import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
+import type { BackplaneEvents } from '../events.js';
 import { OtherWire, stockChannel } from '../other-wire.js';
+import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { observe } from './classic.js';
 import { openRedis } from './connection.js';
 import { ShardedChannels } from './sharded-channels.js';
 import { Subscriptions } from './subscriptions.js';
 
-/** Keeps the listener of a pub/sub, and tells it whenever all connections and subscriptions are there, for the first time or again, or are lost. */
-export class Renewal {
+/** Keeps the listener of a pub/sub, and tells it whenever all connections and subscriptions are there, for the first time or again. */
+class Renewal {
   listener: PubSubListener | undefined;
   /** The present connections and subscriptions, from the moment that all of them are there. */
   private current: { isDone: boolean } | undefined;
-  /** How many restarts wait. */
-  private waiting = 0;
 
   /** @param onDone called when {@link isDone} may have changed */
-  constructor(
-    private readonly health: ConnectionHealth,
-    private readonly onDone: () => void,
-  ) {}
+  constructor(private readonly onDone: () => void) {}
 
   /**
    * Whether the listener has finished.
    * @param isConnected whether all connections and subscriptions are there
    */
   isDone(isConnected: boolean): boolean {
-    if (!isConnected || this.waiting > 0) {
-      const wasThere = this.current !== undefined;
-      this.current = undefined;
-      if (wasThere) this.listener?.onLost();
-    } else if (!this.current) {
+    if (!isConnected) this.current = undefined;
+    else if (!this.current) {
       const begun = { isDone: false };
       this.current = begun;
       own('finding the servers behind Redis', this.begin(begun));
@@ -45,19 +36,6 @@ export class Renewal {
     if (!this.listener) return;
     await this.listener.onRenewed();
     begun.isDone = true;
-    this.onDone();
-  }
-
-  /**
-   * Messages may have been lost: the connections count as lost until the promise has resolved.
-   * @param reason what happened, if they have been there until now
-   */
-  async restart(reason: string, confirmed: Promise<unknown>): Promise<void> {
-    if (this.health.isUp) this.health.reason = reason;
-    this.waiting++;
-    this.onDone();
-    await confirmed;
-    this.waiting--;
     this.onDone();
   }
 }
@@ -82,7 +60,7 @@ export class RedisPubSub implements PubSub {
     const update = () => {
       health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };
-    this.renewal = new Renewal(health, update);
+    this.renewal = new Renewal(update);
     this.otherWire = new OtherWire('redis', events);
     this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes, isClassic) => {
       if (isClassic) this.otherWire.note();
@@ -105,20 +83,8 @@ export class RedisPubSub implements PubSub {
     return this.subscriptions.subscribe(channel);
   }
 
-  unsubscribe(channel: string): void {
-    this.subscriptions.unsubscribe(channel);
-  }
-
-  caughtUp(): Promise<unknown> {
-    return this.subscriber.ping();
-  }
-
   listen(listener: PubSubListener): void {
     this.renewal.listener = listener;
-  }
-
-  renew(reason: string): void {
-    own('renewing the subscriptions with Redis', this.renewal.restart(reason, this.subscriptions.confirmed()));
   }
 
   close(): void {
@@ -148,7 +114,7 @@ export class ShardedPubSub implements PubSub {
     const health = new ConnectionHealth(events);
     this.health = health;
     const update = () => health.update(this.renewal.isDone(this.channels.isComplete));
-    this.renewal = new Renewal(health, update);
+    this.renewal = new Renewal(update);
     const [sharded, classic] = [new OtherWire('redis-sharded', events), new OtherWire('redis', events)];
     this.otherWires = [sharded, classic];
     const others = stockChannel(prefix);
@@ -177,36 +143,12 @@ export class ShardedPubSub implements PubSub {
     return this.channels.subscribe(channel);
   }
 
-  unsubscribe(channel: string): void {
-    this.channels.unsubscribe(channel);
-  }
-
-  caughtUp(): Promise<unknown> {
-    return this.channels.caughtUp();
-  }
-
   listen(listener: PubSubListener): void {
     this.renewal.listener = listener;
-  }
-
-  renew(reason: string): void {
-    this.channels.lost(reason);
   }
 
   close(): void {
     for (const otherWire of this.otherWires) otherWire.close();
     this.channels.close();
   }
-}
-
-/** Frames between gjallar servers on any machines, over pub/sub of one Redis. */
-export function redisFramesBackplane(surroundings: BackplaneSurroundings): Backplane {
-  const { url, events, prefix } = surroundings;
-  return framesBackplane('redis-frames', surroundings, new RedisPubSub(url, events, prefix));
-}
-
-/** The same over sharded pub/sub of a Redis Cluster. */
-export function shardedFramesBackplane(surroundings: BackplaneSurroundings): Backplane {
-  const { url, events, prefix } = surroundings;
-  return framesBackplane('redis-frames-sharded', surroundings, new ShardedPubSub(url, events, prefix));
 }
