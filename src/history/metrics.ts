@@ -1,5 +1,6 @@
 import { counter, gauge, Histogram, type Metric } from '../operations/metrics/metric.js';
 import type { Archiver } from './archive/archiver.js';
+import type { HistoryCall } from './loss/store-health.js';
 import {
   type AppendOptions,
   type AppendResult,
@@ -15,9 +16,6 @@ import {
 
 /** The bounds of the histogram, in seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
-
-/** What users wait for. */
-export type HistoryCall = 'append' | 'read';
 
 export interface MeasuredOptions {
   /** Whether this worker trims the store. It alone reports the size, because all workers share the store. */

@@ -1,4 +1,3 @@
-import type { ArchiveReader } from './archive/archive.js';
 import {
   type FormerEpoch,
   type HistoryStore,
@@ -6,6 +5,7 @@ import {
   type NewMessage,
   type Page,
   type PageQuery,
+  type Position,
   type StoredMessage,
 } from './store.js';
 
@@ -111,6 +111,17 @@ function standingOf(log: LogState, { epoch, after, before }: PageQuery): { known
     if (former.epoch === epoch && furthest <= former.offset) return { known: true, kept };
   }
   return { known: false, kept: false };
+}
+
+/** A page of the archive; `isCut` says that it ends early because of {@link MAX_PAGE_BYTES}. */
+export interface ArchivePage extends Position {
+  messages: StoredMessage[];
+  isCut: boolean;
+}
+
+/** The part of an archive that readers use. */
+export interface ArchiveReader {
+  read(conversation: string, query: PageQuery): Promise<ArchivePage>;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { DefaultEventsMap } from 'socket.io';
 // A named import of an old version fails before anything can say why.
 import * as stock from 'socket.io';
 import { checkVersion, installedCopy } from '../compat/socket-io-version.js';
+import type { Engine } from '../engine/engine.js';
 import type { TemplatedApp } from '../sockets.js';
 import type { GjallarOptions } from './engine-options.js';
 import { install } from './install.js';
@@ -32,6 +33,8 @@ export class Server<
   // biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
   SocketData = any,
 > extends stock.Server<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
+  declare engine: stock.Server['engine'] & Pick<Engine, 'addresses' | 'counters'>;
+
   /**
    * @param attachable an HTTP server, a port, or a uWebSockets.js app; optional
    * @param options socket.io's options, and those of {@link EngineOptions}

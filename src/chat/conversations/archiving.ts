@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CheckedOutage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
-import { Archive, type ArchiveErasure, type ArchiveReader } from '../../history/archive/archive.js';
+import { Archive, type ArchiveErasure } from '../../history/archive/archive.js';
 import { Archiver } from '../../history/archive/archiver.js';
+import type { ArchiveReader } from '../../history/page.js';
 import { HistoryError, type HistoryStore, type PageQuery } from '../../history/store.js';
 
 /** How long until another attempt to open the archive. */

@@ -1,6 +1,8 @@
 import { EventEmitter } from 'node:events';
 
 type Listener = (...values: never[]) => void;
+// biome-ignore lint/suspicious/noExplicitAny: what each version of @types/node returns can be this
+type AnyListener = (...values: any[]) => void;
 
 /** EventEmitter without its constructor. Its methods create missing fields, so an unused emitter takes no memory. */
 export const LazyEventEmitter = function LazyEventEmitter() {} as unknown as new () => EventEmitter;
@@ -77,16 +79,14 @@ export class CompactEmitter extends LazyEventEmitter {
     return super.listenerCount(event, listener as never) + (counts ? 1 : 0);
   }
 
-  // biome-ignore lint/complexity/noBannedTypes: EventEmitter's own type
-  override listeners(event: string | symbol): Function[] {
+  override listeners(event: string | symbol): AnyListener[] {
     this.emptySlot(event);
-    return super.listeners(event);
+    return super.listeners(event) as AnyListener[];
   }
 
-  // biome-ignore lint/complexity/noBannedTypes: EventEmitter's own type
-  override rawListeners(event: string | symbol): Function[] {
+  override rawListeners(event: string | symbol): AnyListener[] {
     this.emptySlot(event);
-    return super.rawListeners(event);
+    return super.rawListeners(event) as AnyListener[];
   }
 
   override eventNames(): (string | symbol)[] {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import { checkQuery } from '../checked-store.js';
+import type { ArchivePage } from '../page.js';
 import { type Change, HistoryError, type PageQuery } from '../store.js';
 import {
   connect,
@@ -15,7 +16,6 @@ import {
 import {
   type ArchivedMessage,
   type ArchivedPlace,
-  type ArchivePage,
   eraseConversation,
   eraseOffsets,
   erasePlaces,
@@ -36,9 +36,6 @@ export class ArchiveConflict extends Error {
 /** Rows in one statement: SQLite takes 32,766 parameters, and MySQL as little as a megabyte. */
 const MAX_ROWS = 500;
 const MAX_TEXT = 250_000;
-
-/** The part of an archive that readers use. */
-export type ArchiveReader = Pick<Archive, 'read'>;
 
 /** The part of an archive that the operator uses. */
 export type ArchiveErasure = Pick<Archive, 'cursor' | 'erase' | 'eraseConversation' | 'eraseFound' | 'search'>;

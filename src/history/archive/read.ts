@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { fitting, isForwards, OVERHEAD_BYTES } from '../page.js';
-import { type Change, MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } from '../store.js';
+import { type ArchivePage, fitting, isForwards, OVERHEAD_BYTES } from '../page.js';
+import { type Change, MAX_PAGE_BYTES, type PageQuery, type StoredMessage } from '../store.js';
 import { decode, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 
 /** A range of offsets, both ends included, and the log that has them. */
@@ -9,12 +9,6 @@ interface Segment {
   log: number;
   from: number;
   to: number;
-}
-
-/** A page of the archive; `isCut` says that it ends early because of {@link MAX_PAGE_BYTES}. */
-export interface ArchivePage extends Position {
-  messages: StoredMessage[];
-  isCut: boolean;
 }
 
 /** Pages through a conversation, from the log of one epoch into the logs that it has continued. */

@@ -2,9 +2,11 @@ import { redisCause } from '../../backplanes/redis-cause.js';
 import { CheckedOutage, Outage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
 import type { ProblemCode, Reason } from '../../base/problems.js';
-import type { HistoryCall } from '../metrics.js';
 import { HistoryError, type HistoryStore } from '../store.js';
 import { LossWatch, MemoryLossNotices } from './watch.js';
+
+/** What users wait for. */
+export type HistoryCall = 'append' | 'read';
 
 /** The outages of the store: messages that cannot be stored, or only cannot be read. */
 class HistoryOutages {
