@@ -24,12 +24,13 @@ import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../errors.js';
 import { endWith } from './entries.js';
 import { type StateRoomOptions, settingsOf } from './options.js';
-import { Hub } from './replication/hub.js';
+import { SequencerClient } from './replica/client.js';
 import { StateRoom } from './room.js';
+import { localLink } from './sequencer/local.js';
 
 export type { StateRoomStats } from '../rooms/stores.js';
 export type { Chunk, StateChange, StateFormat, StateMeta, StateReader } from './members/format.js';
-export type { Joined, JoinOptions, StateRoomOptions } from './options.js';
+export type { Joined, JoinOptions, SetOptions, StateRoomOptions } from './options.js';
 export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
@@ -39,7 +40,7 @@ type AnyServer = Server<any, any, any, any>;
 
 /** The state rooms of a namespace, and what keeps them the same on all workers. */
 interface Rooms {
-  readonly hub: Hub;
+  readonly client: SequencerClient;
   readonly byName: Map<string, StateRoom>;
 }
 
@@ -54,18 +55,16 @@ const rooms = new WeakMap<AnyNamespace, Rooms>();
 export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: StateRoomOptions = {}): StateRoom {
   const nsp: AnyNamespace = 'of' in of ? of.of('/') : of;
   const settings = settingsOf(name, options);
-  const { hub, byName } = rooms.get(nsp) ?? { hub: new Hub(nsp), byName: new Map<string, StateRoom>() };
+  const { client, byName } = rooms.get(nsp) ?? { client: new SequencerClient(localLink(nsp)), byName: new Map<string, StateRoom>() };
   if (byName.has(name)) {
     throw new GjallarError('BAD_INPUT', `There is a state room "${name}" already. Create it once, and keep it.`);
   }
-  const room = new StateRoom(nsp, hub, name, settings, () => {
+  const room = new StateRoom(nsp, client, name, settings, () => {
     byName.delete(name);
-    if (byName.size > 0) return;
-    hub.close();
-    rooms.delete(nsp);
+    if (byName.size === 0) rooms.delete(nsp);
   });
   byName.set(name, room);
-  rooms.set(nsp, { hub, byName });
+  rooms.set(nsp, { client, byName });
   endWith(nsp, () => closeAll(nsp));
   return room;
 }

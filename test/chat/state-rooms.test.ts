@@ -5,7 +5,7 @@ import { SocketWatchers } from '../../src/chat/state/socket-watchers.js';
 import type { Watcher } from '../../src/chat/state/watchers.js';
 import type { GjallarError } from '../../src/errors.js';
 import { type StateRoom, stateRoom } from '../../src/state/index.js';
-import { encodeValue } from '../../src/state/options.js';
+import { encodeValue } from '../../src/state/values.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
 import { View } from '../state/support/view.js';

@@ -2,7 +2,7 @@ import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import { KEY_BYTES } from '../../state/entries.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
-import type { Encoded } from '../../state/options.js';
+import type { Encoded } from '../../state/values.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 import { RoomOwners } from './owners.js';

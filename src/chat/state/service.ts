@@ -6,7 +6,7 @@ import { WorkQueue } from '../../engine/limits/work-queue.js';
 import { GjallarError } from '../../errors.js';
 import { parseJson } from '../../http/json.js';
 import type { StateRoom } from '../../state/index.js';
-import { encodeValue } from '../../state/options.js';
+import { encodeValue } from '../../state/values.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
