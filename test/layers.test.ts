@@ -22,7 +22,7 @@ const layers: Record<string, readonly string[]> = {
   rooms: ['compat', 'engine', 'errors'],
   recovery: ['compat', 'engine', 'errors', 'rooms'],
   backplanes: ['compat', 'engine', 'errors', 'package', 'recovery', 'rooms'],
-  cluster: ['backplanes', 'compat', 'engine', 'errors'],
+  cluster: ['backplanes', 'compat', 'engine', 'errors', 'package'],
   http: ['compat', 'engine', 'errors'],
   operations: [...['package', 'backplanes', 'cluster', 'compat', 'engine', 'errors', 'http', 'recovery', 'rooms']],
   runtime: [

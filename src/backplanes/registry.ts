@@ -9,8 +9,10 @@ interface BackplaneKind {
   spansMachines: boolean;
   /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
   isSharded?: true;
-  /** What the hub of each machine connects with; undefined if workers connect by themselves. */
+  /** What the hub of each machine connects with; undefined if machines are alone. */
   hub?: 'redis' | 'redis-cluster' | 'nats';
+  /** Whether hubs carry the frames of rooms; if not, workers connect by themselves, too. */
+  framesByHub?: true;
   /** Loads its code and the client of its server. With Redis, that is a third of what a worker loads. */
   load(): Promise<Open>;
 }
@@ -33,18 +35,21 @@ const kinds = {
   'redis-frames': {
     server: 'Redis',
     spansMachines: true,
+    hub: 'redis',
     load: async () => (await import('./redis/frames.js')).redisFramesBackplane,
   },
   'redis-frames-sharded': {
     server: 'Redis',
     spansMachines: true,
     isSharded: true,
+    hub: 'redis-cluster',
     load: async () => (await import('./redis/frames.js')).shardedFramesBackplane,
   },
   'redis-hub': {
     server: 'Redis',
     spansMachines: true,
     hub: 'redis',
+    framesByHub: true,
     load: () => loadHub('redis-hub'),
   },
   'redis-hub-sharded': {
@@ -52,17 +57,20 @@ const kinds = {
     spansMachines: true,
     isSharded: true,
     hub: 'redis-cluster',
+    framesByHub: true,
     load: () => loadHub('redis-hub-sharded'),
   },
   'nats-hub': {
     server: 'NATS',
     spansMachines: true,
     hub: 'nats',
+    framesByHub: true,
     load: () => loadHub('nats-hub'),
   },
   redis: {
     server: 'Redis',
     spansMachines: true,
+    hub: 'redis',
     load: async () => {
       const { redisBackplane } = await import('./redis/classic.js');
       return ({ url, events, prefix }) => redisBackplane(url, events, prefix);
@@ -71,6 +79,7 @@ const kinds = {
   nats: {
     server: 'NATS',
     spansMachines: true,
+    hub: 'nats',
     load: async () => (await import('./nats/pub-sub.js')).natsBackplane,
   },
 } as const satisfies Record<string, BackplaneKind>;

@@ -68,14 +68,12 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     const bus = await chooseBackplane(config, (late) => {
       log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
       process.env.BUS = late;
-      own(
-        'connecting with the cluster',
-        startHub(primary, { ...config, bus: late }).then(() => primary.reload()),
-      );
+      startHub(primary, { ...config, bus: late });
+      primary.reload();
     });
     // The workers read their configuration from the environment.
     if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;
-    await startHub(primary, { ...config, bus });
+    startHub(primary, { ...config, bus });
     await primary.start();
     started({ addresses: primary.addresses, bus, log });
     reportSockets(log);
@@ -97,10 +95,10 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   }
 }
 
-/** Starts the hub of this machine, if it has one that is no part of a worker. */
-async function startHub(primary: Primary, config: RunConfig): Promise<void> {
-  const address = hubAddressOf(config);
-  if (address && hasHubThread(config)) await primary.useHub(packageFile('dist/cluster/hub/thread.js'), address);
+/** Starts the hub of this machine, unless it is a part of the only worker. It links with the workers when it is there. */
+function startHub(primary: Primary, config: RunConfig): void {
+  if (!hasHubThread(config)) return;
+  own('starting the hub', primary.useHub(packageFile('dist/cluster/hub/thread.js'), hubAddressOf(config)));
 }
 
 function checkWorkerPorts({ workerPorts }: RunConfig): void {

@@ -31,8 +31,7 @@ import { reportEngine, reportRejections, reportUnknownNamespaces } from './engin
 import { engineOptionsOf } from './engine-options.js';
 import { atMostEvery } from './intervals.js';
 import type { Orders } from './lifecycle/orders.js';
-import { machinesBehind, openWorkerHub, type WorkerHub } from './machines/hub.js';
-import { loadMachines, type OpenMachines, type OtherMachines } from './machines/open.js';
+import { type OtherMachines, openWorkerHub, type WorkerHub } from './machines/hub.js';
 import type { Action, Outcome } from './operator/actions.js';
 import { Operator, outcomeOf } from './operator/operator.js';
 import { defaultSeam, type OperatorSeam } from './operator/seam.js';
@@ -79,7 +78,7 @@ export class MachineWorker implements EngineHost {
     version: string,
     readonly mesh: Mesh,
     private readonly surroundings: Surroundings,
-    private readonly open: { backplane: OpenBackplane; machines: OpenMachines; hub: WorkerHub | undefined },
+    private readonly open: { backplane: OpenBackplane; hub: WorkerHub | undefined },
   ) {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
@@ -89,6 +88,7 @@ export class MachineWorker implements EngineHost {
       reports: this.reports,
       stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
       engines: this,
+      ...(open.hub && { hubLink: open.hub.linkOf }),
     });
     this.metrics = new WorkerMetrics(mesh, {
       version,
@@ -100,14 +100,13 @@ export class MachineWorker implements EngineHost {
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add(this.reports.metrics());
-    const { hub } = open;
-    this.machines = hub ? machinesBehind(hub) : open.machines({ worker: mesh.id, machine });
+    this.machines = open.hub?.machines();
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 
   /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
   static async join(config: RunConfig, version: string, surroundings: Surroundings): Promise<MachineWorker> {
-    const [backplane, machines] = await Promise.all([loadBackplane(config), loadMachines(config)]);
+    const backplane = await loadBackplane(config);
     const { id, directory, orders } = surroundings;
     const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
     const hub = await openWorkerHub(config, mesh, surroundings.machine);
@@ -115,7 +114,7 @@ export class MachineWorker implements EngineHost {
     removeWhereOrphaned(directory);
     surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, surroundings, { backplane, machines, hub });
+    return new MachineWorker(config, version, mesh, surroundings, { backplane, hub });
   }
 
   /** The port that only this worker listens on; undefined if there is none. */
@@ -133,7 +132,7 @@ export class MachineWorker implements EngineHost {
     const part = this.engines.length;
     const links = this.nextPart(part, 'engines');
     this.engines.push(engine);
-    const relay = new Relay(links, engine, this.machines?.links.part(part));
+    const relay = new Relay(links, engine, this.machines?.relayPart(part));
     this.relays.push(relay);
     engine.relay = relay;
     this.rejected.watch(engine);
@@ -201,7 +200,7 @@ export class MachineWorker implements EngineHost {
   /** Closes the connections to other workers and machines. */
   close(): void {
     for (const backplane of this.backplanes) backplane.close();
-    this.machines?.close();
+    this.open.hub?.close();
     this.mesh.close();
   }
 

@@ -71,8 +71,8 @@ export class RedisPubSub implements PubSub {
   private readonly renewal: Renewal;
   private readonly otherWire: OtherWire;
 
-  /** @param prefix the prefix of the channels of stock servers and emitters, which are noticed */
-  constructor(url: string, events: BackplaneEvents, prefix: string) {
+  /** @param prefix the prefix of the channels of stock servers and emitters, if they are to be noticed */
+  constructor(url: string, events: BackplaneEvents, prefix: string | undefined) {
     const redis = [openRedis(url), openRedis(url)] as const;
     const [publisher, subscriber] = redis;
     this.publisher = publisher;
@@ -89,7 +89,9 @@ export class RedisPubSub implements PubSub {
       else this.renewal.listener?.onMessage(channel.toString(), bytes);
     });
     // The pattern of `BUS=redis`, so that a user with the rights for that can use frames.
-    own('subscribing to the channels of other servers', this.subscriptions.psubscribe(`${stockChannel(prefix)}*`));
+    if (prefix !== undefined) {
+      own('subscribing to the channels of other servers', this.subscriptions.psubscribe(`${stockChannel(prefix)}*`));
+    }
     const answers = observe(redis, health, update);
   }
 

@@ -11,7 +11,7 @@ export interface HubData {
   readonly directory: string;
   /** The id of the machine. */
   readonly machine: string;
-  readonly address: HubAddress;
+  readonly address: HubAddress | undefined;
 }
 
 export type ToHub =
@@ -36,7 +36,7 @@ const CLOSE_MS = 1000;
 interface HubHost {
   readonly directory: string;
   readonly machine: string;
-  readonly address: HubAddress;
+  readonly address: HubAddress | undefined;
   readonly log: Logger;
   /** The workers that accept links. */
   meshed(): number[];

@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { malformed } from '../../backplanes/connection-health.js';
+import { Inbox, malformed } from '../../backplanes/connection-health.js';
 import {
   EntryReader,
   entryKinds,
@@ -9,6 +9,7 @@ import {
   MACHINE,
   NO_MACHINE,
   Outgoing,
+  serviceEntry,
 } from '../../backplanes/frames/hub/entries.js';
 import type { HubStatus } from '../../backplanes/frames/hub/hub-health.js';
 import type { RoomKey, RoomSet } from '../../backplanes/frames/interest/rooms.js';
@@ -23,10 +24,12 @@ import {
   readEmitted,
   types,
 } from '../../backplanes/frames/wire/message.js';
-import { own } from '../../base/owner.js';
-import { isGreeting } from './hub-frame.js';
+import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
+import { own, reportFailure } from '../../base/owner.js';
+import { MalformedMessage } from '../../errors.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { RoomIndex } from './room-index.js';
+import { HubServices } from './services.js';
 
 /** What one frame to another machine counts as in the window, in ms: its wake-ups at both hubs, at the server and at the workers there. */
 const FRAME_COST_MS = 0.6;
@@ -82,15 +85,27 @@ interface Kept {
 export interface HubParts {
   readonly machine: string;
   readonly workers: HubWorkers;
-  readonly pubSub: PubSub;
-  /** The channel of the Socket.IO server with this number on which emitters publish. Hubs meet on that of the first. */
-  readonly channelOf: (part: number) => string;
+  /** The way to other machines; undefined if there is none. */
+  readonly bridge?: Bridge | undefined;
   readonly window: SharedWindow;
   /** Resolves when it is linked with all workers that were there before it. */
   readonly isLinked?: Promise<void>;
   /** Whether only its workers can report what is malformed. */
   readonly isThread?: boolean;
+  /** Finds a service by its number. */
+  readonly loadService?: (service: number) => OpenHubService | undefined;
 }
+
+/** What a hub reaches those of other machines over. */
+interface Bridge {
+  readonly pubSub: PubSub;
+  /** The channel on which hubs meet. Those of the hubs begin with the same name. */
+  readonly channel: string;
+  /** The channel on which emitters publish for the Socket.IO server with this number; undefined if hubs carry no frames. */
+  readonly emittersOf: ((part: number) => string) | undefined;
+}
+
+const NO_HUBS: ReadonlyMap<string, OtherHub> = new Map();
 
 /**
  * The hub of a machine: forwards messages between its workers and the hubs of other machines. It announces to its workers the
@@ -100,7 +115,9 @@ export class Hub {
   private readonly locals = new Map<number, Local>();
   private readonly localRooms = new RoomIndex<LocalPart>();
   private readonly otherRooms = new RoomIndex<OtherHub>();
-  private readonly others: OtherHubs;
+  /** The links to other hubs; undefined without a bridge. */
+  private readonly others: OtherHubs | undefined;
+  private readonly services: HubServices;
   private readonly fencesToOthers: Fences;
   private readonly fencesToLocals: Fences;
   private readonly localParts = new Map<string, LocalPart>();
@@ -112,40 +129,29 @@ export class Hub {
   private readonly heard = new Set<number>();
   private status: HubStatus;
   private toldStatus = '';
+  private readonly inbox: Inbox;
 
   constructor(private readonly surroundings: HubParts) {
-    const { machine, workers, pubSub, channelOf, window } = surroundings;
+    const { workers, window, bridge, loadService } = surroundings;
+    this.inbox = bridge?.pubSub.health.inbox ?? new Inbox();
     this.status = { ...this.counts, ...{ isUp: false, told: 0, others: [], leads: false } };
-    this.others = new OtherHubs(machine, pubSub, channelOf(0), {
-      onBegin: (hub) => this.introduce(hub),
-      onEntry: (hub, reader) => this.fromOther(hub, reader),
-      onFrameEnd: (hub) => this.sendToLocals(hub.machine),
-      onLost: (hub) => this.lost(hub),
-      onUnsent: (hub) => this.interrupted(hub),
-    });
-    this.hold = window.share(() => this.others.flush() * FRAME_COST_MS);
+    this.services = new HubServices(
+      {
+        workers: () => this.locals.keys(),
+        sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
+        sendToHub: (service, hub, message) => this.sendToHub(hub, serviceEntry(service, message)),
+      },
+      loadService,
+    );
+    this.hold = window.share(() => (this.others?.flush() ?? 0) * FRAME_COST_MS);
     this.fencesToOthers = new Fences((number, id) => {
-      this.others.hubs.get(id)?.out.addBytes(hubNumbers(types.ping, [number]));
+      this.hubs.get(id)?.out.addBytes(hubNumbers(types.ping, [number]));
     });
     this.fencesToLocals = new Fences((number, id) => {
       const part = this.localParts.get(id);
       if (part) this.tell(part, numbersMessage(types.ping, [number]));
     });
-    const ownChannel = this.others.ownChannel;
-    pubSub.listen({
-      onMessage: (channel, bytes) => {
-        try {
-          if (channel === ownChannel) this.others.onFrame(bytes);
-          else this.onCommon(channel, bytes);
-        } catch (error) {
-          this.drop(error);
-        }
-      },
-      onRenewed: () => this.begin(),
-      onLost: () => {},
-    });
-    own('subscribing to the channel of this machine', pubSub.subscribe(ownChannel));
-    this.hearEmitters(0);
+    if (bridge) this.others = this.connect(bridge);
     workers.listen({
       onHere: (worker) => this.workerHere(worker),
       onMessage: (worker, message) => this.receive(worker, message),
@@ -154,11 +160,47 @@ export class Hub {
     this.timer = setInterval(() => this.turn(), STATUS_MS).unref();
   }
 
+  /** Says how a service is opened. */
+  provide(service: HubServiceNumber, open: OpenHubService): void {
+    this.services.provide(service, open);
+  }
+
+  private connect({ pubSub, channel, emittersOf }: Bridge): OtherHubs {
+    const others = new OtherHubs(this.surroundings.machine, pubSub, channel, {
+      onBegin: (hub) => this.introduce(hub),
+      onLinked: (hub) => this.services.onHub(hub.id, true),
+      onEntry: (hub, reader) => this.fromOther(hub, reader),
+      onFrameEnd: (hub) => this.sendToLocals(hub.machine),
+      onLost: (hub) => this.lost(hub),
+      onUnsent: (hub) => this.interrupted(hub),
+    });
+    pubSub.listen({
+      onMessage: (from, bytes) => {
+        try {
+          if (from === others.ownChannel) others.onFrame(bytes);
+          else if (from === channel) others.onGreeting(bytes);
+          else this.onEmitted(from, bytes);
+        } catch (error) {
+          this.drop(error);
+        }
+      },
+      onRenewed: () => this.begin(others),
+      onLost: () => {},
+    });
+    for (const each of [others.ownChannel, channel]) own('subscribing to the channels of hubs', pubSub.subscribe(each));
+    if (emittersOf) this.hearEmitters(0);
+    return others;
+  }
+
+  private get hubs(): ReadonlyMap<string, OtherHub> {
+    return this.others?.hubs ?? NO_HUBS;
+  }
+
   /** Meets other hubs, once the rooms of the workers are known. */
-  private async begin(): Promise<void> {
+  private async begin(others: OtherHubs): Promise<void> {
     await this.surroundings.isLinked;
     for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await wait(WAIT_MS);
-    await this.others.begin();
+    await others.begin();
   }
 
   private get knowsRooms(): boolean {
@@ -189,16 +231,17 @@ export class Hub {
 
   close(): void {
     clearInterval(this.timer);
-    this.others.close();
+    this.services.close();
+    this.others?.close();
     this.fencesToLocals.close();
     this.fencesToOthers.close();
     this.surroundings.workers.close();
-    this.surroundings.pubSub.close();
+    this.surroundings.bridge?.pubSub.close();
   }
 
   private get counts(): Pick<HubStatus, 'unsent' | 'pendingBytes' | 'malformed' | 'gaps'> {
-    const { unsent, pendingBytes, malformed, gaps } = this.surroundings.pubSub.health;
-    return { unsent, pendingBytes, malformed, gaps };
+    const { unsent = 0, pendingBytes = 0, gaps = 0 } = this.surroundings.bridge?.pubSub.health ?? {};
+    return { unsent, pendingBytes, gaps, malformed: this.inbox.malformed };
   }
 
   // Workers
@@ -207,10 +250,11 @@ export class Hub {
     if (this.locals.has(number)) return;
     const local: Local = { number, parts: new Map(), out: new Outgoing() };
     this.locals.set(number, local);
-    for (const hub of this.others.hubs.values()) {
+    for (const hub of this.hubs.values()) {
       if (hub.workers.size > 0) this.sendTo(number, hub.machine, hubNumbers(hubTypes.here, hub.workers));
     }
     this.tellOthers(hubNumbers(hubTypes.here, [number]));
+    this.services.onWorker(number, true);
     this.toldStatus = '';
     this.tellStatus();
   }
@@ -225,6 +269,7 @@ export class Hub {
       this.announceToOthers([], this.localRooms.forget(part));
     }
     this.tellOthers(hubNumbers(hubTypes.gone, [number]));
+    this.services.onWorker(number, false);
     this.toldStatus = '';
     this.tellStatus();
   }
@@ -241,7 +286,7 @@ export class Hub {
   }
 
   private fromLocal(local: Local, reader: EntryReader): void {
-    const { hubs } = this.others;
+    const { hubs } = this;
     switch (reader.kind) {
       case entryKinds.hub:
         return this.heardFrom(this.partOf(local, reader.part), reader.type, numbersOf(reader.body));
@@ -260,15 +305,27 @@ export class Hub {
         for (const hub of hubs.values()) {
           if (hub.machine === machine && hub.workers.has(worker)) return this.add(hub, reader);
         }
-        this.sendTo(local.number, machine, hubNumbers(hubTypes.gone, [worker]));
+        return this.sendTo(local.number, machine, hubNumbers(hubTypes.gone, [worker]));
       }
+      case entryKinds.service:
+        return this.toService(() => this.services.onMessage(reader.part, local.number, reader.body));
+    }
+  }
+
+  /** What a service throws must not take what follows along. */
+  private toService(tell: () => void): void {
+    try {
+      tell();
+    } catch (error) {
+      if (error instanceof MalformedMessage) this.drop(error);
+      else reportFailure('a service of the hub', error);
     }
   }
 
   private drop(error: unknown): void {
-    const { pubSub, isThread } = this.surroundings;
+    const { isThread } = this.surroundings;
     const found = malformed(error);
-    pubSub.health.inbox.drop(found);
+    this.inbox.drop(found);
     if (isThread) this.status = { ...this.status, lastMalformed: found.message };
   }
 
@@ -316,9 +373,9 @@ export class Hub {
         return this.tell(local, numbersMessage(types.rooms, this.otherRooms.union));
       case types.ping: {
         const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
-        if (!this.status.isUp || this.others.hubs.size === 0) return pong();
-        const passed = this.fencesToOthers.pass(this.others.hubs.keys()).then(pong);
-        process.nextTick(() => process.nextTick(() => this.others.flush()));
+        if (!this.status.isUp || this.hubs.size === 0) return pong();
+        const passed = this.fencesToOthers.pass(this.hubs.keys()).then(pong);
+        process.nextTick(() => process.nextTick(() => this.others?.flush()));
         return own('asking other machines', passed);
       }
       case types.pong:
@@ -366,6 +423,11 @@ export class Hub {
       }
       case entryKinds.worker:
         this.locals.get(reader.receiver.worker)?.out.add(reader);
+        return;
+      case entryKinds.service:
+        // In order with what came before.
+        this.sendToLocals(hub.machine);
+        return this.toService(() => this.services.onHubMessage(reader.part, hub.id, reader.body));
     }
   }
 
@@ -391,9 +453,9 @@ export class Hub {
         return this.announceToLocals([], otherRooms.remove(hub, numbers), 0);
       case types.ping: {
         const passed = this.fencesToLocals.pass(this.localParts.keys()).then(() => {
-          if (this.others.hubs.get(hub.id) !== hub) return;
+          if (this.hubs.get(hub.id) !== hub) return;
           hub.out.addBytes(hubNumbers(types.pong, numbers));
-          this.others.flush();
+          this.others?.flush();
         });
         return own('asking the workers of this machine', passed);
       }
@@ -404,24 +466,25 @@ export class Hub {
 
   private lost(hub: OtherHub): void {
     this.fencesToOthers.leave(hub.id);
+    this.services.onHub(hub.id, false);
     if (hub.workers.size > 0) this.sendToAll(hub.machine, hubNumbers(hubTypes.gone, hub.workers));
     hub.workers.clear();
     this.announceToLocals([], this.otherRooms.forget(hub), 0);
   }
 
   /** Nobody waits any longer for answers to what has not arrived. */
-  private interrupted({ machine, workers }: OtherHub): void {
+  private interrupted({ id, machine, workers }: OtherHub): void {
+    this.services.onHub(id, false);
     if (workers.size === 0) return;
     this.sendToAll(machine, hubNumbers(hubTypes.gone, workers));
     this.sendToAll(machine, hubNumbers(hubTypes.here, workers));
   }
 
-  /** What is published on the channel on which hubs meet and emitters publish. */
-  private onCommon(channel: string, bytes: Buffer): void {
-    const { channelOf } = this.surroundings;
-    if (isGreeting(bytes)) return this.others.onGreeting(bytes);
+  /** What is published on a channel on which emitters publish. */
+  private onEmitted(channel: string, bytes: Buffer): void {
+    const { emittersOf } = this.surroundings.bridge!;
     if (!isEmitted(bytes)) return;
-    const part = [...this.heard].find((part) => channelOf(part) === channel);
+    const part = [...this.heard].find((part) => emittersOf?.(part) === channel);
     if (part === undefined) return;
     const out = new Outgoing();
     const head = Buffer.from(hubHead(part, 0));
@@ -433,17 +496,28 @@ export class Hub {
   }
 
   private hearEmitters(part: number): void {
-    if (this.heard.has(part)) return;
+    const { pubSub, emittersOf } = this.surroundings.bridge ?? {};
+    if (!emittersOf || this.heard.has(part)) return;
     this.heard.add(part);
-    const { pubSub, channelOf } = this.surroundings;
-    own('subscribing to the channel of all machines', pubSub.subscribe(channelOf(part)));
+    own('subscribing to the channel of emitters', pubSub!.subscribe(emittersOf(part)));
   }
 
   // Sending
 
   private add(hub: OtherHub, reader: EntryReader): void {
     hub.out.add(reader);
-    if (hub.out.bytes > MAX_HELD_BYTES) this.others.send(hub);
+    this.sendSoon(hub);
+  }
+
+  private sendToHub(id: string, entry: Buffer): void {
+    const hub = this.hubs.get(id);
+    if (!hub) return;
+    hub.out.addBytes(entry);
+    this.sendSoon(hub);
+  }
+
+  private sendSoon(hub: OtherHub): void {
+    if (hub.out.bytes > MAX_HELD_BYTES) this.others?.send(hub);
     else this.hold();
   }
 
@@ -460,15 +534,15 @@ export class Hub {
   }
 
   private tellOthers(entry: Buffer): void {
-    if (this.others.hubs.size === 0) return;
-    for (const { out } of this.others.hubs.values()) out.addBytes(entry);
+    if (this.hubs.size === 0) return;
+    for (const { out } of this.hubs.values()) out.addBytes(entry);
     this.hold();
   }
 
   /** @param since when the first of the members entered the added rooms */
   private announceToOthers(added: readonly RoomKey[], removed: readonly RoomKey[], since = ticksNow()): void {
     if (added.length === 0 && removed.length === 0) return;
-    for (const { out, clock } of this.others.hubs.values()) {
+    for (const { out, clock } of this.hubs.values()) {
       // Without a clock, nothing has come from there, so nothing that was sent is late.
       if (added.length > 0 && !clock.isKnown) out.addBytes(hubNumbers(types.rooms, added));
       else if (added.length > 0) out.addBytes(hubNumbers(types.added, [clock.departure(since), ...added]));

@@ -64,6 +64,8 @@ export class OtherHub {
 interface OtherHubsEvents {
   /** A series to the hub begins: what it must know first can be added to what goes out. */
   onBegin(hub: OtherHub): void;
+  /** The first frame of a series has come, or one to the hub has begun again: both can reach each other. */
+  onLinked(hub: OtherHub): void;
   onEntry(hub: OtherHub, reader: EntryReader): void;
   /** All entries of a frame are handled. */
   onFrameEnd(hub: OtherHub): void;
@@ -232,6 +234,7 @@ export class OtherHubs {
       // The sender has reported why it begins again.
       if (hub.receiving) this.events.onLost(hub);
       hub.receiving = { series, next: 0 };
+      this.events.onLinked(hub);
     }
     if (hub.receiving?.series !== series || hub.receiving.next !== number) {
       if (hub.receiving) this.miss(hub);
@@ -281,6 +284,7 @@ export class OtherHubs {
     hub.out.take(NOTHING);
     this.events.onUnsent(hub);
     this.events.onBegin(hub);
+    if (hub.receiving) this.events.onLinked(hub);
     this.send(hub);
   }
 

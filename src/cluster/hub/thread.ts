@@ -3,11 +3,21 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ownWindow } from '../../backplanes/frames/links.js';
+import type { OpenHubService } from '../../base/hub-service.js';
 import { own } from '../../base/owner.js';
+import { loadPart } from '../../package.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';
 import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
+
+/** The files of the services, which export a function of this name. rolldown.config.js has them among its entries. */
+const services: { readonly [service: number]: `./${string}.js` } = {};
+
+function loadService(service: number): OpenHubService | undefined {
+  const file = services[service];
+  return file && loadPart<{ openHubService: OpenHubService }>(file).openHubService;
+}
 
 const { directory, machine, address } = workerData as HubData;
 const primary = parentPort!;
@@ -19,7 +29,7 @@ const isLinked = new Promise<void>((resolve) => {
   linked = resolve;
 });
 const workers = workersOnMesh(mesh);
-const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true });
+const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true, loadService });
 await mesh.listen();
 primary.on('message', (message: ToHub) => {
   if (message.type === 'join') return own('linking the hub with the workers', mesh.join(message.workers).then(linked));

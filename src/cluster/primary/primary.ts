@@ -118,7 +118,7 @@ export class Primary implements ReloadingFleet {
    * can link with it.
    * @param file the file of the thread
    */
-  async useHub(file: URL, address: HubAddress): Promise<void> {
+  async useHub(file: URL, address: HubAddress | undefined): Promise<void> {
     await this.hub?.close();
     this.hub = new HubThread(file, {
       ...{ directory: this.meshDirectory, machine: this.environment[MACHINE_ID], address, log: this.options.log },

@@ -3,7 +3,6 @@ import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { MalformedMessage } from '../../errors.js';
-import type { MachinePart } from '../machines/machine-links.js';
 import { kinds } from '../mesh/mesh.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
 import {
@@ -31,15 +30,24 @@ interface RelayListeners {
   onMessage(from: Peer, payload: Buffer): void;
   /** A worker is gone, or some of its messages were lost. */
   onLeave(id: Peer): void;
-  /** The workers whose messages are waited for. */
-  inUse(): Iterable<Peer>;
 }
 
-/** The links of the relay: the mesh to workers of this machine, and the machine links to all others. */
+/** The links to workers of other machines, for one of several engines in this process, which do not hear each other. */
+export interface RelayPart {
+  /** The id of this machine. */
+  readonly machine: string;
+  /** Whether workers of other machines can be reached. */
+  readonly isUp: boolean;
+  /** Sends to a worker of another machine. If that fails, the worker counts as gone, which is reported later. */
+  send(to: string, payload: Uint8Array): void;
+  listen(listeners: RelayListeners): void;
+}
+
+/** The links of the relay: the mesh to workers of this machine, and the hub to all others. */
 class RelayLinks {
   constructor(
     private readonly mesh: MeshLinks,
-    private readonly machines: MachinePart | undefined,
+    private readonly machines: RelayPart | undefined,
     listeners: RelayListeners,
   ) {
     mesh.listenTo(kinds.relay, listeners.onMessage);
@@ -123,12 +131,11 @@ export class Relay {
   constructor(
     mesh: MeshLinks,
     private readonly target: RelayTarget,
-    machines?: MachinePart,
+    machines?: RelayPart,
   ) {
     this.links = new RelayLinks(mesh, machines, {
       onMessage: (from, payload) => this.onMessage(from, payload),
       onLeave: (id) => this.onWorkerGone(id),
-      inUse: () => this.workersInUse(),
     });
   }
 
@@ -273,14 +280,6 @@ export class Relay {
   private webSocketOf(key: string) {
     const exchange = this.relayed.get(key)?.exchange;
     return exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
-  }
-
-  /** The workers that share a request, a WebSocket or the move of a session with this one. */
-  private *workersInUse(): Iterable<Peer> {
-    for (const { owner } of this.received.values()) yield owner;
-    for (const { receiver } of this.relayed.values()) yield receiver;
-    yield* this.movedTo.values();
-    yield* this.movedFrom.values();
   }
 
   private onWorkerGone(id: Peer): void {

@@ -3,12 +3,13 @@ import type { HubAddress } from '../../cluster/hub/open.js';
 import type { RunConfig } from '../../config/run-options.js';
 import { channelPrefixOf } from '../backplane.js';
 
-/** Where the hub of this machine meets others; undefined if the configuration needs no hub. */
+/** Where the hub of this machine meets others; undefined if the machine is alone. */
 export function hubAddressOf(config: RunConfig): HubAddress | undefined {
-  const { hub: server } = backplaneKindOf(backplaneNameOf(config));
+  const { hub: server, framesByHub = false } = backplaneKindOf(backplaneNameOf(config));
   if (!server) return undefined;
   const { redisUrl = '', natsUrl = '', natsCreds: credentials } = config;
-  return { server, url: server === 'nats' ? natsUrl : redisUrl, credentials, prefix: channelPrefixOf(config) };
+  const url = server === 'nats' ? natsUrl : redisUrl;
+  return { server, url, credentials, prefix: channelPrefixOf(config), withoutFrames: !framesByHub };
 }
 
 /** Whether the hub is a thread of the primary. A machine with one worker has it in the worker. */

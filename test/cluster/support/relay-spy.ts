@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
-import { linkMessageTypes } from '../../../src/cluster/machines/machine-links.js';
+import { EntryReader, hubTypes } from '../../../src/backplanes/frames/hub/entries.js';
+import { ENTRIES, frameTypes } from '../../../src/cluster/hub/hub-frame.js';
 
 /**
- * Counts the messages between machines, as another client of the same Redis. While it listens, Redis does not tell that
- * a worker is gone: each message has a receiver.
+ * Counts the messages of the relay between hubs, as another client of the same Redis. While it listens, Redis does not tell
+ * that a hub is gone: each message has a receiver.
  */
 export class RelaySpy {
   private count = 0;
@@ -15,14 +16,17 @@ export class RelaySpy {
   ) {
     subscriber.on('pmessageBuffer', (pattern: Buffer, _channel: Buffer, bytes: Buffer) => {
       if (pattern.toString() === 'fence') this.onFence();
-      else if (bytes[1] === linkMessageTypes.message) this.count++;
+      else if (bytes[1] === frameTypes.frame) {
+        const reader = new EntryReader(bytes, ENTRIES);
+        while (reader.next()) if (reader.type === hubTypes.relay) this.count++;
+      }
     });
   }
 
   static async start(url: string): Promise<RelaySpy> {
     const subscriber = new Redis(url);
     const spy = new RelaySpy(subscriber, new Redis(url));
-    await subscriber.psubscribe('socket.io-relay#*', 'fence');
+    await subscriber.psubscribe('socket.io:hubs*:*', 'fence');
     return spy;
   }
 

@@ -1,5 +1,5 @@
 import { MalformedMessage } from '../../../errors.js';
-import { endOf, HEADER, numbersMessage, types } from '../wire/message.js';
+import { endOf, HEADER, messageOf, numbersMessage, types } from '../wire/message.js';
 
 /**
  * What a worker, the hub of its machine and the hubs of other machines exchange. A hub forwards the bytes of an entry as they
@@ -8,8 +8,7 @@ import { endOf, HEADER, numbersMessage, types } from '../wire/message.js';
  * ```
  * entry:    kind (1) │ part (1) │ number of the worker that sends it (4) │ addressees │ message
  * addressees of
- *   hub:    nothing
- *   all:    nothing
+ *   hub, all, service: nothing
  *   rooms:  count (2), room keys (4 each)
  *   worker: number (4), machine (8)
  * ```
@@ -25,6 +24,8 @@ export const entryKinds = {
   rooms: 2,
   /** For one worker. */
   worker: 3,
+  /** For or from a service of a hub, whose number stands for the part. */
+  service: 4,
 } as const;
 
 /** Types of messages besides those between workers. */
@@ -37,6 +38,8 @@ export const hubTypes = {
   status: 34,
   /** A message of the relay. */
   relay: 35,
+  /** A message for or from a service. */
+  service: 36,
 } as const;
 
 /** The length of the id of a machine. */
@@ -77,6 +80,12 @@ function common(head: Buffer, kind: number, part: number, sender: number): Buffe
 /** Numbers for the hub, or from it. */
 export function hubNumbers(type: number, numbers: Iterable<number>, part = 0, sender = 0): Buffer {
   return Buffer.concat([hubHead(part, sender), numbersMessage(type, numbers)]);
+}
+
+/** A message for or from a service of a hub. */
+export function serviceEntry(service: number, message: Uint8Array, sender = 0): Buffer {
+  const head = common(Buffer.allocUnsafe(COMMON), entryKinds.service, service, sender);
+  return Buffer.concat([head, messageOf(hubTypes.service, message)]);
 }
 
 /** Reads entries one after the other, without copying. */
@@ -149,6 +158,7 @@ export class EntryReader {
     switch (this.kind) {
       case entryKinds.hub:
       case entryKinds.all:
+      case entryKinds.service:
         return 0;
       case entryKinds.rooms:
         if (at + 2 > this.bytes.length) break;

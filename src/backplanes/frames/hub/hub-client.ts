@@ -1,8 +1,8 @@
 import { attempt } from '../../../base/owner.js';
-import { type HubLink, workerName } from '../../../base/worker-links.js';
+import { type HubLink, type HubLinkListener, workerName } from '../../../base/worker-links.js';
 import { MalformedMessage } from '../../../errors.js';
 import { EMITTER, isOfInterest, messageOf, numbersOf, types } from '../wire/message.js';
-import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, workerHead } from './entries.js';
+import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, serviceEntry, workerHead } from './entries.js';
 import { HubHealth, type HubStatus } from './hub-health.js';
 
 /** What a Socket.IO server of this worker hears from the hub. */
@@ -30,6 +30,7 @@ export class HubClient {
   readonly workers = new Set<string>();
   private readonly parts = new Map<number, PartListener>();
   private readonly relays = new Map<number, RelayPartListener>();
+  private readonly services = new Map<number, HubLinkListener>();
   private isThere = false;
 
   constructor(
@@ -68,13 +69,26 @@ export class HubClient {
     if (!isSent) setImmediate(() => this.relays.get(part)?.onLeave(to));
   }
 
+  /** The link of this worker to a service of the hub. */
+  service(service: number): HubLink {
+    return {
+      send: (message) => this.link.send(serviceEntry(service, message, this.worker)),
+      listen: (listener) => {
+        this.services.set(service, listener);
+        if (this.isThere) listener.onHere();
+      },
+    };
+  }
+
   private onHere(): void {
     this.isThere = true;
     for (const part of this.parts.values()) part.onHub();
+    for (const service of this.services.values()) attempt('linking with the hub', () => service.onHere());
   }
 
   private onHubGone(): void {
     this.isThere = false;
+    for (const service of this.services.values()) attempt('handling the end of the hub', () => service.onGone());
     for (const worker of [...this.workers]) this.onGone(worker);
     this.health.gone();
   }
@@ -105,6 +119,7 @@ export class HubClient {
   private handle(reader: EntryReader, machine: string): void {
     const { kind, part, sender, type } = reader;
     if (kind === entryKinds.hub) return this.handleOfHub(reader, machine);
+    if (kind === entryKinds.service) return this.services.get(part)?.onMessage(reader.body);
     const from = machine === NO_MACHINE ? EMITTER : workerName(sender, machine);
     if (type === hubTypes.relay) return this.relays.get(part)?.onMessage(from, reader.body);
     if (isOfInterest(type) || type > types.claimed)

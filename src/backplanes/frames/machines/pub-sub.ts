@@ -4,6 +4,13 @@ import type { ConnectionHealth } from '../../connection-health.js';
 export const framesChannel = (prefix: string): string => `${prefix}:frames`;
 
 /**
+ * The channel on which hubs meet.
+ * @param withoutFrames hubs that do not carry frames meet on a channel of their own
+ */
+export const hubsChannel = (prefix: string, withoutFrames = false): string =>
+  withoutFrames ? `${prefix}:hubs-relay` : `${prefix}:hubs`;
+
+/**
  * A server that machines exchange frames through. An implementation
  *
  * - must deliver the messages of one connection to a channel in order and at most once each;

@@ -1,0 +1,75 @@
+import type { HubService, HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
+import { attempt } from '../../base/owner.js';
+
+/** How the services of a hub reach workers and other hubs. */
+interface ServicesHost {
+  /** The workers of this machine. */
+  workers(): Iterable<number>;
+  sendToWorker(service: number, worker: number, message: Uint8Array): void;
+  sendToHub(service: number, hub: string, message: Uint8Array): void;
+}
+
+const WHAT = 'a service of the hub';
+
+/** The services of a hub, each opened with the first message of a worker for it. */
+export class HubServices {
+  private readonly services = new Map<number, HubService>();
+  private readonly known = new Map<number, OpenHubService>();
+  /** The hubs of other machines that can be sent to. */
+  private readonly hubs = new Set<string>();
+
+  /** @param load finds a service that was not provided */
+  constructor(
+    private readonly host: ServicesHost,
+    private readonly load: (service: number) => OpenHubService | undefined = () => undefined,
+  ) {}
+
+  /** Says how a service is opened. */
+  provide(service: HubServiceNumber, open: OpenHubService): void {
+    this.known.set(service, open);
+  }
+
+  onMessage(service: number, worker: number, message: Buffer): void {
+    (this.services.get(service) ?? this.open(service))?.onMessage(worker, message);
+  }
+
+  onHubMessage(service: number, hub: string, message: Buffer): void {
+    this.services.get(service)?.onHubMessage(hub, message);
+  }
+
+  onWorker(worker: number, isHere: boolean): void {
+    this.each((service) => (isHere ? service.onWorkerHere(worker) : service.onWorkerGone(worker)));
+  }
+
+  onHub(hub: string, isHere: boolean): void {
+    if (this.hubs.has(hub) === isHere) return;
+    if (isHere) this.hubs.add(hub);
+    else this.hubs.delete(hub);
+    this.each((service) => (isHere ? service.onHubHere(hub) : service.onHubGone(hub)));
+  }
+
+  close(): void {
+    this.each((service) => service.close());
+    this.services.clear();
+  }
+
+  private open(number: number): HubService | undefined {
+    const open = this.known.get(number) ?? this.load(number);
+    if (!open) return undefined;
+    const { host, hubs } = this;
+    const service = open({
+      sendToWorker: (worker, message) => host.sendToWorker(number, worker, message),
+      sendToHub: (hub, message) => {
+        if (hubs.has(hub)) host.sendToHub(number, hub, message);
+      },
+    });
+    this.services.set(number, service);
+    for (const worker of host.workers()) attempt(WHAT, () => service.onWorkerHere(worker));
+    for (const hub of [...hubs]) attempt(WHAT, () => service.onHubHere(hub));
+    return service;
+  }
+
+  private each(tell: (service: HubService) => void): void {
+    for (const service of this.services.values()) attempt(WHAT, () => tell(service));
+  }
+}

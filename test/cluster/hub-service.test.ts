@@ -1,0 +1,189 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { HubClient } from '../../src/backplanes/frames/hub/hub-client.js';
+import { turnWindow } from '../../src/backplanes/frames/links.js';
+import { type HubService, type HubServiceHost, hubLinkOf, hubServices } from '../../src/base/hub-service.js';
+import { HubThread } from '../../src/cluster/hub/hub-thread.js';
+import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
+import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
+import { linkInProcess } from '../../src/cluster/hub/own-hub.js';
+import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { RedisProcess, until } from '../support/redis.js';
+
+const { state } = hubServices;
+
+/** A service that notes what it hears. */
+class Recorder implements HubService {
+  readonly heard: string[] = [];
+
+  constructor(readonly host: HubServiceHost) {}
+
+  onWorkerHere(worker: number): void {
+    this.heard.push(`worker ${worker} here`);
+  }
+
+  onWorkerGone(worker: number): void {
+    this.heard.push(`worker ${worker} gone`);
+  }
+
+  onMessage(worker: number, message: Buffer): void {
+    this.heard.push(`worker ${worker}: ${message}`);
+    if (`${message}` === 'throw') throw new Error('thrown by the test');
+    this.host.sendToWorker(worker, Buffer.from(`back: ${message}`));
+  }
+
+  onHubHere(hub: string): void {
+    this.heard.push(`hub here`);
+    this.host.sendToHub(hub, Buffer.from('hello'));
+  }
+
+  onHubGone(): void {
+    this.heard.push(`hub gone`);
+  }
+
+  onHubMessage(_hub: string, message: Buffer): void {
+    this.heard.push(`hub: ${message}`);
+    this.host.sendToWorker(1, message);
+  }
+
+  close(): void {
+    this.heard.push('close');
+  }
+}
+
+let redis: RedisProcess;
+let directory: string;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+  directory = await mkdtemp(join(tmpdir(), 'gjallar-hub-'));
+});
+afterAll(async () => {
+  await redis.remove();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** A machine with one worker, and what arrives at the worker. */
+async function machine(name: string, prefix: string) {
+  const address: HubAddress = { server: 'redis', url: redis.url, prefix, withoutFrames: true };
+  const { link, workers } = linkInProcess(1);
+  const client = new HubClient(1, name, link);
+  const hub = await openHub(address, { machine: name, workers, window: turnWindow() });
+  const services: Recorder[] = [];
+  hub.provide(state, (host) => services[services.push(new Recorder(host)) - 1]!);
+  const arrived: string[] = [];
+  client.listenToRelay(0, { onMessage: (from, bytes) => arrived.push(`${from}: ${bytes}`), onLeave: () => {} });
+  const service = client.service(state);
+  service.listen({
+    onHere: () => arrived.push('here'),
+    onMessage: (bytes) => arrived.push(`service: ${bytes}`),
+    onGone: () => arrived.push('gone'),
+  });
+  service.send(Buffer.from('begin'));
+  await client.health.whenUp();
+  return { client, hub, arrived, recorder: services[0]! };
+}
+
+test('a service hears the hubs of other machines, and its messages keep their order with the relay', async () => {
+  const one = await machine('machine1', 'order');
+  const two = await machine('machine2', 'order');
+  await until(() => one.client.workers.size === 1 && two.arrived.includes('service: hello'));
+  expect(one.recorder.heard).toEqual(['worker 1 here', 'worker 1: begin', 'hub here', 'hub: hello']);
+  two.arrived.length = 0;
+  const id = 'machine2';
+  const [hub] = [...(one.hub as unknown as { hubs: Map<string, unknown> }).hubs.keys()];
+  const expected: string[] = [];
+  for (let number = 0; number < 50; number++) {
+    one.client.relay(0, `1.${id}`, Buffer.from(`r${number}`));
+    one.recorder.host.sendToHub(hub!, Buffer.from(`s${number}`));
+    expected.push(`1.machine1: r${number}`, `service: s${number}`);
+  }
+  await until(() => two.arrived.length >= expected.length);
+  expect(two.arrived).toEqual(expected);
+
+  // Messages may have been lost.
+  const admin = new Redis(redis.url);
+  two.recorder.heard.length = 0;
+  await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+  admin.disconnect();
+  await until(
+    () =>
+      two.recorder.heard.at(-1) === 'hub: hello' && one.recorder.heard.filter((word) => word === 'hub here').length > 1,
+  );
+  expect(two.recorder.heard.slice(0, 2)).toEqual(['hub gone', 'hub here']);
+  one.hub.close();
+  await until(() => two.recorder.heard.at(-1) === 'hub gone');
+  expect(one.recorder.heard.filter((word) => word === 'close')).toHaveLength(1);
+  two.hub.close();
+});
+
+test('a hub without a server has services for its workers, and goes on when one of them throws', async () => {
+  const meshes = [new Mesh(HUB, directory), new Mesh(1, directory), new Mesh(2, directory)] as const;
+  const [own, ...others] = meshes;
+  const services: Recorder[] = [];
+  const hub = await openHub(undefined, {
+    ...{ machine: 'machine0', workers: workersOnMesh(own), window: turnWindow() },
+    loadService: () => (host) => services[services.push(new Recorder(host)) - 1]!,
+  });
+  const arrived: string[] = [];
+  for (const mesh of meshes) await mesh.listen();
+  const links = others.map((mesh) => {
+    const link = new HubClient(mesh.id, 'machine0', hubOnMesh(mesh)).service(state);
+    const note = (word: string) => () => arrived.push(`${mesh.id} ${word}`);
+    link.listen({ onHere: note('here'), onMessage: (bytes) => note(`${bytes}`)(), onGone: note('gone') });
+    return link;
+  });
+  for (const mesh of others) await mesh.join([HUB]);
+  await until(() => own.members.length === 2 && arrived.length === 2);
+  for (const message of ['throw', 'a', 'b']) links[1]!.send(Buffer.from(message));
+  others[1]!.close();
+  links[0]!.send(Buffer.from('c'));
+  await until(() => arrived.includes('1 back: c') && services[0]!.heard.includes('worker 2 gone'));
+  const { heard } = services[0]!;
+  expect(heard.filter((word) => word.includes('2'))).toEqual([
+    ...['worker 2 here', 'worker 2: throw', 'worker 2: a', 'worker 2: b', 'worker 2 gone'],
+  ]);
+  own.close();
+  await until(() => arrived.includes('1 gone'));
+  expect(links[0]!.send(Buffer.from('d'))).toBe(false);
+  hub.close();
+  others[0]!.close();
+});
+
+test('a machine without a server has a hub thread, and its workers hear when it ends and is replaced', async () => {
+  const mesh = new Mesh(3, directory);
+  const thread = new HubThread(new URL('../../build/cluster/hub/thread.js', import.meta.url), {
+    ...{ directory, machine: 'machine0', address: undefined, meshed: () => [3], onStuck: () => {} },
+    log: { error: () => {} } as never,
+  });
+  const heard: string[] = [];
+  const link = new HubClient(3, 'machine0', hubOnMesh(mesh)).service(state);
+  link.listen({ onHere: () => heard.push('here'), onMessage: () => {}, onGone: () => heard.push('gone') });
+  try {
+    await mesh.listen();
+    await thread.start();
+    await until(() => heard.length === 1);
+    thread.end();
+    await until(() => heard.length === 3);
+    expect(heard).toEqual(['here', 'gone', 'here']);
+  } finally {
+    await thread.close();
+    mesh.close();
+  }
+});
+
+test('a process without other workers has the service itself', async () => {
+  const services: Recorder[] = [];
+  const link = hubLinkOf(state, (host) => services[services.push(new Recorder(host)) - 1]!);
+  const heard: string[] = [];
+  link.listen({ onHere: () => heard.push('here'), onMessage: (bytes) => heard.push(`${bytes}`), onGone: () => {} });
+  expect(link.send(Buffer.from('a'))).toBe(true);
+  // Never in the middle of what the worker does.
+  expect(heard).toEqual(['here']);
+  await until(() => heard.length === 2);
+  expect(heard).toEqual(['here', 'back: a']);
+  expect(services[0]!.heard).toEqual(['worker 1 here', 'worker 1: a']);
+});
