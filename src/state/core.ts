@@ -1,4 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
+import { own } from '../base/owner.js';
+import { within } from '../base/within.js';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import { Engine } from '../engine/engine.js';
@@ -11,10 +14,14 @@ import type { NumberedChange, RoomBounds, StoreNews, ToSequencer, ToWorker } fro
 import { pageOf } from './sequencer/room.js';
 import type { StoreAddress } from './sequencer/store/address.js';
 import type { Encoded } from './values.js';
-import { encodeVersion, HybridClock, parseVersion } from './version.js';
+import { type ClientVersion, encodeVersion, HybridClock, parseVersion, UNITS_PER_MS } from './version.js';
 
 /** Approximate size of what is published in one window. More waits for the next. */
 const PUBLISH_BYTES = 262_144;
+/** How often the hub is asked at most for clients that name a later version than this worker has, in ms. */
+const JOIN_MS = 50;
+/** How long a hub that has ended is waited for, in ms. */
+const MAX_CATCH_UP_MS = 2000;
 
 export interface RoomSettings {
   readonly id: string;
@@ -44,10 +51,13 @@ export class RoomCore implements MembersHost, Replica {
   private readonly clock = new HybridClock();
   /** Up to this number, Redis has everything. */
   private written = 0;
+  /** Keys that this worker has changed, and Redis may not have. */
+  private readonly changed = new Set<string>();
   private isReady = false;
   private waiting: (() => void)[] = [];
   private isHeld = false;
   private isClosed = false;
+  private soon: Promise<void> | undefined;
   private shared: { outbox: Outbox; hold: () => void } | undefined;
 
   constructor(
@@ -82,7 +92,9 @@ export class RoomCore implements MembersHost, Replica {
   }
 
   versionAt(seq: number): string {
-    return encodeVersion({ epoch: this.epoch || '-', number: seq });
+    // A member that is behind has had less than what is here now.
+    const timeMs = seq >= this.published ? Date.now() : this.timeAt(seq);
+    return encodeVersion({ epoch: this.epoch || '-', number: seq, timeMs });
   }
 
   /** The topic of a format. No room of socket.io has such a name. */
@@ -104,10 +116,28 @@ export class RoomCore implements MembersHost, Replica {
       this.members.serveSoon();
     };
     this.whenReady(() => {
+      if (version && version.epoch !== this.epoch && !this.client.isLocal) {
+        return own('asking the hub about a client', this.continueFrom(member, version).then(serve));
+      }
       // The client comes from a worker that was a moment ahead.
-      if (version?.epoch === this.epoch && version.number > this.entries.seq) this.client.caughtUp(this).then(serve);
+      if (version?.epoch === this.epoch && version.number > this.entries.seq)
+        own('catching up with the hub', this.caughtUpSoon().then(serve));
       else serve();
     });
+  }
+
+  /** A client comes from another machine. */
+  private async continueFrom(member: Member, { epoch, timeMs: time }: ClientVersion): Promise<void> {
+    const { epoch: before } = this;
+    const reply = await within(MAX_CATCH_UP_MS, this.client.ask(this, { type: 'continue', epoch, time }));
+    const { from } = reply ?? {};
+    if (from !== undefined && this.epoch === before) member.seq = Math.min(from, this.published);
+  }
+
+  /** A time at which a member that is at a number had it. */
+  private timeAt(seq: number): number {
+    for (const entry of this.entries.after(seq)) return Math.floor(entry.clock / UNITS_PER_MS);
+    return Date.now();
   }
 
   /** Calls back once everything is here, or the room is closed. */
@@ -141,16 +171,26 @@ export class RoomCore implements MembersHost, Replica {
     return isDone === true;
   }
 
-  caughtUp(): Promise<void> {
-    return this.isClosed ? Promise.resolve() : this.client.caughtUp(this);
+  async caughtUp(): Promise<void> {
+    if (!this.isClosed) await within(MAX_CATCH_UP_MS, this.client.caughtUp(this));
   }
 
-  /** Changes that are not stored yet, each key once. */
+  /** The same for many clients, which may name any version. */
+  private caughtUpSoon(): Promise<void> {
+    this.soon ??= delay(JOIN_MS).then(() => {
+      this.soon = undefined;
+      return this.caughtUp();
+    });
+    return this.soon;
+  }
+
+  /** Keys that this worker has changed and that are not stored yet. */
   get unstored(): number {
-    if (!this.settings.store) return 0;
-    let count = this.overlay.pendingSize;
-    for (const _ of this.entries.after(this.written)) count++;
-    return count;
+    for (const key of this.changed) {
+      const { seq } = this.entries.find(key) ?? { seq: 0 };
+      if (seq <= this.written && !this.overlay.has(key)) this.changed.delete(key);
+    }
+    return this.changed.size;
   }
 
   /** Resolves once everything is stored. */
@@ -200,12 +240,15 @@ export class RoomCore implements MembersHost, Replica {
   }
 
   private newChange(key: string, value: Encoded | undefined, expires?: number): Change {
+    if (this.settings.store) this.changed.add(key);
     return { key, clock: this.clock.tick(), origin: this.client.node, value, expires };
   }
 
   private takeAll(changes: readonly NumberedChange[], seq: number): void {
     for (const change of changes) {
       this.clock.heard(change.clock);
+      // Another worker has changed it since.
+      if (!this.overlay.has(change.key)) this.changed.delete(change.key);
       this.changedBytes += bytesOf(change.key, change.value);
       this.overlay.put(change, change.seq);
     }

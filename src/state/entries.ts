@@ -134,6 +134,16 @@ export class Entries {
     }
   }
 
+  /** The largest number such that all changes that are later than a time have larger ones. */
+  seqBefore(clock: number): number {
+    const { log, seqs } = this;
+    for (let index = 0; index < log.length; index++) {
+      const entry = log[index]!;
+      if (entry.clock > clock && entry.seq === seqs[index]) return entry.seq - 1;
+    }
+    return this.seq;
+  }
+
   /** The entries that have a value, those that were changed last at the end. */
   *present(): Generator<Entry & { value: Encoded }> {
     for (const entry of this.after(0)) if (entry.value !== undefined) yield entry as Entry & { value: Encoded };

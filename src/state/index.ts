@@ -21,8 +21,12 @@
  * - A value is encoded when it is set, once for all members and workers.
  */
 import type { Namespace, Server } from 'socket.io';
+import { hubServices } from '../base/hub-service.js';
+import { own } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import { GjallarError } from '../errors.js';
 import { endWith } from './entries.js';
+import { linkOverHub, openHubService } from './hub-service.js';
 import { type StateRoomOptions, settingsOf } from './options.js';
 import { SequencerClient } from './replica/client.js';
 import { StateRoom } from './room.js';
@@ -45,6 +49,8 @@ interface Rooms {
 }
 
 const rooms = new WeakMap<AnyNamespace, Rooms>();
+/** Rooms that are about to end. */
+const ending = new WeakMap<AnyNamespace, Set<Promise<void>>>();
 
 /**
  * Creates a state room. Call it on every worker with the same name and options. The room ends with its server or namespace.
@@ -55,13 +61,19 @@ const rooms = new WeakMap<AnyNamespace, Rooms>();
 export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: StateRoomOptions = {}): StateRoom {
   const nsp: AnyNamespace = 'of' in of ? of.of('/') : of;
   const settings = settingsOf(name, options);
-  const { client, byName } = rooms.get(nsp) ?? { client: new SequencerClient(localLink(nsp)), byName: new Map<string, StateRoom>() };
+  const { client, byName } = rooms.get(nsp) ?? { client: clientOf(nsp), byName: new Map<string, StateRoom>() };
   if (byName.has(name)) {
     throw new GjallarError('BAD_INPUT', `There is a state room "${name}" already. Create it once, and keep it.`);
   }
-  const room = new StateRoom(nsp, client, name, settings, () => {
+  const room = new StateRoom(nsp, client, name, settings, (ended) => {
     byName.delete(name);
     if (byName.size === 0) rooms.delete(nsp);
+    const all = ending.get(nsp) ?? new Set();
+    ending.set(nsp, all.add(ended));
+    own(
+      'closing a state room',
+      ended.finally(() => all.delete(ended)),
+    );
   });
   byName.set(name, room);
   rooms.set(nsp, { client, byName });
@@ -69,6 +81,19 @@ export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: S
   return room;
 }
 
+const hubClients = new WeakMap<object, SequencerClient>();
+
+/** What keeps the rooms of a namespace: the hub of the machine, for all rooms of this worker, or this process. */
+function clientOf(nsp: AnyNamespace): SequencerClient {
+  const { hubLink } = thisProcess;
+  if (!hubLink) return new SequencerClient(localLink(nsp));
+  const client =
+    hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state, openHubService)));
+  hubClients.set(hubLink, client);
+  return client;
+}
+
 function closeAll(nsp: AnyNamespace): Promise<unknown> {
-  return Promise.all([...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close()));
+  const closed = [...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close());
+  return Promise.all([...closed, ...(ending.get(nsp) ?? [])]);
 }

@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import type { Namespace } from 'socket.io';
+import { thisProcess } from '../base/process.js';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../rooms/stores.js';
 import { RoomCore } from './core.js';
@@ -35,7 +36,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     /** The name of the room. */
     readonly name: string,
     private readonly settings: StateRoomSettings,
-    private readonly onClosed: () => void,
+    private readonly onClosed: (ended: Promise<void>) => void,
   ) {
     super();
     this.format = socketIoFormat(nsp, settings.event);
@@ -47,7 +48,11 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       nsp,
       name,
       client,
-      { id: `${nsp.name}\x1e${name}`, bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes }, store },
+      {
+        id: `${thisProcess.numberOf?.(nsp.server) ?? 0}\x1e${nsp.name}\x1e${name}`,
+        bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes },
+        store,
+      },
       {
         onChange: (keys) => {
           if (this.listenerCount('change') > 0) this.emit('change', keys());
@@ -79,10 +84,16 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     this.checkKey(key);
     const patched = this.patched(key, fields);
     this.checkPlace(key, patched);
-    const done = this.core.patch(key, encodeValue(fields) as string, patched);
+    const done = this.core.patch(key, this.encodedFields(fields), patched);
     // Whoever does not wait for it has seen all errors that this worker knows.
     done.catch(() => {});
     return done;
+  }
+
+  private encodedFields(fields: unknown): string {
+    const encoded = encodeValue(fields) as string;
+    if (Buffer.byteLength(encoded) > this.settings.maxPatchBytes) throw new GjallarError('STATE_PATCH_SIZE');
+    return encoded;
   }
 
   /** The encoded value that patch() would set here. @internal @throws as patch() */
@@ -156,9 +167,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    * of these keys.
    */
   get footprint(): number {
-    const { deletedBytes, deletedSize } = this.core.entries;
-    const { bytes, size } = this;
-    return bytes + deletedBytes + KEY_BYTES * (size + deletedSize);
+    const { entries, overlay } = this.core;
+    const deleted = entries.deletedSize + overlay.deletedSize;
+    return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
   }
 
   /** The number of keys. */
@@ -264,7 +275,10 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    * @returns resolves once Redis has what this worker has set last, or does not take it; at once without a store
    */
   close(): Promise<void> {
-    this.closing ??= this.end();
+    if (!this.closing) {
+      this.closing = this.end();
+      this.onClosed(this.closing);
+    }
     return this.closing;
   }
 
@@ -273,7 +287,6 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     const closed = this.core.close();
     for (const socket of this.bySocket.keys()) forgetDisconnect(socket, this);
     this.bySocket.clear();
-    this.onClosed();
     const unwritten = await closed;
     this.store?.remove(this, unwritten);
   }

@@ -6,24 +6,27 @@ export function newEpoch(): string {
 }
 
 /**
- * What a client has: everything up to a number in one life of the room, `<epoch>.<number in base 36>`. All workers of a machine
- * understand it.
+ * What a client has: everything up to a number in one life of the room, and the time at which it had it:
+ * `<epoch>.<number>.<ms>`, in base 36. All workers of a machine understand it, and other machines the time.
  */
 export interface ClientVersion {
   readonly epoch: string;
   readonly number: number;
+  readonly timeMs: number;
 }
 
-const FORM = /^([\w-]{1,32})\.([0-9a-z]{1,11})$/;
+const FORM = /^([\w-]{1,32})\.([0-9a-z]{1,11})\.([0-9a-z]{1,9})$/;
 
-export function encodeVersion({ epoch, number }: ClientVersion): string {
-  return `${epoch}.${number.toString(36)}`;
+export function encodeVersion({ epoch, number, timeMs }: ClientVersion): string {
+  return `${epoch}.${number.toString(36)}.${timeMs.toString(36)}`;
 }
 
 /** Undefined for anything that no worker has written: the client then gets a snapshot. */
 export function parseVersion(text: unknown): ClientVersion | undefined {
   const found = typeof text === 'string' ? FORM.exec(text) : null;
-  return found ? { epoch: found[1]!, number: Number.parseInt(found[2]!, 36) } : undefined;
+  if (!found) return undefined;
+  const [, epoch, number, time] = found as unknown as [string, string, string, string];
+  return { epoch, number: Number.parseInt(number, 36), timeMs: Number.parseInt(time, 36) };
 }
 
 /** Units of the clock in a millisecond. The rest of a 53-bit integer holds the milliseconds until the year 2039. */

@@ -25,6 +25,9 @@ test('a reader needs each key once, in the order of its latest change', () => {
   expect(keysAfter(entries, 0)).toEqual(['c', 'b', 'a']);
   expect(keysAfter(entries, 4)).toEqual(['b', 'a']);
   expect(keysAfter(entries, 6)).toEqual([]);
+  expect(entries.seqBefore(3)).toBe(4);
+  expect(entries.seqBefore(0)).toBe(2);
+  expect(entries.seqBefore(6)).toBe(6);
 });
 
 test('superseded changes are dropped from the order, which stays the same', () => {
@@ -74,9 +77,9 @@ test('the clock never goes back, nor behind what it has heard', () => {
 });
 
 test('a version is read as it was written', () => {
-  const version = { epoch: 'a-_Z09xy', number: Number.MAX_SAFE_INTEGER };
+  const version = { epoch: 'a-_Z09xy', number: Number.MAX_SAFE_INTEGER, timeMs: 1_800_000_000_000 };
   expect(parseVersion(encodeVersion(version))).toEqual(version);
-  for (const text of ['', 'a', 'a.', '.b', 'a.b.c', 'a.B', 'a.-1', 5, null, `a.${'z'.repeat(12)}`]) {
+  for (const text of ['', 'a', 'a.', 'a.b', '.b.c', 'a.b.c.d', 'a.B.c', 'a.-1.1', 5, null, `a.${'z'.repeat(12)}.1`]) {
     expect(parseVersion(text)).toBeUndefined();
   }
 });

@@ -137,6 +137,7 @@ export class Hub {
     this.status = { ...this.counts, ...{ isUp: false, told: 0, others: [], leads: false } };
     this.services = new HubServices(
       {
+        isAlone: bridge === undefined,
         workers: () => this.locals.keys(),
         sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
         sendToHub: (service, hub, message) => this.sendToHub(hub, serviceEntry(service, message)),

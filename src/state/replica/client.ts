@@ -1,7 +1,11 @@
 import { randomBytes } from 'node:crypto';
+import { within } from '../../base/within.js';
 import { GjallarError } from '../../errors.js';
 import type { Change } from '../entries.js';
 import type { Request, ToSequencer, ToWorker } from '../sequencer/messages.js';
+
+/** How long the sequencer, which waits for Redis, is waited for when a room is closed, in ms. */
+const MAX_CLOSE_MS = 6000;
 
 /** The link of a worker to the sequencer of its machine. Messages arrive in order, or the sequencer is gone. */
 export interface SequencerLink {
@@ -66,7 +70,7 @@ export class SequencerClient {
 
   /** Resolves with how many changes the store of the room lacks, if this was the last worker that had it. */
   async remove(replica: Replica): Promise<number> {
-    const reply = this.isHere ? this.ask(replica, { type: 'close' }) : undefined;
+    const reply = this.isHere ? within(MAX_CLOSE_MS, this.ask(replica, { type: 'close' })) : undefined;
     this.replicas.delete(replica.id);
     const { unwritten } = (await reply) ?? {};
     if (this.replicas.size === 0) this.link.close();
@@ -133,7 +137,11 @@ export class SequencerClient {
       const changes = replica.unacked();
       if (changes.length > 0) this.link.send({ type: 'given', room: replica.id, changes, last });
     }
-    for (const [id, { replica, request }] of this.asked) this.link.send({ ...request, room: replica.id, id });
+    for (const [id, { replica, request, resolve }] of this.asked) {
+      // What a patch made of its key is among the changes already.
+      if (request.type !== 'patch') this.link.send({ ...request, room: replica.id, id });
+      else if (this.asked.delete(id)) resolve({ type: 'reply', room: replica.id, id });
+    }
   }
 
   private onGone(): void {
@@ -142,7 +150,12 @@ export class SequencerClient {
       // Its changes are among those that the next sequencer gets.
       if (request.type === 'patch' || request.type === 'close') resolve({ type: 'reply', room: replica.id, id });
       else if (request.type === 'compareAndSet') {
-        reject(new GjallarError('OVERLOADED', 'The hub of the machine has ended before it answered. Read the key, and try again.'));
+        reject(
+          new GjallarError(
+            'OVERLOADED',
+            'The hub of the machine has ended before it answered. Read the key, and try again.',
+          ),
+        );
       } else continue;
       this.asked.delete(id);
     }

@@ -27,7 +27,7 @@ export function localLink(nsp: Namespace): SequencerLink {
   return {
     isLocal: true,
     send: (message) => {
-      sequencer.onMessage(SELF, message);
+      checked(() => sequencer.onMessage(SELF, message));
       sequencer.flush();
       return true;
     },
@@ -40,6 +40,16 @@ export function localLink(nsp: Namespace): SequencerLink {
       processes?.close();
     },
   };
+}
+
+/** Reports a message that is malformed. */
+function checked(handle: () => void): void {
+  try {
+    handle();
+  } catch (error) {
+    if (!(error instanceof MalformedMessage)) throw error;
+    thisProcess.reports.malformed('state', error.message);
+  }
 }
 
 /** The event between processes. */
@@ -110,12 +120,7 @@ class Processes {
       this.sequencer?.onMachineHere(from);
     }
     other.received = Number(number);
-    try {
-      this.sequencer?.onMachineMessage(from, decodeFromMachine(Buffer.from(message, 'base64')));
-    } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error;
-      thisProcess.reports.malformed('state', error.message);
-    }
+    checked(() => this.sequencer?.onMachineMessage(from, decodeFromMachine(Buffer.from(message, 'base64'))));
   }
 
   private gone(id: string): void {

@@ -1,6 +1,7 @@
 import { own, owned } from '../../base/owner.js';
 import { within } from '../../base/within.js';
 import type { Change } from '../entries.js';
+import { UNITS_PER_MS } from '../version.js';
 import { type Digest, encode, type ToMachine } from './messages.js';
 import { PAGE_BYTES, pageOf, type SequencedRoom } from './room.js';
 
@@ -13,6 +14,10 @@ const MAX_DIFFERENT_BUSY = 15;
 const MAX_PATIENCE = 256;
 /** How long the pages of another machine are waited for, in ms. */
 const PULL_MS = 5000;
+/** How long the answers of other machines are waited for, in ms. */
+const PING_MS = 1000;
+/** How long a change may be on its way to another machine, and how much clocks may differ, in ms. */
+const ON_ITS_WAY_MS = 10_000;
 /** Rooms in one message. */
 const DIGESTS = 500;
 
@@ -46,6 +51,8 @@ interface Pull {
 
 interface Machine {
   readonly different: Map<string, { count: number; patience: number }>;
+  /** The epochs of its rooms, and since when what it changes arrives here without a gap. */
+  readonly epochs: Map<string, { readonly epoch: string; readonly since: number }>;
 }
 
 /**
@@ -56,11 +63,15 @@ export class Machines {
   private readonly hubs = new Map<string, Machine>();
   private readonly pulls = new Map<string, Pull>();
   private timer: NodeJS.Timeout | undefined;
+  private readonly pings = new Map<number, { readonly missing: Set<string>; readonly done: () => void }>();
+  private ids = 0;
+  private question: Promise<void> = Promise.resolve();
+  private nextQuestion: Promise<void> | undefined;
 
   constructor(private readonly host: MachinesHost) {}
 
   onHere(hub: string): void {
-    this.hubs.set(hub, { different: new Map() });
+    this.hubs.set(hub, { different: new Map(), epochs: new Map() });
     this.timer ??= setInterval(
       owned('comparing state rooms with other machines', () => this.sendDigests()),
       DIGEST_MS,
@@ -71,6 +82,7 @@ export class Machines {
   onGone(hub: string): void {
     if (!this.hubs.delete(hub)) return;
     for (const pull of [...this.pulls.values()]) if (pull.hub === hub) pull.done();
+    for (const id of this.pings.keys()) this.answered(hub, id);
     this.host.onMachineGone();
   }
 
@@ -84,6 +96,48 @@ export class Machines {
   fill(room: SharedRoom): Promise<unknown> | undefined {
     if (this.hubs.size === 0) return undefined;
     return Promise.all([...this.hubs.keys()].map((hub) => this.pull(hub, room)));
+  }
+
+  /** Resolves once what the other machines had changed is here, those that answer in time; undefined if there are none. */
+  caughtUp(): Promise<void> | undefined {
+    if (this.hubs.size === 0) return undefined;
+    // Callers during a question share the next one.
+    this.nextQuestion ??= this.question.then(() => {
+      this.nextQuestion = undefined;
+      this.question = this.ask();
+      return this.question;
+    });
+    return this.nextQuestion;
+  }
+
+  private async ask(): Promise<void> {
+    if (this.hubs.size === 0) return;
+    const id = ++this.ids;
+    const passed = new Promise<void>((done) => {
+      this.pings.set(id, { missing: new Set(this.hubs.keys()), done });
+    });
+    for (const hub of this.hubs.keys()) this.send(hub, { type: 'ping', id });
+    await within(PING_MS, passed);
+    this.pings.delete(id);
+  }
+
+  /**
+   * From which number a client continues that has had everything of a room on another machine at a time. It may have lacked what
+   * was on its way then. Undefined if that is not known: the machine is gone, or was apart.
+   */
+  numberAt({ sequenced }: SharedRoom, epoch: string, timeMs: number): number | undefined {
+    const from = (timeMs - ON_ITS_WAY_MS) * UNITS_PER_MS;
+    if (from < sequenced.entries.forgottenClock) return undefined;
+    for (const { epochs } of this.hubs.values()) {
+      const known = epochs.get(sequenced.name);
+      if (known?.epoch === epoch && known.since < timeMs - ON_ITS_WAY_MS) return sequenced.entries.seqBefore(from);
+    }
+    return undefined;
+  }
+
+  private answered(hub: string, id: number): void {
+    const ping = this.pings.get(id);
+    if (ping?.missing.delete(hub) && ping.missing.size === 0) ping.done();
   }
 
   /** Sends the other machines what this one has changed. */
@@ -112,6 +166,11 @@ export class Machines {
 
   onMessage(hub: string, message: ToMachine): void {
     if (!this.hubs.has(hub)) return;
+    if ('id' in message) {
+      if (message.type === 'ping') this.send(hub, { type: 'pong', id: message.id });
+      else this.answered(hub, message.id);
+      return;
+    }
     if (message.type === 'digests') {
       for (const digest of message.digests) this.compare(hub, digest);
       return;
@@ -185,10 +244,11 @@ export class Machines {
     }
   }
 
-  private compare(hub: string, [name, count, sum, isQuiet]: Digest): void {
+  private compare(hub: string, [name, count, sum, isQuiet, epoch]: Digest): void {
     const room = this.host.rooms.get(name);
-    const different = this.hubs.get(hub)?.different;
-    if (!room || !different) return;
+    const { different, epochs } = this.hubs.get(hub)!;
+    if (!room) return;
+    if (epochs.get(name)?.epoch !== epoch) epochs.set(name, { epoch, since: Date.now() });
     const [, ownCount, ownSum, isQuietHere] = room.sequenced.digest();
     if (count === ownCount && sum === ownSum) return void different.delete(name);
     const found = different.get(name) ?? { count: 0, patience: 1 };

@@ -46,6 +46,8 @@ export type Request =
   /** A change without a value stands for no such key. */
   | { readonly type: 'compareAndSet'; readonly changes: readonly [expected: Change, value: Change] }
   | { readonly type: 'ping' }
+  /** From which number a client continues that comes from another machine. */
+  | { readonly type: 'continue'; readonly epoch: string; readonly time: number }
   | { readonly type: 'stored' }
   | { readonly type: 'close' };
 
@@ -77,6 +79,8 @@ export type ToWorker = { readonly room: string } & (
       readonly type: 'reply';
       readonly id: number;
       readonly isDone?: boolean | undefined;
+      /** The answer to `continue`; undefined for a snapshot. */
+      readonly from?: number | undefined;
       /** A code of errors.ts. */
       readonly error?: string | undefined;
       readonly written?: number | undefined;
@@ -101,6 +105,8 @@ export type ToMachine =
   /** The rooms with their numbers of keys, and sums of them. */
   | { readonly type: 'digests'; readonly digests: readonly Digest[] }
   | { readonly type: 'pull'; readonly room: string; readonly after: number }
+  /** The answer comes behind everything that the receiver has changed before. */
+  | { readonly type: 'ping' | 'pong'; readonly id: number }
   | {
       readonly type: 'page';
       readonly room: string;
@@ -108,7 +114,7 @@ export type ToMachine =
       readonly next?: number | undefined;
     };
 
-export type Digest = readonly [room: string, count: number, sum: number, isQuiet: boolean];
+export type Digest = readonly [room: string, count: number, sum: number, isQuiet: boolean, epoch: string];
 
 export interface RoomBounds {
   readonly maxKeys: number;
@@ -117,7 +123,10 @@ export interface RoomBounds {
   readonly maxPatchBytes: number;
 }
 
-type AnyMessage = object & { readonly type: string; readonly changes?: readonly (Change & { readonly seq?: number })[] };
+type AnyMessage = object & {
+  readonly type: string;
+  readonly changes?: readonly (Change & { readonly seq?: number })[];
+};
 
 const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8 } as const;
 
@@ -199,8 +208,14 @@ function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })
     at += 9;
     let expires: number | undefined;
     let seq: number | undefined;
-    if (kind & kinds.expires) expires = bytes.readDoubleLE((at += 8) - 8);
-    if (kind & kinds.seq) seq = bytes.readDoubleLE((at += 8) - 8);
+    if (kind & kinds.expires) {
+      expires = bytes.readDoubleLE(at);
+      at += 8;
+    }
+    if (kind & kinds.seq) {
+      seq = bytes.readDoubleLE(at);
+      at += 8;
+    }
     const origin = text();
     const change: Change & { seq?: number } = { key: '', clock, origin, value: undefined, expires };
     if (!isTick(clock)) throw new RangeError('a change has no time');
@@ -211,9 +226,7 @@ function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })
       at += 4 + length;
       if (at > bytes.length) throw new RangeError('a value is too short');
       const isText = (kind & kinds.kind) === kinds.json;
-      change.value = isText
-        ? bytes.toString('utf8', at - length, at)
-        : Buffer.from(bytes.subarray(at - length, at));
+      change.value = isText ? bytes.toString('utf8', at - length, at) : Buffer.from(bytes.subarray(at - length, at));
     }
     changes.push(change);
   }
@@ -223,24 +236,33 @@ function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })
 /** Names go into Redis. */
 const ORIGIN = /^[\w~-]{1,64}$/;
 
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string';
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const areChanges: Check = (value) =>
+  Array.isArray(value) && value.every(({ key, origin }: Change) => key !== '' && ORIGIN.test(origin));
+
+const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>>> = {
+  changes: { room: isText, changes: areChanges },
+  digests: {
+    digests: (value) => Array.isArray(value) && value.every((each) => Array.isArray(each) && isText(each[0])),
+  },
+  pull: { room: isText, after: isCount },
+  ping: { id: isCount },
+  pong: { id: isCount },
+  page: { room: isText, changes: areChanges, next: (value) => value === undefined || isCount(value) },
+};
+
 /**
  * Decodes what another machine has sent. Other programs may publish on the backplane too.
  * @throws MalformedMessage
  */
 export function decodeFromMachine(bytes: Buffer): ToMachine {
   const message = decode<ToMachine>(bytes);
-  const { type } = message;
-  const isCount = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
-  const isFine =
-    type === 'digests'
-      ? Array.isArray(message.digests) &&
-        message.digests.every((digest) => Array.isArray(digest) && typeof digest[0] === 'string')
-      : typeof message.room === 'string' &&
-        (type === 'pull'
-          ? isCount(message.after)
-          : (type === 'changes' || (type === 'page' && (message.next === undefined || isCount(message.next)))) &&
-            Array.isArray(message.changes) &&
-            message.changes.every(({ key, origin }) => key !== '' && ORIGIN.test(origin)));
-  if (!isFine) throw new MalformedMessage(`a message of state rooms: ${String(type)} with other fields`);
+  const given = (message ?? {}) as unknown as Record<string, unknown>;
+  const fields = Object.hasOwn(checks, `${given.type}`) ? checks[given.type as ToMachine['type']] : undefined;
+  for (const [name, isValid] of Object.entries(fields ?? { type: () => false })) {
+    if (!isValid(given[name])) throw new MalformedMessage(`a message of state rooms with an invalid ${name}`);
+  }
   return message;
 }

@@ -51,13 +51,12 @@ export class SequencedRoom {
     this.entries = new Entries(bounds.maxKeys);
   }
 
-  /** A worker changes a key. Returns false if the room is far over its bounds. */
-  set({ key, clock, value, expires }: Change): boolean {
+  /** A worker changes a key. It is dropped if the room is far over its bounds. */
+  set({ key, clock, value, expires }: Change): void {
     this.clock.heard(clock);
-    if (value === undefined && this.entries.get(key) === undefined) return true;
-    if (!this.hasPlace(key, value, MAX_OVER)) return false;
+    if (value === undefined && this.entries.get(key) === undefined) return;
+    if (!this.hasPlace(key, value, MAX_OVER)) return;
     this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires });
-    return true;
   }
 
   /** Changes some fields of a key. Returns the code of an error. */
@@ -74,7 +73,8 @@ export class SequencedRoom {
     if (!isSame(before, expected.value)) {
       const { maxPatchBytes } = this.bounds;
       // A short request must not have values of a megabyte parsed.
-      for (const one of [before, expected.value]) if (one && bytesOf('', one) > maxPatchBytes) return 'STATE_PATCH_SIZE';
+      for (const one of [before, expected.value])
+        if (one && bytesOf('', one) > maxPatchBytes) return 'STATE_PATCH_SIZE';
       if (!isEqual(before, expected.value)) return false;
     }
     if (value === undefined && before === undefined) return true;
@@ -109,7 +109,8 @@ export class SequencedRoom {
     if (before || change.clock > entries.forgottenClock) this.put(change);
     else if (value === undefined) return 'older';
     // Its deletion is forgotten here: the other side learns of it again.
-    else if (change.clock <= knownUpTo) this.put({ key, clock: entries.forgottenClock, origin: `${this.node}~`, value: undefined });
+    else if (change.clock <= knownUpTo)
+      this.put({ key, clock: entries.forgottenClock, origin: `${this.node}~`, value: undefined });
     // With its own time it would count as deleted, here and elsewhere.
     else this.put({ ...change, clock: clock.tick(), origin: this.node });
     return 'taken';
@@ -123,7 +124,7 @@ export class SequencedRoom {
       for (const { key, clock, origin } of entries.present()) sum = (sum + hashOf(`${clock} ${origin} ${key}`)) >>> 0;
       this.digested = { seq: entries.seq, sum };
     }
-    return [this.name, entries.size, this.digested.sum, performance.now() - this.changedAt > QUIET_MS];
+    return [this.name, entries.size, this.digested.sum, performance.now() - this.changedAt > QUIET_MS, this.epoch];
   }
 
   private hasPlace(key: string, value: Encoded | undefined, times: number): boolean {
@@ -134,7 +135,7 @@ export class SequencedRoom {
     const fits =
       (before !== undefined || entries.size < times * bounds.maxKeys) &&
       (growth <= 0 || entries.bytes + growth <= times * bounds.maxBytes);
-    if (!fits) this.dropped++;
+    if (!fits && times > 1) this.dropped++;
     return fits;
   }
 
@@ -166,4 +167,3 @@ function hashOf(text: string): number {
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return hash >>> 0;
 }
-

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { own } from '../../base/owner.js';
-import { thisProcess } from '../../base/process.js';
 import { within } from '../../base/within.js';
+import { MalformedMessage } from '../../errors.js';
 import type { Entry } from '../entries.js';
 import { HybridClock } from '../version.js';
 import { Expiry } from './expiry.js';
 import { Machines, type SharedRoom } from './machines.js';
 import type { Request, StoreNews, ToMachine, ToSequencer, ToWorker } from './messages.js';
 import { type Page, pageOf, SequencedRoom } from './room.js';
+import type { StoreAddress } from './store/address.js';
 import { StoreConnection } from './store/connection.js';
 import { RoomStore } from './store/store.js';
 
@@ -18,6 +19,8 @@ const GATHER_MS = 300;
 const MEET_MS = 400;
 /** How long members wait for what Redis has, in ms. */
 const MAX_LOAD_MS = 5000;
+/** How long a worker that closes a room waits for Redis, in ms. */
+const MAX_STORE_MS = 2000;
 /** How long a room without workers is kept: they may have been killed, in ms. */
 const IDLE_MS = 60_000;
 
@@ -58,6 +61,8 @@ export class Sequencer {
   private readonly expiry = new Expiry();
   private readonly startedAt = performance.now();
   private readonly dirty = new Set<Room>();
+  /** Stores of rooms that are gone, which write what is left. */
+  private readonly dropping = new Map<string, Promise<number>>();
   private isFlushDue = false;
   private recent: { entries: SequencedRoom['entries']; seq: number; after: number; page: Page } | undefined;
 
@@ -92,6 +97,8 @@ export class Sequencer {
 
   onMachineMessage(hub: string, message: ToMachine): void {
     this.machines.onMessage(hub, message);
+    const room = 'room' in message ? this.rooms.get(message.room) : undefined;
+    if (room) checkBounds(room);
   }
 
   /** Resolves once Redis has everything, or does not take it. */
@@ -111,11 +118,13 @@ export class Sequencer {
       case 'more':
         return this.sendPage(room, worker, follower, message.after);
       case 'changes':
+        for (const change of message.changes) room.sequenced.set(change);
         follower.acked = message.last;
-        for (const change of message.changes) if (!room.sequenced.set(change)) this.reportDropped();
-        return this.flushSoon(room);
+        this.flushSoon(room);
+        return checkBounds(room);
       case 'given':
-        return this.given(room, worker, follower, message);
+        this.given(room, worker, follower, message);
+        return checkBounds(room);
       default:
         return this.answer(room, worker, follower, message);
     }
@@ -125,11 +134,13 @@ export class Sequencer {
     const room = this.rooms.get(name) ?? this.create(name, bounds, number > 0);
     clearTimeout(room.idle);
     if (store && !room.store) {
-      room.store = new RoomStore(room.sequenced, this.node, store.key, StoreConnection.to(store.redis), {
-        onChange: () => this.flushSoon(room),
-        onNews: (news) => this.tellNews(room, news),
-      });
-      if (!room.isReady) this.awaitFor(room, within(MAX_LOAD_MS, room.store.loaded));
+      const dropped = this.dropping.get(name);
+      if (dropped)
+        this.awaitFor(
+          room,
+          dropped.then(() => this.openStore(room, store)),
+        );
+      else this.openStore(room, store);
     }
     const follower: Follower = { isOpen: false, sent: 0, acked: 0, toldAcked: 0, isGiving: false };
     room.workers.set(worker, follower);
@@ -161,12 +172,25 @@ export class Sequencer {
     this.rooms.set(name, room);
     const meet = this.host.hasOthers ? MEET_MS - (performance.now() - this.startedAt) : 0;
     if (isAgain) this.awaitFor(room, delay(GATHER_MS));
-    if (meet > 0) this.awaitFor(room, delay(meet).then(() => this.machines.fill(room)));
+    if (meet > 0)
+      this.awaitFor(
+        room,
+        delay(meet).then(() => this.machines.fill(room)),
+      );
     else {
       const filled = this.machines.fill(room);
       if (filled) this.awaitFor(room, filled);
     }
     return room;
+  }
+
+  private openStore(room: Room, { redis, key }: StoreAddress): void {
+    if (room.store || this.rooms.get(room.sequenced.name) !== room) return;
+    room.store = new RoomStore(room.sequenced, this.node, key, StoreConnection.to(redis), {
+      onChange: () => this.flushSoon(room),
+      onNews: (news) => this.tellNews(room, news),
+    });
+    if (!room.isReady) this.awaitFor(room, within(MAX_LOAD_MS, room.store.loaded));
   }
 
   private awaitFor(room: Room, promise: Promise<unknown>): void {
@@ -206,9 +230,7 @@ export class Sequencer {
     const { changes, last, next, isAll } = message;
     let taken = 0;
     for (const change of changes) {
-      const result = room.sequenced.merge(change, -1);
-      if (result === 'left') this.reportDropped();
-      if (result === 'taken') taken++;
+      if (room.sequenced.merge(change, -1) === 'taken') taken++;
     }
     // The sequencer to which a worker said it may not have stored it.
     if (taken > 0) room.store?.syncSoon();
@@ -221,7 +243,12 @@ export class Sequencer {
     else this.readyIfDone(room);
   }
 
-  private answer(room: Room, worker: number, follower: Follower, request: Request & { room: string; id: number }): void {
+  private answer(
+    room: Room,
+    worker: number,
+    follower: Follower,
+    request: Request & { room: string; id: number },
+  ): void {
     const { id } = request;
     const { sequenced, store } = room;
     const reply = (fields: object) => {
@@ -238,7 +265,14 @@ export class Sequencer {
         return reply(typeof found === 'string' ? { error: found } : { isDone: found });
       }
       case 'ping':
-        return reply({});
+      case 'continue': {
+        const answer = () => {
+          const isBack = request.type === 'continue';
+          reply(isBack ? { from: this.machines.numberAt(room, request.epoch, request.time) } : {});
+        };
+        const passed = this.machines.caughtUp();
+        return passed ? own('asking other machines', passed.then(answer)) : answer();
+      }
       case 'stored':
         return own(
           'storing a state room',
@@ -248,17 +282,31 @@ export class Sequencer {
         this.flush();
         room.workers.delete(worker);
         this.readyIfDone(room);
-        if (room.workers.size > 0) return reply({});
-        return own('closing a state room', this.drop(room).then((unwritten) => reply({ unwritten })));
+        if (room.workers.size > 0) {
+          const stored = store && store.down === undefined ? within(MAX_STORE_MS, store.stored()) : Promise.resolve();
+          return own(
+            'storing a state room',
+            stored.then(() => reply({})),
+          );
+        }
+        return own(
+          'closing a state room',
+          this.drop(room).then((unwritten) => reply({ unwritten })),
+        );
     }
   }
 
   /** Forgets a room that no worker has. Resolves with how many of its changes Redis lacks. */
   private async drop(room: Room): Promise<number> {
     clearTimeout(room.idle);
-    if (this.rooms.get(room.sequenced.name) === room) this.rooms.delete(room.sequenced.name);
+    const { name } = room.sequenced;
+    if (this.rooms.get(name) === room) this.rooms.delete(name);
     this.dirty.delete(room);
-    return (await room.store?.close()) ?? 0;
+    if (!room.store) return 0;
+    const closed = room.store.close();
+    this.dropping.set(name, closed);
+    await closed.finally(() => this.dropping.get(name) === closed && this.dropping.delete(name));
+    return closed;
   }
 
   /** Sends what has changed at the end of this turn. */
@@ -315,8 +363,11 @@ export class Sequencer {
       isFirst = false;
     }
   }
+}
 
-  private reportDropped(): void {
-    thisProcess.reports.malformed('state', 'a change that is far over the bounds of its room');
-  }
+/** @throws MalformedMessage if changes were dropped because the room is far over its bounds */
+function checkBounds({ sequenced }: Room): void {
+  const { dropped, name } = sequenced;
+  sequenced.dropped = 0;
+  if (dropped > 0) throw new MalformedMessage(`${dropped} changes far over the bounds of the state room ${name}`);
 }

@@ -19,14 +19,14 @@ local function is_after(one, other)
 end
 local function changed(key)
   local meta = redis.call('HMGET', room, 'm' .. key)[1]
-  local clock, by, kind = string.match(meta or '', '^(%d+) (%S+) (%d)')
-  return tonumber(clock), by, kind
+  local clock, by = string.match(meta or '', '^(%d+) (%S+) ')
+  return tonumber(clock), by
 end
 redis.call('HSET', room, ARGV[1], ARGV[2])
 local first = 4 + 2 * tonumber(ARGV[3])
 for i = 4, first - 1, 2 do
-  local clock, _, kind = changed(ARGV[i])
-  if kind == '0' and clock <= tonumber(ARGV[i + 1]) then redis.call('HDEL', room, 'm' .. ARGV[i]) end
+  local clock = changed(ARGV[i])
+  if clock and clock <= tonumber(ARGV[i + 1]) then redis.call('HDEL', room, 'm' .. ARGV[i], 'v' .. ARGV[i]) end
 end
 for i = first, #ARGV, 5 do
   local key, clock, origin = ARGV[i], tonumber(ARGV[i + 1]), ARGV[i + 2]

@@ -1,4 +1,5 @@
 import { own } from '../../../base/owner.js';
+import { within } from '../../../base/within.js';
 import { type Change, type Entry, isNewer } from '../../entries.js';
 import type { StoreNews } from '../messages.js';
 import type { SequencedRoom } from '../room.js';
@@ -20,6 +21,8 @@ const BATCH_CHANGES = 1000;
 const SCAN_COUNT = 500;
 const PAGE_BYTES = 1_048_576;
 const PAGE_KEYS = 1000;
+/** How long a command that is on its way is waited for at the end, in ms. */
+const CLOSE_MS = 2000;
 /** Marks of writers that are older are removed, in ms. */
 const MAX_MARK_AGE_MS = 86_400_000;
 
@@ -59,11 +62,14 @@ export class RoomStore implements ConnectedRoom {
   private isSyncDue = false;
   private isWorking = false;
   private isClosed = false;
+  private isClosing = false;
+  private working: Promise<void> = Promise.resolve();
   private failures = 0;
   private command: Promise<unknown> | undefined;
   private timer: NodeJS.Timeout | undefined;
   private lastWrite = Number.NEGATIVE_INFINITY;
   private lastNews = Number.NEGATIVE_INFINITY;
+  private told = 0;
   private counts = { written: 0, failures: 0, losses: 0 };
   private waiting: { readonly seq: number; resolve(): void }[] = [];
 
@@ -83,8 +89,10 @@ export class RoomStore implements ConnectedRoom {
     });
     room.entries.onForget = (name, clock) => {
       this.forgotten.set(name, clock);
-      // While Redis is down, comparing finds them.
-      if (this.forgotten.size > room.bounds.maxKeys) this.forgotten.clear();
+      if (this.forgotten.size <= room.bounds.maxKeys) return;
+      // Comparing finds them.
+      this.forgotten.clear();
+      this.isSyncDue = true;
     };
     connection.add(this);
     this.syncSoon();
@@ -97,7 +105,7 @@ export class RoomStore implements ConnectedRoom {
   }
 
   stored(): Promise<void> {
-    if (this.isClosed || (this.isLoaded && this.unwritten === 0)) return Promise.resolve();
+    if (this.isClosing || (this.isLoaded && this.unwritten === 0)) return Promise.resolve();
     return new Promise((resolve) => this.waiting.push({ seq: this.room.entries.seq, resolve }));
   }
 
@@ -118,34 +126,31 @@ export class RoomStore implements ConnectedRoom {
 
   check(): void {
     // After a failure, the next attempt is due already.
-    if (this.isWorking || this.isClosed || this.down !== undefined) return;
+    if (this.isWorking || this.isClosing || this.down !== undefined) return;
     if (this.isSyncDue || !this.isLoaded) return this.syncSoon();
     this.start(async () => {
-      const mark = await this.run(0, (client) => client.hget(this.key, this.markField));
+      const [mark] = await this.run(0, (client) => client.hmget(this.key, this.markField));
       if (mark === `${this.mark}`) return;
       this.counts.losses++;
       this.isSyncDue = true;
     });
   }
 
+  /** Resolves with how many changes Redis does not have. */
   async close(): Promise<number> {
-    if (this.isClosed) return 0;
-    const { changes } = this.batchAfter(this.written, this.isOwn);
-    const canWrite = this.isLoaded && !this.command && changes.length > 0;
-    const isDown = !this.isLoaded || this.down !== undefined;
-    // Without an outage, a command that has no answer yet may have what is not written.
-    let unwritten = isDown ? this.unwritten : 0;
-    const last =
-      canWrite &&
-      this.writeChanges(changes).then(
-        () => Math.max(0, unwritten - changes.length),
-        () => Math.max(unwritten, changes.length),
-      );
-    this.isClosed = true;
+    if (this.isClosing) return 0;
+    this.isClosing = true;
     clearTimeout(this.timer);
+    try {
+      await within(CLOSE_MS, this.working);
+      if (this.isLoaded) while (this.unwritten > 0) await this.write();
+    } catch {
+      // What is left is counted.
+    }
+    const { unwritten } = this;
+    this.isClosed = true;
     this.onLoaded();
     for (const { resolve } of this.waiting.splice(0)) resolve();
-    if (last) unwritten = await last;
     this.room.entries.onForget = undefined;
     this.connection.remove(this);
     return unwritten;
@@ -159,7 +164,7 @@ export class RoomStore implements ConnectedRoom {
 
   /** Does what is due, one thing after the other. */
   private work(): void {
-    if (this.isWorking || this.isClosed || this.timer || this.connection.isConnecting) return;
+    if (this.isWorking || this.isClosing || this.timer || this.connection.isConnecting) return;
     if (this.isSyncDue) {
       this.isSyncDue = false;
       return this.start(() => this.sync());
@@ -171,7 +176,8 @@ export class RoomStore implements ConnectedRoom {
   }
 
   private start(task: () => Promise<void>): void {
-    own('storing a state room', this.turn(task));
+    this.working = this.turn(task);
+    own('storing a state room', this.working);
   }
 
   private async turn(task: () => Promise<void>): Promise<void> {
@@ -182,9 +188,10 @@ export class RoomStore implements ConnectedRoom {
       const wasDown = this.down !== undefined;
       this.down = undefined;
       this.settle();
-      if (wasDown || this.counts.losses > 0 || performance.now() - this.lastNews > NEWS_MS) this.tell();
+      const isDue = this.written !== this.told && performance.now() - this.lastNews > NEWS_MS;
+      if (wasDown || this.counts.losses > 0 || isDue) this.tell();
     } catch (error) {
-      if (this.isClosed) return;
+      if (this.isClosing) return;
       this.down = (error as Error).message;
       this.counts.failures++;
       this.tell();
@@ -206,6 +213,7 @@ export class RoomStore implements ConnectedRoom {
 
   private tell(): void {
     const { written, down, counts } = this;
+    this.told = written;
     this.lastNews = performance.now();
     this.counts = { written: 0, failures: 0, losses: 0 };
     this.events.onNews({ written, down, counts });
@@ -271,6 +279,8 @@ export class RoomStore implements ConnectedRoom {
     await this.run(bytes, (client) => client.gjallarStateWrite(1, ...args));
     this.mark = mark;
     this.counts.written += changes.length;
+    // What was written was here.
+    for (const { clock } of changes) this.knownUpTo = Math.max(this.knownUpTo, clock);
     for (const [key, clock] of forgotten) if (this.forgotten.get(key) === clock) this.forgotten.delete(key);
   }
 
@@ -301,7 +311,9 @@ export class RoomStore implements ConnectedRoom {
     const old: string[] = [];
     let cursor = '0';
     do {
-      const [next, fields] = await this.run(0, (client) => client.hscan(this.key, cursor, 'MATCH', '[mw]*', 'COUNT', SCAN_COUNT));
+      const [next, fields] = await this.run(0, (client) =>
+        client.hscan(this.key, cursor, 'MATCH', '[mw]*', 'COUNT', SCAN_COUNT),
+      );
       for (let at = 0; at + 1 < fields.length; at += 2) {
         const [field, text] = [fields[at]!, fields[at + 1]!];
         const meta = field.startsWith('m') ? parseMeta(text) : undefined;
@@ -325,7 +337,7 @@ export class RoomStore implements ConnectedRoom {
       latest = Math.max(latest, meta.clock);
       const known = room.entries.find(key);
       if (known ? !isNewer(meta, known) : meta.kind === kinds.deleted) continue;
-      if (meta.bytes > room.bounds.maxValueBytes) {
+      if (meta.bytes > room.bounds.maxValueBytes || this.left.get(key) === meta.clock) {
         left.set(key, meta.clock);
         continue;
       }
