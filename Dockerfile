@@ -7,9 +7,9 @@ COPY package.json package-lock.json .npmrc ./
 # The packages of the chat service, which users of the library do not install.
 COPY deploy/service deploy/service
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json rolldown.config.js ./
+COPY tsconfig.json tsconfig.build.json bundle.js ./
 COPY src src
-RUN npx tsc -p tsconfig.build.json && npx rolldown -c
+RUN npx tsc -p tsconfig.build.json && node bundle.js
 # What runs: no development dependencies. npm has installed the binary of this platform alone.
 RUN npm prune --omit=dev \
   && test -n "$(ls node_modules/@uwsjs)" \

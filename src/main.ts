@@ -12,8 +12,6 @@ const FLUSH_AFTER_MS = 2000;
 
 // First of all. The tools end on these signals, as other programs do.
 if ([undefined, 'run'].includes(process.argv[2])) rememberSignals();
-// Stack traces name the lines of the sources.
-process.setSourceMapsEnabled(true);
 // Where Node.js has it: the next processes need not compile the code again. By itself, Node.js writes the cache when a
 // process ends. The first reload would come before that.
 const { enableCompileCache, flushCompileCache } = module as { enableCompileCache?(): void; flushCompileCache?(): void };

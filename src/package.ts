@@ -15,7 +15,7 @@ export const packagePath = (path: string): string => fileURLToPath(packageFile(p
 
 /**
  * Loads a part of gjallar once it is needed, without a promise: every supported version of Node.js can require a module
- * without top-level await. rolldown.config.js has the part among its entries.
+ * without top-level await. bundle.js has the part among its entries.
  * @param path from this folder
  */
 export const loadPart = createRequire(import.meta.url) as <Part>(path: `./${string}.js`) => Part;

@@ -31,7 +31,7 @@ const layers: Record<string, readonly string[]> = {
   ],
   server: ['backplanes', 'compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
   run: ['backplanes', 'compat', 'config', 'package', 'rooms', 'runtime', 'server'],
-  presence: [],
+  presence: ['errors', 'rooms'],
   state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
   emitter: ['backplanes', 'compat', 'errors', 'rooms'],
   // Nothing above this line knows the chat, which is one application on the runtime.
@@ -53,6 +53,7 @@ const layers: Record<string, readonly string[]> = {
       'presence',
       'package',
     ],
+    'rooms',
     'runtime',
     'state',
   ],

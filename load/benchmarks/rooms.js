@@ -88,18 +88,14 @@ export const rooms = {
 
 const clustered = (service, more) => ({ like: 'nodes', service, nodes: 2, processes: 2, ...more });
 
-/** Machines with workers, without hubs and with them. */
-const placed = (name, nodes, workers) => {
-  const size = { nodes, workers, processes: nodes * workers };
-  return {
-    [`gjallar-${name}-frames`]: clustered('gjallar', { ...size, bus: 'redis-frames' }),
-    [`gjallar-${name}-hub`]: clustered('gjallar', { ...size, bus: 'redis-hub' }),
-  };
-};
+/** Machines with workers. */
+const placed = (name, nodes, workers) => ({
+  [`gjallar-${name}`]: clustered('gjallar', { nodes, workers, processes: nodes * workers, bus: 'redis-frames' }),
+});
 
 /** What it costs that messages go through the hubs of machines: two or four machines, with one worker or two. */
 export const placement = {
-  about: `${CLIENTS} clients of a chat in rooms of 10 on machines with workers, joined over Redis with hubs and without`,
+  about: `${CLIENTS} clients of a chat in rooms of 10 on machines with workers, joined over Redis by their hubs`,
   peers: { ...placed('2x1', 2, 1), ...placed('2x2', 2, 2), ...placed('4x2', 4, 2) },
   cells: () => [1000, 10_000].map((rate) => cellOf(10, rate)),
   columns: columns(`×cpuPerMessage brokerPerMessage frames ×messages ${latencyAndUsage}`),

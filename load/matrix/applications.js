@@ -223,6 +223,30 @@ const gallery = {
     ],
     { file: 'server.mjs', isModule: true, build: ['svelte-kit sync', 'vite build'] },
   ),
+  'graphql-ws': fetchedFrom(
+    'graphql-ws',
+    '6.0.6',
+    'graphql-ws: queries and subscriptions over a WebSocket beside Socket.IO on one port',
+    `${io} graphql@16.11.0 graphql-ws@6.0.6 ws@8.18.3`,
+    [
+      talk(
+        ['/about'],
+        [
+          'ask graphql,"{ add(a: 2, b: 3) }"',
+          'ask graphql,"subscription { count(to: 5) }"',
+          'ask graphql,"{ missing }"',
+        ],
+      ),
+    ],
+  ),
+  vite: fetchedFrom(
+    'vite',
+    '7.3.8',
+    "Vite's dev server in middleware mode: pages, modules, and hot updates over its WebSocket on one port",
+    `${io} vite@7.3.8 ws@8.18.3`,
+    [talk(['/', '/main.js', '/missing.js'], ['ask hot'])],
+    { file: 'server.mjs', isModule: true, state: 'watches the files itself' },
+  ),
 };
 
 export const applications = { ...own, ...gallery };

@@ -18,7 +18,7 @@ const commands: [string, string, string][] = [
   ['load.js', 'npm run load -- [scenario…] [--quick]', 'reconnect'],
   ['matrix.js', 'npm run matrix -- [application…] [options]', 'already-listening'],
   ['suites.js', 'npm run suites -- [suite…] --checkout folder [options]', 'engine'],
-  ['torture.js', 'npm run torture -- [scenario…] [options]', 'reload'],
+  ['torture.js', 'npm run torture -- [scenario…] [options]', 'deaths'],
   ['report/index.js', 'npm run bench:report -- [file…] [--out folder]', 'file'],
 ];
 
@@ -51,7 +51,7 @@ test.each([
   ['suites.js', ['chess', '--checkout', '/nowhere'], 'suites: unknown suite: chess.'],
   ['suites.js', [], 'suites: --checkout is missing.'],
   ['suites.js', ['--checkout', '/nowhere'], 'suites: /nowhere has no docs/engine.io-protocol/v4-test-suite.'],
-  ['torture.js', ['slow', '--times', 'often'], 'torture: --times must be a number, not "often".'],
+  ['torture.js', ['faults', '--times', 'often'], 'torture: --times must be a number, not "often".'],
 ])('%s %j says what is wrong', (command, args, message) => {
   const { status, stdout, stderr } = run(command, ...args);
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
@@ -60,7 +60,7 @@ test.each([
 });
 
 test('the usage of one scenario leaves out the others', () => {
-  const { stdout } = run('torture.js', 'slow', '--help');
-  expect(stdout).toContain('  slow: ');
-  expect(stdout).not.toContain('  reload: ');
+  const { stdout } = run('torture.js', 'faults', '--help');
+  expect(stdout).toContain('  faults: ');
+  expect(stdout).not.toContain('  deaths: ');
 });

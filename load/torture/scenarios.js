@@ -2,7 +2,7 @@
 
 import { UsageError } from '../harness/command.js';
 import { cache } from '../harness/older.js';
-import { application, deaths, deploys, returns } from './application/scenarios.js';
+import { deaths, deploys, releases, returns } from './application/scenarios.js';
 import * as attack from './attack/index.js';
 import { buses } from './state/bus.js';
 
@@ -22,7 +22,6 @@ const from = (path) => async (options) => (await import(`./${path}.js`)).run(opt
  *   run: (options: import('./support/scenario.js').Options) => Promise<import('./support/scenario.js').Figure[]> }>}
  */
 export const scenarios = {
-  application,
   attack: { ...attack, isLong: true },
   deaths,
   deploys,
@@ -42,7 +41,8 @@ export const scenarios = {
     run: from('faults/index'),
   },
   fuzz: {
-    about: 'invalid input of every kind: correct errors, no leaks, no effect on other clients',
+    about:
+      'invalid input of every kind: correct errors, no effect on others, no session, timer, descriptor or memory left',
     options: { 'times n': 'number of inputs (1,000,000; 4,000 with --short)' },
     run: from('fuzz/index'),
   },
@@ -55,36 +55,8 @@ export const scenarios = {
     },
     run: from('losses/index'),
   },
-  releases: {
-    about: 'releases that die late, crash or hang: reloads that must replace no worker',
-    isLong: true,
-    options: {
-      'times n': 'number of bad releases (100; 4 with --short)',
-      'minutes n': 'time limit (60)',
-      'parallel n': 'servers at the same time: an application and the chat service in turn (4; 2 with --short)',
-    },
-    parameters: { parallel: { type: 'string' } },
-    run: from('releases/index'),
-  },
-  reload: {
-    about: 'rolling reloads under load: failed requests, and how fast the clients reconnect',
-    options: { 'times n': 'number of reloads (100; 2 with --short)', 'minutes n': 'time limit (60)' },
-    run: from('reload'),
-  },
+  releases,
   returns,
-  slow: {
-    about: 'readers that sleep 200 ms after every read and are sent far more than they can take',
-    options: {
-      'times n': 'number of sleeping readers (1,000; 20 with --short)',
-      'minutes n': 'time limit with all readers asleep (2; 1 with --short)',
-    },
-    run: from('slow/index'),
-  },
-  soak: {
-    about: 'clients that connect, talk, leave and vanish: no memory, timer or descriptor is left',
-    options: { 'times n': 'clients at a time (60)', 'minutes n': 'length of the run (30; less with --short)' },
-    run: from('soak/index'),
-  },
   state: {
     about: 'state rooms under random changes, slow clients, returns and killed workers: who shows what is not so',
     options: {
@@ -115,6 +87,6 @@ export const scenarios = {
   Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
   each client once and in order. Needs git, npm and redis-server.`,
     parameters: { from: { type: 'string' }, bus: { type: 'string', default: 'auto' } },
-    run: from('versions/index'),
+    run: from('versions'),
   },
 };

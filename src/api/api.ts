@@ -20,6 +20,7 @@ import {
   revokeTokens,
 } from './actions.js';
 import type { Call } from './call.js';
+import { documentSender } from './document.js';
 import { drain, readStats } from './operator.js';
 import {
   deleteState,
@@ -78,15 +79,14 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
     operations,
   }));
   const fixed = dataHeaders(secure);
+  const sendDocument = documentSender(options.describe);
   const onRequest = (exchange: HttpExchange): unknown => {
     const { request } = exchange;
     const { origin } = request.headers;
     const headers = { ...fixed, ...cors.headersFor(origin) };
     const [path = ''] = request.url.split('?');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
-    if (path === '/api/openapi.json' && method === 'GET') {
-      return void options.describe().then((document) => sendJson(exchange, 200, headers, document));
-    }
+    if (path === '/api/openapi.json' && method === 'GET') return sendDocument(exchange, headers);
     for (const { pattern, operations } of patterns) {
       const match = pattern.exec(path);
       if (!match) continue;

@@ -23,8 +23,6 @@ export interface Backplane {
    */
   caughtUp?(): Promise<unknown>;
   readonly traffic: BackplaneTraffic;
-  /** Call this when the worker will end soon: what it does for other workers of its machine goes over to them. */
-  retire?(): void;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
   /** The state of connection state recovery; undefined if the server does not use it. */

@@ -10,7 +10,7 @@
  *   checks.ts                what arrives from other programs, checked
  *   other-wire.ts            notices servers on the same Redis that use another wire
  *   frames/                  the wire of all but `redis`: one frame for each window and destination
- *   embedded/, nats/, redis/frames.ts  what carries the frames
+ *   pub-sub.ts, nats/, redis/pub-sub.ts  what hubs carry the frames over
  *   redis/                   the wire of the stock adapter; connections to Redis and Redis Cluster
  *
  * It may call rooms and recovery, and what they may call. Only `open.ts` loads recovery and the client of a server. A

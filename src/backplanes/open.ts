@@ -11,7 +11,8 @@ export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) =
  */
 export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackplane> {
   const name = backplaneNameOf(choice);
-  const { load, spansMachines } = backplaneKindOf(name);
+  const { load, hub } = backplaneKindOf(name);
+  const spansMachines = hub !== undefined;
   const { redisUrl = '', natsUrl = '', natsCreds } = choice;
   const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
   const open = await load();

@@ -3,6 +3,9 @@ import type { BackplaneEvents } from './backplane.js';
 /** How long another wire counts as present after its last message, in ms. */
 const MEMORY_MS = 60_000;
 
+/** What the wire of earlier versions of gjallar is called. */
+export const FORMER_FRAMES = 'former-frames';
+
 /** The channel of stock servers and emitters for their main namespace. Those of its rooms begin with it. */
 export const stockChannel = (prefix: string): string => `${prefix}#/#`;
 

@@ -5,83 +5,43 @@ type Open = (surroundings: BackplaneSurroundings) => Backplane;
 interface BackplaneKind {
   /** The server that it depends on; undefined if there is none. */
   server: 'Redis' | 'NATS' | undefined;
-  /** Whether it connects several machines. */
-  spansMachines: boolean;
   /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
   isSharded?: true;
   /** What the hub of each machine connects with; undefined if machines are alone. */
   hub?: 'redis' | 'redis-cluster' | 'nats';
-  /** Whether hubs carry the frames of rooms; if not, workers connect by themselves, too. */
-  framesByHub?: true;
+  /** Whether rooms use the wire of `@socket.io/redis-adapter`, for which workers connect by themselves, too. */
+  isClassic?: true;
   /** Loads its code and the client of its server. With Redis, that is a third of what a worker loads. */
   load(): Promise<Open>;
 }
 
-async function loadHub(name: string): Promise<Open> {
-  const { hubBackplane } = await import('./frames/hub/open.js');
-  return (surroundings) => hubBackplane(name, surroundings);
+async function loadFrames(name: string): Promise<Open> {
+  const { framesBackplane } = await import('./frames/open.js');
+  return (surroundings) => framesBackplane(name, surroundings);
 }
 
 /** All backplanes, by the value of the option BUS. To add one, add it here and to the contract suite. */
 const kinds = {
   embedded: {
     server: undefined,
-    spansMachines: false,
     load: async () => {
-      const { embeddedBackplane } = await import('./embedded/embedded.js');
+      const { embeddedBackplane } = await import('./frames/open.js');
       return ({ links, window }) => embeddedBackplane(links, window);
     },
   },
-  'redis-frames': {
-    server: 'Redis',
-    spansMachines: true,
-    hub: 'redis',
-    load: async () => (await import('./redis/frames.js')).redisFramesBackplane,
-  },
+  'redis-frames': { server: 'Redis', hub: 'redis', load: () => loadFrames('redis-frames') },
   'redis-frames-sharded': {
-    server: 'Redis',
-    spansMachines: true,
-    isSharded: true,
-    hub: 'redis-cluster',
-    load: async () => (await import('./redis/frames.js')).shardedFramesBackplane,
-  },
-  'redis-hub': {
-    server: 'Redis',
-    spansMachines: true,
-    hub: 'redis',
-    framesByHub: true,
-    load: () => loadHub('redis-hub'),
-  },
-  'redis-hub-sharded': {
-    server: 'Redis',
-    spansMachines: true,
-    isSharded: true,
-    hub: 'redis-cluster',
-    framesByHub: true,
-    load: () => loadHub('redis-hub-sharded'),
-  },
-  'nats-hub': {
-    server: 'NATS',
-    spansMachines: true,
-    hub: 'nats',
-    framesByHub: true,
-    load: () => loadHub('nats-hub'),
+    ...{ server: 'Redis', hub: 'redis-cluster', isSharded: true },
+    load: () => loadFrames('redis-frames-sharded'),
   },
   redis: {
-    server: 'Redis',
-    spansMachines: true,
-    hub: 'redis',
+    ...{ server: 'Redis', hub: 'redis', isClassic: true },
     load: async () => {
       const { redisBackplane } = await import('./redis/classic.js');
       return ({ url, events, prefix }) => redisBackplane(url, events, prefix);
     },
   },
-  nats: {
-    server: 'NATS',
-    spansMachines: true,
-    hub: 'nats',
-    load: async () => (await import('./nats/pub-sub.js')).natsBackplane,
-  },
+  nats: { server: 'NATS', hub: 'nats', load: () => loadFrames('nats') },
 } as const satisfies Record<string, BackplaneKind>;
 
 export type BackplaneName = keyof typeof kinds;
@@ -102,8 +62,7 @@ export interface BackplaneChoice {
  */
 export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice, isCluster = false): BackplaneName {
   const name = bus === 'auto' ? automatic(natsUrl, redisUrl) : bus;
-  const mayShard = name === 'redis-frames' || name === 'redis-hub';
-  return mayShard && (isCluster || redisUrl?.includes(',')) ? `${name}-sharded` : name;
+  return name === 'redis-frames' && (isCluster || redisUrl?.includes(',')) ? 'redis-frames-sharded' : name;
 }
 
 function automatic(natsUrl: string | undefined, redisUrl: string | undefined): BackplaneName {

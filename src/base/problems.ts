@@ -46,7 +46,7 @@ const list = {
   },
   BUS_MISMATCH: {
     remedy:
-      'Use the same BUS, or the same adapter, on all servers and emitters on this Redis, or give these a REDIS_PREFIX of their own.',
+      'Use the same version and BUS, or the same adapter, on all servers and emitters on this Redis, or give these a REDIS_PREFIX of their own.',
   },
   STORE_FAILS: {
     remedy:

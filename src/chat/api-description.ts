@@ -328,10 +328,7 @@ const operations: Record<Route, Description> = {
   },
 };
 
-let document: object | undefined;
-
 /** The OpenAPI document of the HTTP API. Most workers are never asked for it. */
 export function describeApi(): object {
-  document ??= openApiOf(info, operations);
-  return document;
+  return openApiOf(info, operations);
 }

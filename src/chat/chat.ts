@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import { own } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import { systemClock } from '../engine/clock.js';
 import type { RequestCosts } from '../engine/limits/request-costs.js';
 import { TopKeys } from '../engine/top-keys.js';
@@ -13,6 +13,7 @@ import type { Finding } from '../history/loss/continuation.js';
 import type { HistoryStore } from '../history/store.js';
 import type { Member } from '../plain/plain-socket.js';
 import { PresenceRegistry } from '../presence/registry.js';
+import { type AnyNamespace, serviceOf } from '../rooms/index.js';
 import type { ApplicationView } from '../runtime/application.js';
 import type { OperatorSeam } from '../runtime/operator/seam.js';
 import { admit, identityOf } from './admission.js';
@@ -24,7 +25,6 @@ import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
 import { InFlightEvents } from './handlers/in-flight-events.js';
 import { echo, handlers } from './handlers/index.js';
-import { listenToChats } from './handlers/inter-server.js';
 import { identifyByToken } from './identify.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
 import { type ExportLine, exportOf } from './operator/export.js';
@@ -32,7 +32,7 @@ import { MessageDeletion } from './operator/messages.js';
 import { type PlainDelivery, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
-import { type ChatStats, readStats } from './presence/stats.js';
+import { answerTotals, type ChatStats, readStats, type WorkerTotals } from './presence/stats.js';
 import { viewOf } from './presence/view.js';
 import type { ChatServer } from './protocol.js';
 import { admitWatcher } from './state/plain.js';
@@ -133,18 +133,17 @@ export function startChat(
 ): Chat {
   const counters = new ChatCounters();
   const talkers = new TopKeys(systemClock);
-  const presenceRegistry = new PresenceRegistry(randomUUID(), {
-    send: (message) => io.serverSideEmit('roster', message),
-    changed: (room) => {
-      memberLists.forget(room);
-      presenceBroadcaster.note(room);
-    },
-    // The last messages of the worker that is gone may not have reached all workers.
-    gone: () => conversations?.verify(),
-    totals: () => ({
-      clients: io.of('/').sockets.size + plainMembers.size,
-      messages: counters.roomMessages + counters.directMessages,
-    }),
+  const service = (event: string) =>
+    serviceOf(io.of('/') as AnyNamespace, event, (reason) =>
+      thisProcess.reports.malformed('application', `${event}: ${reason}`),
+    );
+  const presenceRegistry = new PresenceRegistry(service('chat:presence'), (room) => {
+    memberLists.forget(room);
+    presenceBroadcaster.note(room);
+  });
+  const ownTotals = (): WorkerTotals => ({
+    clients: io.of('/').sockets.size + plainMembers.size,
+    messages: counters.roomMessages + counters.directMessages,
   });
   const memberLists: MemberLists = new MemberLists(presenceRegistry);
   const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
@@ -156,9 +155,7 @@ export function startChat(
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations: Conversations | undefined =
     history &&
-    new Conversations(history, archive, {
-      announceMessages: (messages) => io.serverSideEmit('news', messages),
-      announcePositions: (positions) => io.serverSideEmit('heads', positions),
+    new Conversations(history, archive, service('chat:messages'), {
       deliver: (conversation, message) => deliverHere(context, conversation, message),
       hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
       hasUser: (name) => hasRoom(ioRoomOfUser(name)),
@@ -190,12 +187,8 @@ export function startChat(
     talkers,
   };
 
-  listenToChats(io, {
-    roster: (message) => presenceRegistry.receive(message),
-    news: (messages) => conversations?.receive(messages),
-    heads: (positions) => conversations?.receivePositions(positions),
-    revoked: () => onRevocation(),
-  });
+  io.on('revoked', () => onRevocation());
+  answerTotals(io, ownTotals);
   const stores = history && { history, archive };
   io.use((socket, next) => void admit(accounts, socket, next));
   io.on('connection', (socket) => {
@@ -230,7 +223,7 @@ export function startChat(
     endRevoked: () => endRevoked(context, plain?.all ?? []),
     announceRevocation: () => io.serverSideEmit('revoked'),
     view: viewOf(plainMembers, talkers),
-    stats: (limit) => readStats(presenceRegistry, limit),
+    stats: (limit) => readStats(io, presenceRegistry, ownTotals(), limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
     isAnswering: (conn) => context.inFlight.has(conn),
     close: () => {

@@ -1,9 +1,7 @@
 import type { Server, Socket } from 'socket.io';
 import type { Grant } from '../accounts/identity.js';
 import type { ErrorCode } from '../errors.js';
-import type { AnnouncedMessages, AnnouncedPositions } from '../history/conversations/announcer.js';
 import type { NamesByUser } from '../presence/display-names.js';
-import type { PresenceRegistryMessage } from '../presence/messages.js';
 
 /** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {
@@ -203,9 +201,6 @@ export interface ServerEvents {
 
 /** The events between the chats of different workers. */
 export interface InterServerEvents {
-  roster: (message: PresenceRegistryMessage) => void;
-  news: (messages: AnnouncedMessages) => void;
-  heads: (positions: AnnouncedPositions) => void;
   /** The list of revoked tokens has changed. */
   revoked: () => void;
 }

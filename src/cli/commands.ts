@@ -1,5 +1,7 @@
 import { loadConfig } from '../config/load.js';
 import { rejectRemovedCommand } from '../config/removed.js';
+import { isNear } from '../config/unknown-variables.js';
+import { GjallarError } from '../errors.js';
 import { version } from '../package.js';
 import { asksForHelp } from './application-arguments.js';
 import type { Command } from './command.js';
@@ -13,12 +15,15 @@ export const commands: Readonly<Record<string, Command>> = { backup, compare, do
 /**
  * Runs one of the operator's sub-commands, and sets the exit code.
  * @returns whether there is a sub-command of this name
+ * @throws GjallarError BAD_CONFIG for a command that was removed or is nearly the name of another
  */
 export async function runTool(name: string, args: readonly string[]): Promise<boolean> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
     rejectRemovedCommand(name);
-    return false;
+    const meant = ['run', ...Object.keys(commands)].find((command) => isNear(name, command));
+    if (!meant) return false;
+    throw new GjallarError('BAD_CONFIG', `there is no command ${name}; did you mean gjallar ${meant}?`);
   }
   if (asksForHelp(args)) {
     console.log(await commandHelpText(name));

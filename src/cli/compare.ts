@@ -15,8 +15,7 @@ interface Comparison {
 const NAME: string = 'gjallar-compare';
 
 export const compare: Command = {
-  usage:
-    "FILE [--workers N] [--driver FILE | --get PATH --emit 'EVENT,JSON' --ask 'EVENT,JSON'] [options] [-- arguments]",
+  usage: 'FILE [options] [-- arguments]',
   description: 'Runs your application on stock socket.io and on gjallar, and prints what differs.',
   isForApplications: true,
   async help() {

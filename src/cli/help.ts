@@ -1,4 +1,4 @@
-import { allOptions } from '../config/options.js';
+import { allOptions, type OptionSpec, optionGroups } from '../config/options.js';
 import { runOptionKeys } from '../config/run-options.js';
 import { commandHelpText, commands } from './commands.js';
 
@@ -12,10 +12,10 @@ ${toolRows()}
 
 gjallar COMMAND --help prints the options of a command, such as run or compare.
 
-Set these environment variables to configure the server. All of them are optional. A variable that holds a secret may be
-replaced by one with the suffix _FILE, which names a file with the value.
+Set these environment variables to configure the server. All of them are optional. A variable that
+holds a secret may be replaced by one with the suffix _FILE, which names a file with the value.
 
-${rowsOf(Object.keys(allOptions))}
+${groupsOf(Object.keys(allOptions))}
 `;
 }
 
@@ -27,14 +27,14 @@ Usage: gjallar run FILE [options] [-- arguments of the application]
 
   --workers N, -w N     number of worker processes, like WORKERS
   --admin-port PORT     port for health, metrics and actions of operators, like ADMIN_PORT
-  --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file and
-                        --conditions are passed on too
+  --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file
+                        and --conditions are passed on too
   --help, -h            this text
 
-These environment variables configure it. All of them are optional. Options that the application gives to its Socket.IO
-server come first.
+These environment variables configure it. All of them are optional. Options that the application
+gives to its Socket.IO server come first.
 
-${rowsOf(runOptionKeys)}
+${groupsOf(runOptionKeys)}
 `;
 }
 
@@ -48,17 +48,44 @@ export async function allHelpTexts(version: string): Promise<readonly (readonly 
   ];
 }
 
+const WIDTH = 100;
+
+/** The words of a text in lines of at most 100 columns. */
+function wrapped(text: string, indent: string): string {
+  const lines: string[] = [];
+  let line = indent;
+  for (const word of text.split(' ')) {
+    if (line.length > indent.length && line.length + word.length > WIDTH) {
+      lines.push(line.trimEnd());
+      line = indent;
+    }
+    line += `${word} `;
+  }
+  return [...lines, line.trimEnd()].join('\n');
+}
+
 function toolRows(): string {
   return Object.entries(commands)
-    .map(([name, { usage, description }]) => `       gjallar ${`${name} ${usage}`.trim()}\n           ${description}`)
+    .map(
+      ([name, { usage, description }]) =>
+        `       gjallar ${`${name} ${usage}`.trim()}\n${wrapped(description, '           ')}`,
+    )
     .join('\n');
 }
 
-function rowsOf(keys: readonly string[]): string {
-  return keys
-    .map((key) => allOptions[key]!)
-    .map(
-      (spec) => `  ${spec.name}\n      ${spec.description}\n      Accepts ${spec.accepts}. Default: ${spec.default}.`,
-    )
-    .join('\n');
+/** The options in the groups of their table, as far as they are among the keys. */
+function groupsOf(keys: readonly string[]): string {
+  return Object.entries(optionGroups)
+    .map(([title, group]) => ({ title, rows: Object.keys(group).filter((key) => keys.includes(key)) }))
+    .filter(({ rows }) => rows.length > 0)
+    .map(({ title, rows }) => `${title}\n\n${rows.map((key) => rowOf(allOptions[key]!)).join('\n')}`)
+    .join('\n\n');
+}
+
+function rowOf({ name, description, accepts, default: value }: OptionSpec<unknown>): string {
+  return [
+    `  ${name}`,
+    wrapped(description, '      '),
+    wrapped(`Accepts ${accepts}. Default: ${value}.`, '      '),
+  ].join('\n');
 }

@@ -4,6 +4,11 @@
  */
 import type { Server, Socket } from 'node:net';
 
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+/** Whether the option `reusePort` lets several processes listen on one port, each with a socket of its own. */
+export const sharesPorts = process.platform === 'linux' && (major > 23 || (major === 23 && minor >= 1));
+
 /** The methods of a handle that a listening server calls. */
 export interface ListenHandle {
   /** Closes the listening socket at once. */

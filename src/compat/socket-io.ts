@@ -64,9 +64,23 @@ export function packetStepsOf(socket: Socket): PacketSteps {
   return socket as unknown as PacketSteps;
 }
 
-/** The other servers that have a namespace, as an adapter with heartbeats knows them. */
-export function othersOf(adapter: ClusterAdapterWithHeartbeat): Iterable<string> {
-  return (adapter as unknown as { readonly nodesMap: ReadonlyMap<string, number> }).nodesMap.keys();
+/** The parts with which an adapter with heartbeats knows other servers. */
+interface HeartbeatParts {
+  /** When each of them was heard of last. */
+  readonly nodesMap: Map<string, number>;
+  readonly cleanupTimer: NodeJS.Timeout;
+  scheduleHeartbeat(): void;
+}
+
+/**
+ * Stops the timers of an adapter with heartbeats: it sends none, and forgets no server by itself.
+ * @returns the other servers that have the namespace
+ */
+export function withoutHeartbeats(adapter: ClusterAdapterWithHeartbeat): HeartbeatParts['nodesMap'] {
+  const parts = adapter as unknown as HeartbeatParts;
+  clearInterval(parts.cleanupTimer);
+  parts.scheduleHeartbeat = () => {};
+  return parts.nodesMap;
 }
 
 /** The acknowledgement of a broadcast is not waited for any more. */

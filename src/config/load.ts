@@ -150,7 +150,7 @@ function checkHistoryStore(config: Config): void {
     throw new GjallarError('BAD_CONFIG', 'HISTORY_STORE=redis requires REDIS_URL; set it, or use HISTORY_STORE=sqlite');
   }
   const name = backplaneNameOf(config);
-  if (historyTtl === 0 || !backplaneKindOf(name).spansMachines) return;
+  if (historyTtl === 0 || !backplaneKindOf(name).hub) return;
   if (historyStore === 'sqlite') {
     throw new GjallarError(
       'BAD_CONFIG',

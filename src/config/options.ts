@@ -9,7 +9,18 @@ import { state } from './options/state.js';
 
 export type { OptionSpec } from './options/option.js';
 
-/** All options, part by part. Environment variables are named in these tables and nowhere else. */
+/** The parts of the table of options, with their titles in `gjallar --help`. */
+export const optionGroups = {
+  'Listening and clients': listening,
+  'Several workers and machines': backplane,
+  'Kept messages': history,
+  'State rooms': state,
+  'Tokens and operators': access,
+  Limits: limits,
+  Running: operation,
+} as const satisfies Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+
+/** All options. Environment variables are named in these tables and nowhere else. */
 export const options = {
   ...listening,
   ...backplane,

@@ -19,7 +19,8 @@ export function unknownVariables(environment: Readonly<Record<string, string | u
     .filter((found): found is UnknownVariable => found.meant !== undefined);
 }
 
-function isNear(name: string, option: string): boolean {
+/** Whether one name is probably a misspelt other one. */
+export function isNear(name: string, option: string): boolean {
   const [one, other] = [name, option].map((text) => text.toUpperCase().replaceAll('_', ''));
   if (one === other) return true;
   return distance(one!, other!) <= (option.length < 8 ? 1 : 2);

@@ -24,7 +24,7 @@
  *   without these options. `flush()` then rejects with EMIT_FAILED, although Redis may have passed the messages on.
  */
 
-import { framesChannel } from '../backplanes/frames/machines/pub-sub.js';
+import { framesChannel } from '../backplanes/pub-sub.js';
 import { Encoder, encodeToBytes } from '../compat/socket-io-parser.js';
 import type { GjallarError } from '../errors.js';
 import { connectionOf, type NatsConnection, Outgoing, type RedisConnection } from './connection.js';

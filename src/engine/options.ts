@@ -24,7 +24,8 @@ export interface EngineOptions {
   upgradeTimeout?: number;
   /**
    * Maximum size of a WebSocket message or of the body of a polling request, in bytes. A client that sends more is
-   * closed with the reason "transport error"; over polling, its request gets the status 413. @default 1000000
+   * closed with the reason "transport error"; over polling, its request gets the status 413, and the reason is "transport
+   * close". @default 1000000
    */
   maxHttpBufferSize?: number;
   /**

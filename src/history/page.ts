@@ -55,22 +55,30 @@ export function planPage(log: LogState, query: PageQuery): PageRange {
 /** Whether a page begins with its oldest message, and goes on to newer ones. */
 export const isForwards = ({ after }: PageQuery): boolean => after !== undefined;
 
+/**
+ * The first of some values that fit into a budget together, and at least one.
+ * @param isReversed whether to begin with the last one
+ */
+export function fitting<Value>(
+  values: readonly Value[],
+  budget: number,
+  costOf: (value: Value) => number,
+  isReversed = false,
+): Value[] {
+  const ordered = isReversed ? [...values].reverse() : [...values];
+  let left = budget;
+  const end = ordered.findIndex((value, index) => {
+    left -= costOf(value);
+    return left < 0 && index > 0;
+  });
+  const fit = end < 0 ? ordered : ordered.slice(0, end);
+  return isReversed ? fit.reverse() : fit;
+}
+
 /** The messages that fit into a page: from the first one on if it was read forwards, else up to the last one. */
-function fitPage(messages: StoredMessage[], query: PageQuery): StoredMessage[] {
-  let left = MAX_PAGE_BYTES;
-  const fits = (message: StoredMessage, index: number) => {
-    left -= OVERHEAD_BYTES + jsonBytesOf(message.from) + jsonBytesOf(message.text);
-    return left >= 0 || index === 0;
-  };
-  if (isForwards(query)) {
-    const end = messages.findIndex((message, index) => !fits(message, index));
-    return end < 0 ? messages : messages.slice(0, end);
-  }
-  const { length } = messages;
-  for (let taken = 0; taken < length; taken++) {
-    if (!fits(messages[length - 1 - taken]!, taken)) return messages.slice(length - taken);
-  }
-  return messages;
+function fitPage(messages: readonly StoredMessage[], query: PageQuery): StoredMessage[] {
+  const bytesOfJson = ({ from, text }: StoredMessage) => OVERHEAD_BYTES + jsonBytesOf(from) + jsonBytesOf(text);
+  return fitting(messages, MAX_PAGE_BYTES, bytesOfJson, !isForwards(query));
 }
 
 const jsonBytesOf = (text: string): number => Buffer.byteLength(JSON.stringify(text));

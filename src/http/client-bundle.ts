@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { installedCopy } from '../compat/socket-io-version.js';
-import { systemClock } from '../engine/clock.js';
-import { RequestGuard } from '../engine/limits/request-guard.js';
+import { hostOfOthers } from '../engine/http/guarded-requests.js';
 import { routeHttp } from '../engine/routes.js';
 import type { TemplatedApp } from '../sockets.js';
 import { Cors } from './cors.js';
@@ -33,11 +32,7 @@ export interface ServeClientOptions {
 export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }: ServeClientOptions = {}): void {
   const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);
   const cors = new Cors(origins);
-  const host = {
-    settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' as const },
-    requestGuard: new RequestGuard(systemClock),
-    addresses: undefined,
-  };
+  const host = hostOfOthers();
   for (const pattern of files.paths) {
     routeHttp(app, host, {
       pattern,

@@ -1,3 +1,4 @@
+import { MalformedMessage } from '../errors.js';
 import type { NamePairs } from './display-names.js';
 
 /** A worker's users in a room: their names, or only their number if there are too many. */
@@ -10,19 +11,22 @@ export interface UsersInRooms {
   names?: Record<string, NamePairs>;
 }
 
-/** A worker's own counts. */
-export interface WorkerTotals {
-  /** Connected clients, in rooms or not. */
-  clients: number;
-  /** Messages posted on this worker since its start. */
-  messages: number;
+/** What workers tell each other: rooms whose users have changed, or, to a worker that asks, all of them. */
+export type PresenceMessage = { readonly type: 'changes' | 'state' } & UsersInRooms;
+
+/**
+ * What another worker has sent. Unknown fields pass: a newer version may send them during an upgrade.
+ * @throws MalformedMessage
+ */
+export function checkedMessage(value: unknown): PresenceMessage {
+  const { type, rooms } = (value ?? {}) as Partial<PresenceMessage>;
+  if (type !== 'changes' && type !== 'state') throw new MalformedMessage('a message of presence has no known type');
+  if (typeof rooms !== 'object' || rooms === null || !Object.values(rooms).every(areUsers)) {
+    throw new MalformedMessage('a message of presence has invalid rooms');
+  }
+  return value as PresenceMessage;
 }
 
-export type PresenceRegistryMessage = { node: string } & (
-  | /** The changes since change `sequence - 1`. */
-  ({ type: 'changes'; sequence: number } & UsersInRooms) /** The state at change `sequence`. */
-  | ({ type: 'state'; sequence: number } & UsersInRooms) /** At change `sequence`. */
-  | { type: 'heartbeat'; sequence: number; totals: WorkerTotals } /** Asks `of`, or all, for the state. */
-  | { type: 'request'; of?: string } /** Stops. */
-  | { type: 'bye' }
-);
+function areUsers(users: unknown): users is LocalUsers {
+  return Number.isInteger(users) || (Array.isArray(users) && users.every((user) => typeof user === 'string'));
+}

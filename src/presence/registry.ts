@@ -1,32 +1,15 @@
+import type { OpenService, ServiceChannel } from '../rooms/index.js';
 import { DisplayNames, type NamePairs } from './display-names.js';
-import type { LocalUsers, PresenceRegistryMessage, UsersInRooms, WorkerTotals } from './messages.js';
+import { checkedMessage, type LocalUsers, type PresenceMessage, type UsersInRooms } from './messages.js';
 
 /** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;
 /** How long changes are gathered before they are sent to the other workers, in ms. */
 const SEND_AFTER_MS = 50;
-/** How often a worker sends a heartbeat, in ms. */
-const HEARTBEAT_MS = 2000;
-/** How long a worker may be silent before its users count as gone, in ms. */
-const MAX_SILENCE_MS = 3 * HEARTBEAT_MS;
-
-export interface PresenceRegistryEvents {
-  /** Sends to all other workers. The next heartbeat reveals a lost message, and the state is sent again. */
-  send(message: PresenceRegistryMessage): void;
-  /** The users of a room have changed. */
-  changed(room: string): void;
-  /** A worker is gone. */
-  gone(): void;
-  /** This worker's own counts. Each heartbeat carries them to the others. */
-  totals(): WorkerTotals;
-}
 
 interface Node {
-  sequence: number;
-  lastHeard: number;
-  rooms: Map<string, LocalUsers>;
-  names: DisplayNames;
-  totals: WorkerTotals;
+  readonly rooms: Map<string, LocalUsers>;
+  readonly names: DisplayNames;
 }
 
 /**
@@ -40,17 +23,22 @@ export class PresenceRegistry {
   private readonly localNames = new DisplayNames();
   private readonly nodes = new Map<string, Node>();
   private readonly changes = new Set<string>();
-  private readonly heartbeat: NodeJS.Timeout;
-  private sequence = 0;
+  private readonly channel: ServiceChannel;
   private timer: NodeJS.Timeout | undefined;
 
-  /** @param id this worker's name, unique in the cluster and over time */
+  /**
+   * @param open begins the service that tells the other workers
+   * @param onChange called with a room whose users have changed
+   */
   constructor(
-    private readonly id: string,
-    private readonly events: PresenceRegistryEvents,
+    open: OpenService,
+    private readonly onChange: (room: string) => void,
   ) {
-    this.heartbeat = setInterval(() => this.beat(), HEARTBEAT_MS);
-    events.send({ node: id, type: 'request' });
+    this.channel = open({
+      onMessage: (message, from) => this.receive(checkedMessage(message), from),
+      onHere: (worker) => this.local.size > 0 && this.send('state', this.local.keys(), worker),
+      onGone: (worker) => this.forget(worker),
+    });
   }
 
   /** A socket of a user has joined the room. */
@@ -111,61 +99,40 @@ export class PresenceRegistry {
     return rooms;
   }
 
-  /** The number of workers, and the sums of their counts. The counts of other workers are from their last heartbeat. */
-  totals(): WorkerTotals & { workers: number } {
-    const sum = { workers: this.nodes.size + 1, ...this.events.totals() };
-    for (const { totals } of this.nodes.values()) {
-      sum.clients += totals.clients;
-      sum.messages += totals.messages;
-    }
-    return sum;
-  }
-
-  /** Handles a message of another worker. */
-  receive(message: PresenceRegistryMessage): void {
-    if (message.node === this.id) return;
-    if (message.type === 'request') {
-      if (message.of === undefined || message.of === this.id) this.sendState();
-      return;
-    }
-    if (message.type === 'bye') return this.forget(message.node);
-    const node = this.nodes.get(message.node);
-    if (node) node.lastHeard = Date.now();
-    if (message.type === 'state') return this.replace(message.node, message);
-    const expected = message.type === 'changes' ? message.sequence - 1 : message.sequence;
-    if (node?.sequence !== expected) {
-      // A message was lost, or this is the first one.
-      return this.events.send({ node: this.id, type: 'request', of: message.node });
-    }
-    if (message.type === 'heartbeat') node.totals = message.totals;
-    if (message.type !== 'changes') return;
-    node.sequence = message.sequence;
-    this.setAll(node, message);
-  }
-
-  /** Tells the other workers that this worker's users are gone. */
   close(): void {
-    clearInterval(this.heartbeat);
     clearTimeout(this.timer);
-    this.events.send({ node: this.id, type: 'bye' });
+    this.local.clear();
+    this.send('state', []);
+    this.channel.close();
+  }
+
+  private receive(message: PresenceMessage, from: string): void {
+    const before = this.nodes.get(from);
+    const node = (message.type === 'changes' && before) || { rooms: new Map(), names: new DisplayNames() };
+    this.nodes.set(from, node);
+    for (const [room, users] of Object.entries(message.rooms)) {
+      if (Array.isArray(users) && users.length === 0) node.rooms.delete(room);
+      else node.rooms.set(room, users);
+      node.names.replace(room, message.names?.[room]);
+      this.onChange(room);
+    }
+    for (const room of before?.rooms.keys() ?? []) if (!node.rooms.has(room)) this.onChange(room);
   }
 
   private note(room: string): void {
     this.changes.add(room);
-    this.events.changed(room);
+    this.onChange(room);
     this.timer ??= setTimeout(() => this.sendChanges(), SEND_AFTER_MS);
   }
 
   private sendChanges(): void {
     this.timer = undefined;
-    const users = this.usersIn(this.changes);
+    this.send('changes', this.changes);
     this.changes.clear();
-    this.sequence++;
-    this.events.send({ node: this.id, type: 'changes', sequence: this.sequence, ...users });
   }
 
-  private sendState(): void {
-    this.events.send({ node: this.id, type: 'state', sequence: this.sequence, ...this.usersIn(this.local.keys()) });
+  private send(type: PresenceMessage['type'], rooms: Iterable<string>, to?: string): void {
+    this.channel.send({ type, ...this.usersIn(rooms) } satisfies PresenceMessage, to);
   }
 
   private usersIn(selected: Iterable<string>): UsersInRooms {
@@ -188,34 +155,9 @@ export class PresenceRegistry {
     return users.size > MAX_NAMED ? users.size : [...users.keys()];
   }
 
-  private replace(id: string, { sequence, ...users }: UsersInRooms & { sequence: number }): void {
-    const before = this.nodes.get(id);
-    const totals = before?.totals ?? { clients: 0, messages: 0 };
-    const node: Node = { sequence, lastHeard: Date.now(), rooms: new Map(), names: new DisplayNames(), totals };
-    this.nodes.set(id, node);
-    this.setAll(node, users);
-    for (const room of before?.rooms.keys() ?? []) if (!node.rooms.has(room)) this.events.changed(room);
-  }
-
-  private setAll(node: Node, { rooms, names }: UsersInRooms): void {
-    for (const [room, users] of Object.entries(rooms)) {
-      if (Array.isArray(users) && users.length === 0) node.rooms.delete(room);
-      else node.rooms.set(room, users);
-      node.names.replace(room, names?.[room]);
-      this.events.changed(room);
-    }
-  }
-
-  private forget(id: string): void {
-    const node = this.nodes.get(id);
-    if (!this.nodes.delete(id)) return;
-    this.events.gone();
-    for (const room of node?.rooms.keys() ?? []) this.events.changed(room);
-  }
-
-  private beat(): void {
-    this.events.send({ node: this.id, type: 'heartbeat', sequence: this.sequence, totals: this.events.totals() });
-    const now = Date.now();
-    for (const [id, node] of this.nodes) if (now - node.lastHeard > MAX_SILENCE_MS) this.forget(id);
+  private forget(worker: string): void {
+    const node = this.nodes.get(worker);
+    this.nodes.delete(worker);
+    for (const room of node?.rooms.keys() ?? []) this.onChange(room);
   }
 }

@@ -135,7 +135,7 @@ export function namespaceOf(of: AnyServer | AnyNamespace): Namespace {
  * @param isExpected whether an answer is one of those that servers of this version give
  * @returns the answers, and whether all servers have given one
  */
-async function askServers<Expected>(
+export async function askServers<Expected>(
   nsp: AnyNamespace,
   event: string,
   question: unknown,

@@ -7,12 +7,15 @@
  *
  *   native-rooms.ts        the methods that an adapter gains; a broadcast begins here
  *   topics.ts              which rooms are topics, and who has subscribed
+ *   room-name.ts           room names as UTF-8
  *   room-sets.ts           the adapter's `rooms` and `sids`, in a fraction of the memory
  *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
  *   local-adapter.ts       the adapter of a server without other workers
  *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
+ *   services.ts            services that run on all servers of a namespace, such as presence
+ *   heartbeats.ts          other servers behind an adapter that does not tell of them, such as that of BUS=redis
  *   stores.ts              what the metrics report about state rooms and stores
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
@@ -21,6 +24,7 @@ export { BroadcastAnswers } from './broadcast-answers.js';
 export {
   type AnyNamespace,
   type AnyServer,
+  askServers,
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,
@@ -36,5 +40,15 @@ export {
   type RoomsEngine,
   withNativeRooms,
 } from './native-rooms.js';
+export { roomOfText, textOfRoom } from './room-name.js';
 export { addToRooms, isMember, looksLikeSocketId, sizeOf, useRoomSets } from './room-sets.js';
+export {
+  type AdapterWithServers,
+  type Notice,
+  type OpenService,
+  type OtherServers,
+  type OtherServersEvents,
+  type ServiceChannel,
+  serviceOf,
+} from './services.js';
 export { roomOfTopic, topicNameOf } from './topics.js';

@@ -3,6 +3,7 @@ import type { Adapter, Room, SocketId } from 'socket.io-adapter';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../engine/http/exchange.js';
 import type { Session } from '../engine/session/session.js';
+import { roomOfText, textOfRoom } from './room-name.js';
 import { isMember, membersOf, sizeOf } from './room-sets.js';
 
 /** A room that was broadcast to: its topic, and the members that the topic does not reach. */
@@ -20,13 +21,13 @@ const SEPARATOR = '\x1f';
 
 /** The name of a room's topic. */
 export function topicNameOf(namespace: string, room: Room): string {
-  return namespace + SEPARATOR + room;
+  return namespace + SEPARATOR + textOfRoom(room);
 }
 
 /** Namespace and room of a topic's name. */
 export function roomOfTopic(name: string): { namespace: string; room: Room } {
   const at = name.indexOf(SEPARATOR);
-  return { namespace: name.slice(0, at), room: name.slice(at + 1) };
+  return { namespace: name.slice(0, at), room: roomOfText(name.slice(at + 1)) };
 }
 
 /** The topics of a namespace's rooms, and the members that each topic reaches. */

@@ -6,6 +6,7 @@ import {
   backplaneKindOf,
   backplaneNameOf,
 } from '../backplanes/index.js';
+import { FORMER_FRAMES } from '../backplanes/other-wire.js';
 import { redisCause } from '../backplanes/redis-cause.js';
 import { Outage } from '../base/outage.js';
 import type { Reason } from '../base/problems.js';
@@ -67,25 +68,21 @@ function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | u
 
 /** The events of the backplane of a worker. */
 export function backplaneEvents(bus: BackplaneName): BackplaneEvents {
+  const { server = 'Redis', isClassic } = backplaneKindOf(bus);
+  const [what, where] = isClassic ? ['rooms', 'workers and machines'] : ['rooms and sessions', 'machines'];
   const texts = {
-    down: 'rooms do not span workers and machines',
-    rejected: 'rooms do not fully span workers and machines',
+    down: `${what} do not span ${where}`,
+    rejected: `${what} do not fully span ${where}`,
     up: 'the backplane is up',
   };
   const mismatches = new Map<string, Outage>();
   return {
-    ...outageEvents(backplaneKindOf(bus).server ?? 'Redis', { bus }, texts),
+    ...outageEvents(server, { bus }, texts),
     onOtherWire: (other, isThere) => {
       const mismatch = mismatches.get(other) ?? new Outage();
       mismatches.set(other, mismatch);
       if (!isThere) return mismatch.close();
-      const text =
-        other === 'redis-sharded'
-          ? `servers on this Redis Cluster use createShardedAdapter(), and this server uses BUS=${bus}: they do not hear ` +
-            'each other. Use the same adapter on all servers, see docs/fan-out.md#other-adapters'
-          : `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: they do not hear ` +
-            'each other. Set the same BUS on all servers; stock servers and emitters require BUS=redis, and gjallar/emitter ' +
-            'works with frames';
+      const text = mismatchText(bus, other);
       mismatch.begin({ code: 'BUS_MISMATCH', text }, { bus, other });
     },
     onGap: (from, reason) => {
@@ -105,6 +102,24 @@ export function backplaneEvents(bus: BackplaneName): BackplaneEvents {
       );
     },
   };
+}
+
+function mismatchText(bus: BackplaneName, other: string): string {
+  const deaf = 'they do not hear each other';
+  switch (other) {
+    case FORMER_FRAMES:
+      return `servers of an earlier version of gjallar use the same prefix as this server: ${deaf}. Upgrade all servers of the deployment`;
+    case 'redis-sharded':
+      return (
+        `servers on this Redis Cluster use createShardedAdapter(), and this server uses BUS=${bus}: ${deaf}. ` +
+        'Use the same adapter on all servers, see docs/fan-out.md#other-adapters'
+      );
+    default:
+      return (
+        `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: ${deaf}. ` +
+        'Set the same BUS on all servers; stock servers and emitters require BUS=redis, and gjallar/emitter works with frames'
+      );
+  }
 }
 
 /** At most one log line about lost frames, and one about each bound of recovery, in this time, in ms. */

@@ -1,12 +1,13 @@
-import { rmdirSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import type { SharedWindow } from '../backplanes/frames/links.js';
 import { type Backplane, backplaneNameOf } from '../backplanes/index.js';
 import { loadBackplane, type OpenBackplane } from '../backplanes/open.js';
 import { hostApplication } from '../base/process.js';
-import { kinds, Mesh } from '../cluster/mesh/mesh.js';
+import { HUB, kinds, Mesh } from '../cluster/mesh/mesh.js';
 import { MAX_PART, MeshParts } from '../cluster/mesh/sub-mesh.js';
+import { socketOf } from '../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../cluster/relay/relay.js';
 import { socketsInUse } from '../compat/uws.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -250,6 +251,8 @@ export class MachineWorker implements EngineHost {
 function removeWhereOrphaned(directory: string): void {
   process.once('exit', () => {
     if (process.connected) return;
+    // The hub was a part of the primary.
+    rmSync(socketOf(directory, HUB), { force: true });
     try {
       rmdirSync(directory);
     } catch {

@@ -5,6 +5,7 @@ import { within } from '../base/within.js';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import { Engine } from '../engine/engine.js';
+import { textOfRoom } from '../rooms/index.js';
 import { bytesOf, type Change, Entries, type Entry } from './entries.js';
 import { type Chunk, type StateFormat, takeChunk } from './members/format.js';
 import { type Member, Members, type MembersHost } from './members/members.js';
@@ -99,7 +100,7 @@ export class RoomCore implements MembersHost, Replica {
 
   /** The topic of a format. No room of socket.io has such a name. */
   topicOf({ name }: StateFormat): string {
-    return `${this.nsp.name}\x1e${name}\x1e${this.name}`;
+    return `${this.nsp.name}\x1e${name}\x1e${textOfRoom(this.name)}`;
   }
 
   /** Adds a member, which continues from a version if that is possible. */

@@ -7,29 +7,36 @@ import { until } from '../support/until.js';
 
 afterEach(disconnectAll);
 
-const node = 'another';
 const position = { epoch: 'e', offset: 1 };
+const said = { ...position, from: 'a', text: 'b', at: 1 };
+
+const events = ['chat:presence', 'chat:messages'] as const;
+const from = (message: unknown) => ({ from: 'another', number: 1, message });
 
 /** Events that no chat sends, with their values. */
 const garbage: unknown[][] = [
-  ...['roster', 'news', 'heads'].flatMap((event) => [[event], [event, null], [event, 5], [event, [null]]]),
-  ['roster', {}],
-  ['roster', { node, type: 'changes' }],
-  ['roster', { node, type: 'changes', sequence: 1, rooms: null }],
-  ['roster', { node, type: 'state', sequence: 1, rooms: { a: null } }],
-  ['roster', { node, type: 'state', sequence: 1, rooms: { a: [5] } }],
-  ['roster', { node, type: 'heartbeat', sequence: 1 }],
-  ['roster', { node: null, type: 'bye' }],
-  ['news', [{ key: 'room:a', messages: [] }]],
-  ['news', [{ key: 'room:a', messages: [null] }]],
-  ['news', [{ key: 'x', messages: [{ ...position, from: 'a', text: 'b', at: 1 }] }]],
-  ['heads', [{ key: 'room:a', first: null, last: position }]],
+  ...events.flatMap((event) => [[event], [event, null], [event, 5], [event, [null]], [event, { from: 'another' }]]),
+  ...events.flatMap((event) => [
+    [event, {}],
+    [event, from(5)],
+    [event, { ...from({}), from: null }],
+  ]),
+  ['chat:presence', from({ type: 'changes' })],
+  ['chat:presence', from({ type: 'changes', rooms: null })],
+  ['chat:presence', from({ type: 'state', rooms: { a: null } })],
+  ['chat:presence', from({ type: 'state', rooms: { a: [5] } })],
+  ['chat:presence', from({ type: 'heartbeat', rooms: {} })],
+  ['chat:messages', from({ messages: [{ key: 'room:a', messages: [] }] })],
+  ['chat:messages', from({ messages: [{ key: 'room:a', messages: [null] }] })],
+  ['chat:messages', from({ messages: [{ key: 'x', messages: [said] }] })],
+  ['chat:messages', from({ positions: [{ key: 'direct:a', first: null, last: position }] })],
 ];
 
 test.each([
-  ['with a history', {}],
-  ['without a history', { HISTORY_TTL: '0' }],
-])('malformed events between chats are counted and dropped, %s', async (_name, environment) => {
+  ['with a history', {}, garbage],
+  // Without one, nothing listens to messages.
+  ['without a history', { HISTORY_TTL: '0' }, garbage.filter(([event]) => event === 'chat:presence')],
+])('malformed events between chats are counted and dropped, %s', async (_name, environment, garbage) => {
   const redis = await RedisProcess.start();
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url, BUS: 'redis', ...environment });
   const other = new Redis(redis.url);

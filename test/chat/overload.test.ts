@@ -103,9 +103,8 @@ describe('conversations with a real store', () => {
   beforeAll(async () => {
     dataDir = await mkdtemp(join(tmpdir(), 'gjallar-overload-'));
     store = await SqliteHistoryStore.open({ dataDir });
-    conversations = new Conversations(store, undefined, {
-      announceMessages: () => {},
-      announcePositions: () => {},
+    const noOthers = () => ({ send: () => {}, close: () => {} });
+    conversations = new Conversations(store, undefined, noOthers, {
       deliver: () => {},
       hasRoom: () => false,
       hasUser: () => false,

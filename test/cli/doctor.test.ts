@@ -228,7 +228,7 @@ describe('with a Redis', () => {
 });
 
 test('NATS: rights that are missing, and a server that is down, are named with what to do', async () => {
-  const permissions = 'permissions: { publish: "gjallar.frames.>", subscribe: "gjallar.>" }';
+  const permissions = 'permissions: { publish: "gjallar.frames", subscribe: "gjallar.>" }';
   const nats = await NatsProcess.start(
     'max_payload: 1024',
     `authorization { users = [ { user: lacking, password: secret, ${permissions} }, { user: chat, password: secret } ] }`,
@@ -243,8 +243,8 @@ test('NATS: rights that are missing, and a server that is down, are named with w
     const lacking = await examine({ NATS_URL: url('lacking'), HISTORY_TTL: '0' });
     expect(lacking.code).toBe(1);
     expect(lacking.failed.map((line) => /Publish to "(.+)"/.exec(line)?.[1])).toEqual([
-      'gjallar.frames',
-      'gjallar.relay.doctor',
+      'gjallar.frames.hubs',
+      'gjallar.frames.hubs.doctor',
     ]);
     const wrong = await examine({ NATS_URL: nats.url.replace('//', '//nobody:secret@'), HISTORY_TTL: '0' });
     expect(wrong.failed).toEqual([

@@ -53,3 +53,15 @@ test('--help behind -- belongs to the application', async () => {
     expect(stderr).toMatch(/^gjallar: /);
   }
 });
+
+test('no line of the help is longer than 100 columns', async () => {
+  for (const [, text] of await allHelpTexts(version)) {
+    expect(text.split('\n').filter((line) => line.length > 100)).toEqual([]);
+  }
+});
+
+test('a mistyped command is answered with the one that was meant', async () => {
+  await expect(runTool('docter', [])).rejects.toThrow('there is no command docter; did you mean gjallar doctor?');
+  await expect(runTool('rnu', ['server.js'])).rejects.toThrow('did you mean gjallar run?');
+  expect(await runTool('something-else', [])).toBe(false);
+});

@@ -5,14 +5,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Redis } from 'ioredis';
 import { HubClient } from '../../src/backplanes/frames/hub/hub-client.js';
 import { HUB_GONE } from '../../src/backplanes/frames/hub/hub-health.js';
-import { hubBackplane } from '../../src/backplanes/frames/hub/open.js';
 import { ownWindow } from '../../src/backplanes/frames/links.js';
+import { framesBackplane } from '../../src/backplanes/frames/open.js';
 import { HubThread } from '../../src/cluster/hub/hub-thread.js';
 import { hubOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { linksOf } from '../../src/runtime/backplane.js';
 import { disconnectAll as disconnectPairs, pairOn } from '../rooms/support/clients.js';
-import { onOwnHub, startMember } from '../rooms/support/node.js';
+import { onRedisFrames, startMember } from '../rooms/support/node.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { type RunningServer, startServer } from '../support/server.js';
@@ -27,7 +27,7 @@ describe('two servers with a hub each', () => {
   beforeAll(async () => {
     redis = await RedisProcess.start();
     servers = await Promise.all(
-      ['4', '1'].map((WORKERS) => startServer({ WORKERS, BUS: 'redis-hub', REDIS_URL: redis.url, HISTORY_TTL: '0' })),
+      ['4', '1'].map((WORKERS) => startServer({ WORKERS, REDIS_URL: redis.url, HISTORY_TTL: '0' })),
     );
   });
   afterEach(disconnectAll);
@@ -82,10 +82,10 @@ test('a hub that ends is replaced, which its workers report once as an outage', 
     await thread.start();
     await mesh.join([HUB]);
     const events = { onDown: (reason: string) => told.push(reason), onUp: () => told.push('up') };
-    const bus = hubBackplane('redis-hub', {
-      ...{ links: linksOf(mesh), machine: 'machine0', window: ownWindow(), hub: client, prefix: '', events },
+    const bus = framesBackplane('redis-frames', {
+      ...{ links: linksOf(mesh), machine: 'machine0', window: ownWindow(), hub: client, events },
     });
-    const members = [await startMember(bus), await startMember(await onOwnHub(address, quiet))] as const;
+    const members = [await startMember(bus), await startMember(onRedisFrames(redis.url, quiet))] as const;
     const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
     await Promise.all(pairs.map(({ socket }) => socket.join('room')));
     const across = nextEvent(pairs[1].client, 'across');

@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { RedisAdapter } from '@socket.io/redis-adapter';
 import { Server, Socket } from 'socket.io';
-import { Adapter, ClusterAdapter } from 'socket.io-adapter';
+import { Adapter, ClusterAdapter, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
 import { isWithin } from '../../src/compat/optional-packages.js';
 import { defaultParser } from '../../src/compat/redis-adapter.js';
 import {
@@ -10,6 +10,7 @@ import {
   namespaceOf,
   remoteSocketsOf,
   wantsRecovery,
+  withoutHeartbeats,
 } from '../../src/compat/socket-io.js';
 import { CHECKED_VERSIONS, installedCopy } from '../../src/compat/socket-io-version.js';
 
@@ -66,4 +67,34 @@ test('sockets of other workers are described by the class that fetchSockets() us
   const [socket] = await remoteSocketsOf(nsp, [details]);
   has('RemoteSocket', socket?.constructor.name === 'RemoteSocket');
   expect(socket).toMatchObject({ ...details, rooms: new Set(details.rooms) });
+});
+
+test('an adapter with heartbeats can be kept from them, and knows other servers by what it is told', async () => {
+  jest.useFakeTimers();
+  try {
+    const sent: number[] = [];
+    class HeartbeatAdapter extends ClusterAdapterWithHeartbeat {
+      constructor() {
+        super(new Server().of('/'), {});
+      }
+      protected override doPublish({ type }: { type: number }): Promise<string> {
+        sent.push(type);
+        return Promise.resolve('');
+      }
+      protected override doPublishResponse(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    const adapter = new HeartbeatAdapter();
+    const servers = withoutHeartbeats(adapter);
+    has('ClusterAdapterWithHeartbeat.nodesMap', servers instanceof Map);
+    adapter.init();
+    servers.set('other', 0);
+    has('ClusterAdapterWithHeartbeat.cleanupTimer and scheduleHeartbeat()', jest.getTimerCount() === 0);
+    jest.advanceTimersByTime(60_000);
+    expect(await adapter.serverCount()).toBe(2);
+    expect(sent).toHaveLength(1);
+  } finally {
+    jest.useRealTimers();
+  }
 });

@@ -25,7 +25,7 @@ rmSync(folder, { recursive: true, force: true });
 mkdirSync(processes, { recursive: true });
 // What runs in processes is dist/, and build/ in a few; source maps lead back to src/.
 if (run('npx', 'tsc', '-p', 'tsconfig.build.json', '--sourceMap') !== 0) process.exit(1);
-if (run('npx', 'rolldown', '-c') !== 0) process.exit(1);
+if (run('node', 'bundle.js', '--sourcemap') !== 0) process.exit(1);
 const status = run(
   process.execPath,
   '--experimental-vm-modules',

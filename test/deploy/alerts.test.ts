@@ -56,7 +56,7 @@ test('the runbook names log lines that exist, and tools that the image has', () 
   expect(docs).not.toContain('redis-cli');
   const lines = {
     'src/runtime/backplane.ts': ['the backplane is up', 'frames of other workers were lost: messages may be missing'],
-    'src/runtime/machines/open.ts': ['the relay to other machines is up'],
+    'src/runtime/machines/hub.ts': ['the relay to other machines is up'],
     'src/runtime/engine-events.ts': ['new connections are accepted again', 'the worker is no longer overloaded'],
     'src/operations/reports.ts': ['a client was disconnected', 'a client was rejected'],
   };

@@ -94,12 +94,20 @@ describe('a session on polling ends', () => {
     ['invalid', 'abc', {}, 'parse error', [200, 'ok']],
     ['a ping, which clients do not send', '2', {}, 'transport error', [200, 'ok']],
     ['binary', '4a', { 'content-type': 'application/octet-stream' }, 'transport error', [400, '']],
-    ['too large', '4'.repeat(200), {}, 'transport error', [413, '']],
+    ['too large', '4'.repeat(200), {}, 'transport close', [413, '']],
   ])('when data is %s', async (_name, body, headers, reason, answer) => {
     const { client, closed } = await startPolling({ maxHttpBufferSize: 100 });
     expect(await client.post(body, headers)).toEqual(answer);
     expect((await closed)[0]).toBe(reason);
     expect((await client.poll())[0]).toBe(400);
+  });
+
+  test('when data is too large, as with stock: its client hears of an error, and so does its poll', async () => {
+    const { client, closed } = await startPolling({ maxHttpBufferSize: 100 });
+    const polled = client.poll();
+    expect(await client.post('4'.repeat(200))).toEqual([413, '']);
+    expect((await polled)[0]).toBe(400);
+    expect(await closed).toEqual(['transport close', 'payload too large']);
   });
 
   test('when data of unknown length grows too large', async () => {
@@ -112,7 +120,7 @@ describe('a session on polling ends', () => {
     });
     const response = await fetch(client.url, { method: 'POST', body: parts, duplex: 'half' } as RequestInit);
     expect(response.status).toBe(413);
-    expect((await closed)[1]).toMatchObject({ message: 'payload too large' });
+    expect(await closed).toEqual(['transport close', 'payload too large']);
   });
 
   test('but not for data of unknown length that fits', async () => {

@@ -84,11 +84,12 @@ describe('a WebSocket whose client is too far behind', () => {
     const closed = eventOf<[string]>(sessions[0]!, 'close').then(([reason]) => reason);
     let count = 0;
     while (engine.counters.closed['slow client'] === 0) {
-      engine.outbox.publish('topic', `4${count++} ${PADDING}`, false, false);
-      await new Promise((resolve) => setImmediate(resolve));
+      engine.outbox.publish('topic', `4${count} ${PADDING}`, false, false);
+      // Otherwise a busy kernel may leave more than LIMIT bytes waiting for clients that do read.
+      for (const client of clients.slice(1)) expect(await client.next()).toBe(`4${count} ${PADDING}`);
+      count++;
     }
     expect(await closed).toBe('slow client');
-    for (const client of clients.slice(1)) expect(await read(client, count)).toEqual(expected(count));
     expect(engine.clientsCount).toBe(3);
   });
 });

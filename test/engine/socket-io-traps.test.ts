@@ -2,10 +2,9 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Server } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { connected, nextEvent } from '../support/clients.js';
-import { startServer } from '../support/server.js';
 import { serveGjallar } from './support/application.js';
 import { closeEngines, eventOf } from './support/engine.js';
-import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
+import { closeWebSockets, openWebSocket } from './support/raw.js';
 
 const open: { close(): unknown }[] = [];
 
@@ -99,21 +98,5 @@ describe('traps of Socket.IO', () => {
     await raw.closed;
     await disconnected;
     expect(io.engine.clientsCount).toBe(0);
-  });
-
-  test('the session of a worker that has died is unknown, at once', async () => {
-    const server = await startServer({ WORKERS: '2' });
-    open.push({ close: () => server.stop() });
-    const url = `${server.url}/socket.io/?EIO=4`;
-    const session = await openPolling(url);
-    const worker = Number(session.sid.split('.')[0]);
-    const { pid } = await server.logged((line) => line.msg === 'listening' && line.worker === worker);
-    process.kill(pid as number, 'SIGKILL');
-    await server.logged((line) => line.msg === 'a worker died and will be replaced');
-    for (const sid of [session.sid, '4711.nobody']) {
-      const answer = await fetch(`${url}&transport=polling&sid=${sid}`);
-      expect([answer.status, await answer.json()]).toEqual([400, { code: 1, message: 'Session ID unknown' }]);
-      expect(await openWebSocket(`${url}&sid=${sid}`).status).toBe(400);
-    }
   });
 });

@@ -22,10 +22,5 @@ async function shortForm(scenario: string): Promise<(name: string) => number | u
 test('thousands of bad inputs get the right answers, and disturb no other client', async () => {
   const figure = await shortForm('fuzz');
   expect(figure('inputs')).toBeGreaterThan(3_900);
-  expect(figure('messages of the control pair')).toBeGreaterThan(20);
-}, 120_000);
-
-test('clients that come and go leave nothing behind', async () => {
-  const figure = await shortForm('soak');
-  expect(figure('clients that came and went')).toBeGreaterThan(60);
+  expect(figure('messages of other clients')).toBeGreaterThan(20);
 }, 120_000);

@@ -2,15 +2,15 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import type { Adapter } from 'socket.io-adapter';
 import { alone } from '../../src/backplanes/default-bus.js';
 import { seldomWarnings } from '../../src/base/warnings.js';
 import { durableRooms, SqliteHistoryStore } from '../../src/history/index.js';
+import type { AdapterWithServers } from '../../src/rooms/index.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../rooms/support/node.js';
-import { movableClock } from '../support/clock.js';
 import { until } from '../support/until.js';
 
-const clock = movableClock();
 const rooms = 'order:*';
 const mayJoin = () => true;
 let dataDir: string;
@@ -62,24 +62,26 @@ test('a room that is empty for a moment while it begins to be followed is follow
 test('a message that a worker did not live to announce is read from the store', async () => {
   const machine = await Machine.start();
   ends.push(() => machine.remove());
-  const members: TestNode[] = [];
+  const members: Awaited<ReturnType<typeof startMember>>[] = [];
   for (let count = 0; count < 2; count++) members.push(await startMember(await machine.openBackplane()));
   ends.push(...members.map(({ close }) => close));
   for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
-  const [alive, dying] = members as [TestNode, TestNode];
-  const beats: number[] = [];
-  alive.io.on('gjallar:durable', ({ beat }) => beats.push(beat));
+  const [alive, dying] = members as [(typeof members)[0], (typeof members)[0]];
   const other = await durableRooms(alive.io, { rooms, dataDir });
   ends.push(() => other.close());
   const durable = await durableRooms(dying.io, { rooms, dataDir });
   ends.push(() => durable.close());
   const { socket, received } = await pairOn(alive);
   await socket.join('order:1');
-  await clock.until(() => beats.includes(1));
+  await durable.emit('order:1', 'n', 0);
+  await until(() => received.length === 1);
   // From now on, the others do not hear from it.
-  dying.io.of('/').adapter.serverSideEmit = () => {};
+  const { otherServers } = dying.io.of('/').adapter as Adapter & AdapterWithServers;
+  otherServers.send = () => {};
   await durable.emit('order:1', 'n', 1);
-  await clock.until(() => received.length === 1);
+  // Nothing waits for a time-out.
+  dying.bus.close();
+  await until(() => received.length === 2);
 });
 
 test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {

@@ -6,8 +6,7 @@ import { Redis } from 'ioredis';
 import { type DurableMessage, DurableRooms as Helper } from '../../public/gjallar-client.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { alone } from '../../src/backplanes/default-bus.js';
-import { ownWindow } from '../../src/backplanes/frames/links.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
+import { redisBackplane } from '../../src/backplanes/redis/classic.js';
 import { type DurableRooms, durableRooms, type HistoryStore, RedisHistoryStore } from '../../src/history/index.js';
 import { lossyStores } from '../../src/rooms/stores.js';
 import { joinMesh } from '../recovery/support/recovering.js';
@@ -98,48 +97,50 @@ test('a Redis that is down at the start is waited for: until then, requests are 
   expect(reported.messages).toEqual([down, `over: ${down}`]);
 });
 
-test('messages that are kept while only the backplane is down reach all members once it is back', async () => {
-  const backplane = await RedisProcess.start();
-  ends.push(() => backplane.remove());
-  const wire = await Wire.to(backplane.port);
-  ends.push(() => wire.close());
-  const url = `redis://127.0.0.1:${wire.port}`;
-  const events = { onDown: () => {}, onUp: () => {} };
-  const machines = await machinesOn((links, machine) =>
-    redisFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events }),
-  );
-  ends.push(() => machines.remove());
-  const members: (TestNode & { durable: DurableRooms })[] = [];
-  for (let count = 0; count < 2; count++) {
-    const member = await startMember(await machines.openBackplane());
-    ends.push(() => member.close());
-    members.push({ ...member, durable: await durableOn(member, storeAt(redis.port)) });
-  }
-  const [one, two] = members as [(typeof members)[0], (typeof members)[0]];
-  const partsOf = ({ durable }: typeof one) =>
-    durable as unknown as {
-      links: { beats: Map<string, unknown>; gap: unknown };
-      conversations: { announcer: { positions: Map<string, unknown> } };
-    };
-  const { socket, received } = await pairOn(one);
-  await socket.join('order:1');
-  await until(() => partsOf(one).links.beats.size === 1 && partsOf(two).links.beats.size === 1);
-  await until(() => succeeds(two.durable.emit('order:1', 'n', 0)));
-  await until(() => received.length === 1);
-  wire.cut();
-  // Now the workers take each other for gone, and have read what there was.
-  await until(() => partsOf(one).links.beats.size === 0 && partsOf(two).links.beats.size === 0);
-  await until(() => partsOf(one).links.gap === undefined);
-  // Redis answers one connection in order.
-  await one.durable.read('order:1', { limit: 1 });
-  for (const number of [1, 2, 3]) await two.durable.emit('order:1', 'n', number);
-  // Positions are announced for a while. Then nothing more says that there were messages.
-  await until(() => partsOf(two).conversations.announcer.positions.size === 0);
-  expect(received).toHaveLength(1);
-  wire.mend();
-  await until(() => received.length === 4);
-  expect(received.map(([, value]) => value)).toEqual([0, 1, 2, 3]);
-}, 60_000);
+/** How two machines reach each other. */
+const carriers: [string, (url: string) => Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }>][] =
+  [
+    ['redis-frames', (url) => machinesOn('redis-frames', { server: 'redis', url, prefix: 'socket.io' })],
+    [
+      'redis',
+      async (url) => ({
+        openBackplane: async () => redisBackplane(url, { onDown: () => {}, onUp: () => {} }),
+        remove: async () => {},
+      }),
+    ],
+  ];
+
+test.each(carriers)(
+  'messages that are kept while only the backplane %s is down reach all members once it is back',
+  async (_name, open) => {
+    const backplane = await RedisProcess.start();
+    ends.push(() => backplane.remove());
+    const wire = await Wire.to(backplane.port);
+    ends.push(() => wire.close());
+    const machines = await open(`redis://127.0.0.1:${wire.port}`);
+    ends.push(() => machines.remove());
+    const members: (TestNode & { bus: Backplane; durable: DurableRooms })[] = [];
+    for (let count = 0; count < 2; count++) {
+      const member = await startMember(await machines.openBackplane());
+      ends.push(() => member.close());
+      members.push({ ...member, durable: await durableOn(member, storeAt(redis.port)) });
+    }
+    const [one, two] = members as [(typeof members)[0], (typeof members)[0]];
+    const { socket, received } = await pairOn(one);
+    await socket.join('order:1');
+    for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+    await until(() => succeeds(two.durable.emit('order:1', 'n', 0)));
+    await until(() => received.length === 1);
+    wire.cut();
+    await until(() => members.every(({ bus }) => bus.traffic?.isUp === false));
+    for (const number of [1, 2, 3]) await two.durable.emit('order:1', 'n', number);
+    expect(received).toHaveLength(1);
+    wire.mend();
+    await until(() => received.length === 4);
+    expect(received.map(([, value]) => value)).toEqual([0, 1, 2, 3]);
+  },
+  60_000,
+);
 
 test('a Redis that may remove messages is a problem until its policy is changed', async () => {
   const operator = new Redis(redis.url);

@@ -5,9 +5,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../public/gjallar-client.js';
 import type { Backplane } from '../../src/backplanes/backplane.js';
 import { alone } from '../../src/backplanes/default-bus.js';
-import { ownWindow } from '../../src/backplanes/frames/links.js';
-import { natsBackplane } from '../../src/backplanes/nats/pub-sub.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { Encoder, TrustedDecoder } from '../../src/compat/socket-io-parser.js';
 import {
   type DurableRooms,
@@ -23,7 +20,6 @@ import { NatsProcess } from '../support/nats.js';
 import { RedisProcess } from '../support/redis.js';
 import { until } from '../support/until.js';
 
-const quiet = { onDown: () => {}, onUp: () => {} };
 const mayJoin: DurableRoomsOptions['mayJoin'] = (_socket, room) => !room.endsWith('secret');
 
 interface Fixture {
@@ -42,9 +38,7 @@ const folder = () => mkdtemp(join(tmpdir(), 'gjallar-durable-'));
 async function onRedisFrames(): Promise<Fixture> {
   const redis = await RedisProcess.start();
   const stores: RedisHistoryStore[] = [];
-  const machines = await machinesOn((links, machine) =>
-    redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet }),
-  );
+  const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
   return {
     openBackplane: machines.openBackplane,
     keeping: async () => {
@@ -63,9 +57,7 @@ async function onRedisFrames(): Promise<Fixture> {
 async function onNats(): Promise<Fixture> {
   const nats = await NatsProcess.start();
   const dataDir = await folder();
-  const machines = await machinesOn((links, machine) =>
-    natsBackplane({ links, machine, window: ownWindow(), url: nats.url, prefix: 'socket.io', events: quiet }),
-  );
+  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
   return {
     openBackplane: machines.openBackplane,
     keeping: async () => ({ dataDir }),
@@ -293,13 +285,14 @@ describe('durable rooms of one worker', () => {
     const other = await SqliteHistoryStore.open({ dataDir });
     const hear = (notice: unknown) => io.of('/')._onServerSideEmit(['gjallar:durable', notice]);
     try {
-      hear({ worker: 'other', beat: 1 });
+      hear({ from: 'other', hello: 'new' });
       await other.append('/\norder:gap'.replace(/^/, 'room:'), [
         { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
       ]);
-      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }, { worker: 1, beat: 2 }])
-        hear(malformed);
-      hear({ worker: 'other', beat: 3 });
+      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }])
+        hear({ from: 'other', message: malformed });
+      for (const malformed of [undefined, 7, { from: 1, hello: 'met' }]) hear(malformed);
+      hear({ from: 'other', hello: 'met' });
       await until(() => reader.heard.length === 1);
       expect(reader.values()).toEqual([1]);
     } finally {

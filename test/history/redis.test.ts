@@ -59,6 +59,20 @@ describe('Redis', () => {
     beforeAll(() => use());
     afterAll(done);
 
+    test('keeps no client waiting until all messages of another one to many new conversations are stored', async () => {
+      const [many, one] = [{}, {}];
+      let stored = 0;
+      const appends = Array.from({ length: 3000 }, async (_, at) => {
+        await store.append(`new ${at}`, [say('x')], { client: many });
+        stored++;
+      });
+      await appends[0];
+      await store.append('other', [say('x')], { client: one });
+      const before = stored;
+      await Promise.all(appends);
+      expect(before).toBeLessThan(1000);
+    });
+
     test('reads a page of 20,000 messages with as many commands and bytes, wherever it lies', async () => {
       for (let i = 0; i < 20; i++) await store.append('big', Array(1000).fill(say('some text')));
       const work: { commands: number; bytes: number }[] = [];

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { alone } from '../../src/backplanes/default-bus.js';
+import { bases } from '../bases/support/bases.js';
 import { startNode, type TestNode } from './support/node.js';
 import { Random } from './support/random.js';
 import { namespaces, type Recording, recordNode, recordStock } from './support/recording.js';
@@ -74,7 +75,8 @@ describe.each<[string, number, string, Mixture, number]>([
   let node: TestNode;
 
   beforeAll(async () => {
-    node = await startNode(alone, { engine: { flushMs } });
+    // One engine with clients on uWebSockets.js and on node:http.
+    node = await startNode(alone, { engine: { flushMs }, bases: bases.map(([, base]) => base) });
   });
 
   afterAll(() => node.close());

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/backplanes/backplane.js';
-import { ownWindow } from '../../src/backplanes/frames/links.js';
-import { redisFramesBackplane } from '../../src/backplanes/redis/frames.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { machinesOn, startMember, type TestNode } from './support/node.js';
@@ -30,10 +28,7 @@ let members: (TestNode & { bus: Backplane })[];
 
 beforeAll(async () => {
   redis = await RedisProcess.start();
-  const events = { onDown: () => {}, onUp: () => {} };
-  place = await machinesOn((links, machine) =>
-    redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events }),
-  );
+  place = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
   members = [];
   for (let count = 0; count < WORKERS; count++) members.push(await startMember(await place.openBackplane()));
   await until(async () => (await members[0]!.io.of('/').adapter.serverCount()) === WORKERS);

@@ -48,7 +48,7 @@ describe.each(bases)('values on the %s base', (_name, base) => {
     let node: TestNode;
 
     beforeAll(async () => {
-      node = await startNode(alone, { base, server: { parser } });
+      node = await startNode(alone, { bases: [base], server: { parser } });
     });
     afterAll(() => node.close());
 

@@ -75,21 +75,6 @@ test('the history has one order for all workers', async () => {
   expect(page.messages).toHaveLength(9);
 });
 
-test('presence forgets the users of a worker that is killed', async () => {
-  const watcher = await connect(url, 'Watcher');
-  const own = (await watcher.emitWithAck('join', 'yard')) as number;
-  for (let index = 0; ; index++) {
-    const user = `user ${index}`;
-    const there = told(watcher, [user]);
-    const pid = (await (await connect(url, user)).emitWithAck('join', 'yard')) as number;
-    await there;
-    if (pid === own) continue;
-    const gone = toldWithout(watcher, user);
-    process.kill(pid, 'SIGKILL');
-    return gone;
-  }
-});
-
 function nextAnswer(socket: Socket, room: string): Promise<unknown[]> {
   return new Promise((resolve) => socket.emit('users', room, (...values: unknown[]) => resolve(values)));
 }

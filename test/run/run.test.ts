@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { lockPort } from '../../src/cluster/primary/ports.js';
+import { sharesPorts } from '../../src/compat/node-net.js';
 import { answerTo } from '../server/support/requests.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../support/clients.js';
 import { copyPem } from '../support/pem.js';
@@ -32,6 +33,14 @@ async function connectMany(url: string, count: number): Promise<Socket[]> {
 const pidsOf = (sockets: Socket[]) =>
   Promise.all(sockets.map((socket) => socket.emitWithAck('pid') as Promise<number>));
 
+/** How many sockets listen on a port of 127.0.0.1. */
+function listeningSockets(port: number): number {
+  const local = `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  const lines = readFileSync('/proc/net/tcp', 'utf8').split('\n');
+  // 0A is LISTEN.
+  return lines.filter((line) => line.includes(`: ${local} `) && line.includes(' 0A ')).length;
+}
+
 describe('an unmodified application on three workers', () => {
   let refused: Awaited<ReturnType<typeof runToEnd>>;
   let port: number;
@@ -55,6 +64,10 @@ describe('an unmodified application on three workers', () => {
     expect(refused.stderr).toContain(`EADDRINUSE: another gjallar starts or runs on 127.0.0.1:${port}`);
     expect(app.url).toBe(`http://127.0.0.1:${port}`);
     expect((await fetch(`${app.url}/pid`)).status).toBe(200);
+  });
+
+  test('listens in each worker where Node.js can share ports, and in the primary elsewhere', () => {
+    expect(listeningSockets(port)).toBe(sharesPorts ? 3 : 1);
   });
 
   test('has rooms, answers and questions that span the workers', async () => {

@@ -7,11 +7,11 @@
 // Of each tier, jest runs as many files at once as test/setup/tiers.mjs says. Other arguments are for jest.
 
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { matching, parseArguments } from './arguments.mjs';
+import { jestArguments, matching, parseArguments } from './arguments.mjs';
 import { describeFailure, failuresOf } from './failures.mjs';
 import { prepare } from './prepare.mjs';
 import { declaredIn, packagesFor, TIERS, testsByTier } from './tiers.mjs';
@@ -24,8 +24,12 @@ const chosen = choose();
 if (!prepare(Object.values(chosen).flat(), here.install)) process.exit(1);
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-results-'));
+/** Each start of a Redis by a test adds a byte: see test/support/redis.ts. */
+const redisStarts = join(folder, 'redis-starts');
+writeFileSync(redisStarts, '');
 const started = Date.now();
 const results = Object.keys(chosen).map(runTier);
+const redisCount = statSync(redisStarts).size;
 rmSync(folder, { recursive: true });
 if (here.outputFile) writeFileSync(here.outputFile, JSON.stringify(merged(results)));
 const isGreen = results.every(({ success }) => success) && documentation();
@@ -48,18 +52,11 @@ function choose() {
 
 function runTier(tier) {
   const output = join(folder, `${tier}.json`);
-  const workers = here.jest.some((arg) => /^(-w|--maxWorkers|-i|--runInBand)/.test(arg))
-    ? []
-    : ['--maxWorkers', `${TIERS[tier].workers}`];
   console.log(`\n== ${tier}: ${TIERS[tier].about}`);
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      ...['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'],
-      ...['--selectProjects', tier, '--json', '--outputFile', output, ...workers, ...here.jest, ...here.paths],
-    ],
-    { cwd: root, stdio: 'inherit' },
-  );
+  const node = ['--experimental-vm-modules', '--no-warnings=ExperimentalWarning', 'node_modules/jest/bin/jest.js'];
+  const args = jestArguments(here, { tier, tests: chosen[tier], output, workers: TIERS[tier].workers });
+  const env = { ...process.env, GJALLAR_REDIS_STARTS: redisStarts };
+  const { status } = spawnSync(process.execPath, [...node, ...args], { cwd: root, stdio: 'inherit', env });
   const result = existsSync(output) ? JSON.parse(readFileSync(output, 'utf8')) : { testResults: [], success: false };
   // What stays open keeps jest from ending as it should, although all tests have passed.
   return { ...result, tier, success: status === 0 && result.success };
@@ -96,6 +93,7 @@ function report() {
   console.log(
     `\n${results.map(({ tier }) => tier).join(', ')}: ${numPassedTests} passed, ${failed} failed, ${seconds} s`,
   );
+  if (redisCount > 0) console.log(`${redisCount} Redis servers were started.`);
   if (here.paths.length > 0 || here.tiers.length > 0) return;
   const elsewhere = Object.entries(byTier).filter(([tier, tests]) => !(tier in chosen) && tests.length > 0);
   const tests = elsewhere.flatMap(([, files]) => files);

@@ -16,9 +16,10 @@ const { testsByTier, packagesFor } = (await load('tiers.mjs')) as {
   packagesFor: (test: string) => string[];
 };
 const { canStartProcesses } = (await load('dependents.mjs')) as { canStartProcesses: (file: string) => boolean };
-const { parseArguments, matching } = (await load('arguments.mjs')) as {
+const { jestArguments, parseArguments, matching } = (await load('arguments.mjs')) as {
   parseArguments: (args: string[]) => Parsed;
   matching: (tests: string[], paths: string[]) => string[];
+  jestArguments: (given: { jest: string[]; paths: string[] }, run: object) => string[];
 };
 
 const tiers = testsByTier();
@@ -63,4 +64,14 @@ test('a path means all files whose path it is a part of', () => {
   expect(matching(tests, ['test/chat'])).toEqual(tests.slice(0, 2));
   expect(matching(tests, ['./test/log.test.ts', 'state'])).toEqual(tests.slice(1));
   expect(matching(tests, [fileURLToPath(new URL('../log.test.ts', import.meta.url))])).toEqual(tests.slice(2));
+});
+
+test('jest gets the files that a path means, and no pattern that could fit the folder of the checkout', () => {
+  const run = { tier: 'unit', tests: ['load/test/matrix.test.ts'], output: '/tmp/x', workers: 3 };
+  const common = ['--selectProjects', 'unit', '--json', '--outputFile', '/tmp/x'];
+  expect(jestArguments({ jest: ['-w', '1'], paths: ['load/test'] }, run)).toEqual([
+    ...common,
+    ...['-w', '1', '--runTestsByPath', '--', 'load/test/matrix.test.ts'],
+  ]);
+  expect(jestArguments({ jest: [], paths: [] }, run)).toEqual([...common, '--maxWorkers', '3']);
 });

@@ -1,5 +1,5 @@
 import { redisBackplane } from '../../src/backplanes/redis/classic.js';
-import { hubMachinesOn } from '../rooms/support/node.js';
+import { machinesOn } from '../rooms/support/node.js';
 import { NatsProcess } from '../support/nats.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { type Buses, stateOver } from './support/workers.suite.js';
@@ -7,26 +7,25 @@ import { type Buses, stateOver } from './support/workers.suite.js';
 const quiet = { onDown: () => {}, onUp: () => {} };
 
 const buses: Record<string, () => Promise<Buses>> = {
-  'redis-hub': async () => {
+  'redis-frames': async () => {
     const redis = await RedisProcess.start();
-    const machines = await hubMachinesOn('redis-hub', { server: 'redis', url: redis.url, prefix: 'socket.io' });
+    const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, redis) };
   },
   nats: async () => {
     const nats = await NatsProcess.start();
-    const machines = await hubMachinesOn('nats-hub', { server: 'nats', url: nats.url, prefix: 'socket.io' });
+    const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, nats) };
+  },
+  redis: async () => {
+    const redis = await RedisProcess.start();
+    return { openBackplane: async () => redisBackplane(redis.url, quiet), remove: () => redis.remove() };
   },
   'a Redis Cluster': async () => {
     const cluster = await RedisCluster.start();
     const { url } = cluster;
-    const machines = await hubMachinesOn('redis-hub', { server: 'redis-cluster', url, prefix: 'socket.io' });
+    const machines = await machinesOn('redis-frames-sharded', { server: 'redis-cluster', url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, cluster) };
-  },
-  // Processes that only an adapter joins are machines to each other.
-  redis: async () => {
-    const redis = await RedisProcess.start();
-    return { openBackplane: async () => redisBackplane(redis.url, quiet), remove: () => redis.remove() };
   },
 };
 

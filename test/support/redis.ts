@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { appendFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -63,6 +64,8 @@ export class RedisProcess extends OwnedProcess {
     const settings = ['--port', `${this.port}`, '--bind', '127.0.0.1', '--dir', this.directory, '--save', ''];
     const args = [...settings, ...this.settings];
     const child = endWithFile(spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] }));
+    // test/setup/run.mjs says at its end how many there were.
+    if (process.env.GJALLAR_REDIS_STARTS) appendFileSync(process.env.GJALLAR_REDIS_STARTS, '.');
     this.child = child;
     await new Promise<void>((resolve, reject) => {
       child.once('error', reject);

@@ -31,8 +31,14 @@ export interface RunningServer {
   restart(): Promise<void>;
 }
 
-/** Starts the service, as `npm start` does after the build, on a free port of the loopback interface. */
-export async function startServer(environment: Record<string, string> = {}): Promise<RunningServer> {
+/**
+ * Starts the service, as `npm start` does after the build, on a free port of the loopback interface.
+ * @param through a command that runs the rest of its arguments, and passes SIGTERM on
+ */
+export async function startServer(
+  environment: Record<string, string> = {},
+  through: readonly string[] = [],
+): Promise<RunningServer> {
   const log = new Lines<LogLine>();
   const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-test-'));
   let port = 0;
@@ -52,7 +58,8 @@ export async function startServer(environment: Record<string, string> = {}): Pro
       DRAIN_TIMEOUT: '2s',
     };
     const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
-    const started = endWithFile(spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+    const [command = process.execPath, ...args] = [...through, process.execPath];
+    const started = endWithFile(spawn(command, [...args, main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
     let errors = '';
     started.stderr.on('data', (chunk) => {
       errors += chunk;

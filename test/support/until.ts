@@ -22,11 +22,14 @@ export async function eventually(check: () => void | Promise<void>): Promise<voi
   }
 }
 
-/** Asks something that sends no event, again and again, until the answer is yes. */
-export async function until(ask: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + MAX_WAIT_MS;
+/**
+ * Asks something that sends no event, again and again, until the answer is yes. Pass `withinMs` only where the documentation
+ * promises that it takes no longer.
+ */
+export async function until(ask: () => boolean | Promise<boolean>, withinMs = MAX_WAIT_MS): Promise<void> {
+  const end = Date.now() + withinMs;
   while (!(await ask())) {
-    if (Date.now() > end) throw new Error(`Not within ${MAX_WAIT_MS / 1000} s: ${ask}`);
+    if (Date.now() > end) throw new Error(`Not within ${withinMs / 1000} s: ${ask}`);
     await sleep(20);
   }
 }

@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { childrenOf } from '../../harness/process/processes.js';
-import { until } from '../../harness/until.js';
+import { soon, until } from '../../harness/until.js';
 
 /** How long it may take until all workers are there again, in ms. A stopped worker is killed after 10 s. */
 export const MAX_RECOVERY_MS = 60_000;
@@ -9,7 +13,7 @@ export const COPIED_MS = 400;
 
 /**
  * What can happen to the workers of a server. Each resolves when it is over.
- * @type {Record<string, (server: import('../support/hosted.js').Hosted, random: () => number) => Promise<unknown>>}
+ * @type {Record<string, (server: import('../support/service.js').Service, random: () => number) => Promise<unknown>>}
  */
 export const faults = {
   'oldest killed': async (server) => end((await byAge(server))[0], 'SIGKILL', server),
@@ -31,7 +35,10 @@ export const faults = {
     process.kill(replacement, 'SIGKILL');
     await until(() => !childrenOf(server.primary).includes(replacement), 'the replacement does not end');
   },
-  reloaded: (server) => server.reload(),
+  reloaded: async (server) => {
+    const { msg } = await server.reload();
+    if (msg !== 'reload finished') throw new Error(msg);
+  },
   'stopped for a while': async (server, random) => {
     const [{ pid }] = await byAge(server);
     process.kill(pid, 'SIGSTOP');
@@ -68,3 +75,63 @@ export function untilAllWork(server, count) {
 function untilWorkers(server, isSo, otherwise) {
   return until(async () => isSo(await server.workers()), otherwise, MAX_RECOVERY_MS, 100);
 }
+
+const SETTLE_MS = 1000;
+/** How long the workers of an aborted reload may take to end, in ms. */
+const MAX_END_MS = 30_000;
+const KINDS = ['exit', 'killed', 'crash', 'exception'];
+
+/** Releases that die after they have started, or hang. A reload to one of them must replace no worker. */
+export class BadReleases {
+  /** What was otherwise, in words. */
+  wrong = [];
+  #folder = mkdtempSync(join(tmpdir(), 'torture-release-'));
+  #file = join(this.#folder, 'release');
+
+  constructor() {
+    this.#install({ fault: 'none' });
+  }
+
+  /** Of the server that is to be reloaded. */
+  get environment() {
+    const code = fileURLToPath(new URL('release.cjs', import.meta.url));
+    return { RELEASE: this.#file, NODE_OPTIONS: `--require ${code}`, RELOAD_SETTLE: `${SETTLE_MS}ms` };
+  }
+
+  /** Faults like those above. One that hangs takes 10 s. */
+  get faults() {
+    return {
+      'bad release': (server, random) => this.#reload(server, random, KINDS[Math.floor(random() * KINDS.length)]),
+      'release that hangs': (server, random) => this.#reload(server, random, 'hangs'),
+    };
+  }
+
+  /** Workers that start from now on run this release. */
+  #install(release) {
+    writeFileSync(this.#file, JSON.stringify(release));
+  }
+
+  async #reload(server, random, fault) {
+    // Most die in the time for which they have to live. A busy machine delays the timer.
+    const at = random() < 0.1 && fault !== 'hangs' ? undefined : Math.round(random() ** 0.5 * 0.9 * SETTLE_MS);
+    const before = await pidsOf(server);
+    this.#install({ fault, at, onlyOdd: random() < 0.3 });
+    const { msg } = await server.reload();
+    this.#install({ fault: 'none' });
+    let after;
+    const isWhole = async () => {
+      after = await pidsOf(server);
+      return after.length === before.length;
+    };
+    await soon(isWhole, MAX_END_MS, 100);
+    if (!msg.startsWith('reload aborted') || String(after) !== String(before))
+      this.wrong.push(`${fault} at ${at} ms: ${msg}; ${before} became ${after}`);
+  }
+
+  remove() {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** The process ids of the workers that respond, in order. */
+const pidsOf = async (server) => (await server.workers()).map(({ pid }) => pid).sort((one, other) => one - other);

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { numberOption, rejectUnknown } from '../../harness/command.js';
 import { own } from '../../harness/process/at-exit.js';
 import { until } from '../../harness/until.js';
-import { Hosted } from '../support/hosted.js';
-import { progress, randomFrom, shuffled } from '../support/scenario.js';
-import { faults, untilAllWork } from './faults.js';
+import { progress, randomFrom } from '../support/scenario.js';
+import { Service } from '../support/service.js';
+import { BadReleases, faults, untilAllWork } from './faults.js';
 import { figuresOf, Listeners, trial } from './trial.js';
 
 const DEFAULT = ['polling', 'websocket'];
@@ -13,27 +14,6 @@ const times = (unit, count, short) => ({ 'times n': `number of ${unit} (${count}
 const minutes = { 'minutes n': 'time limit (60)' };
 const named = (prefix, figures) => figures.map((figure) => ({ ...figure, name: `${prefix}: ${figure.name}` }));
 const endOf = (given = 60) => Date.now() + given * 60_000;
-
-/** Without recovery, clients talk to each other while their workers die, stop and reload. */
-export const application = {
-  about: 'an application under gjallar run: workers killed, stopped and reloaded under load',
-  options: { ...times('faults', 60, 2), ...minutes },
-  async run({ short, seed, times: count = short ? 2 : 60, minutes: limit }) {
-    const random = randomFrom(seed);
-    // A stopped worker is killed after 10 s, which takes too long for the short form.
-    const names = ['some worker killed', 'reloaded', ...(short ? [] : ['stopped for good'])];
-    const order = Array.from({ length: Math.ceil(count / names.length) }, () => shuffled(names, random)).flat();
-    const result = await trial({
-      ...{ label: 'application', workers: 3, environment: { DRAIN_TIMEOUT: short ? '1s' : '3s' } },
-      ...{ clients: short ? 24 : 200, ways: [DEFAULT], interval: short ? 20 : 5, source: 'sockets' },
-      ...{ nextFault: (turn) => order[turn], times: count, end: endOf(limit), random },
-    });
-    return [
-      ...figuresOf(result, { recovers: false }),
-      { name: 'fewest clients that a fault disconnected', value: result.fewest, least: 1 },
-    ];
-  },
-};
 
 const WORKERS = [2, 3, 4];
 /** Faults that take seconds occur in one of so many turns, and not in the short form. */
@@ -59,7 +39,7 @@ export const deaths = {
       const share = Math.floor(count / counts.length) + (at < count % counts.length ? 1 : 0);
       if (share === 0) continue;
       const result = await trial({
-        ...{ label: `${workers} workers`, workers, clients: short ? 12 : 40, interval: short ? 50 : 20, source: 'own' },
+        ...{ label: `${workers} workers`, workers, clients: short ? 12 : 40, interval: short ? 50 : 20, isOwn: true },
         environment: { RECOVERY: 'on', DRAIN_TIMEOUT: '1s', RELOAD_SETTLE: '1s' },
         ways: [['polling'], ['websocket'], ['websocket'], ['websocket']],
         clientOptions: { reconnectionDelay: 50, reconnectionDelayMax: 500 },
@@ -85,7 +65,8 @@ function nextDeath(turn, { workers, short, random }) {
 const MODES = ['off', 'on'];
 
 export const deploys = {
-  about: 'deploys under load, with connectionStateRecovery and without: events that clients lose, reconnects, pauses',
+  about:
+    'deploys under load, with recovery and without: events lost, reconnects, requests on new connections that fail',
   isLong: true,
   options: {
     'times n': 'number of reloads in each part (20; 2 with --short)',
@@ -102,28 +83,77 @@ export const deploys = {
     const figures = [];
     for (const mode of given.recovery === undefined ? MODES : [given.recovery]) {
       // The full form has the default of RELOAD_SETTLE.
-      const timing = short ? { DRAIN_TIMEOUT: '1s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
+      const timing = short ? { DRAIN_TIMEOUT: '2s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
       const result = await trial({
         ...{ label: `recovery ${mode}`, workers: 2, environment: { RECOVERY: mode, ...timing } },
-        ...{
-          clients: numberOption(given, 'clients') ?? (short ? 50 : 5000),
-          interval: short ? 50 : 500,
-          source: 'http',
-        },
+        ...{ clients: numberOption(given, 'clients') ?? (short ? 50 : 5000), interval: short ? 50 : 500 },
         ways: [...Array(5).fill(DEFAULT), ...Array(4).fill(['websocket']), ['polling']],
-        ...{ nextFault: () => 'reloaded', times: count, end: endOf(limit), random: randomFrom(seed) },
+        ...{ nextFault: () => 'reloaded', times: count, end: endOf(limit), random: randomFrom(seed), probeMs: 5 },
       });
-      const { listeners, done } = result;
-      const perReload = listeners.returns.length / listeners.size / (done.get('reloaded') ?? 1);
-      figures.push(
-        ...named(`recovery ${mode}`, [
-          // A session that a client did not use for long may be new, too: how many there were is what is to be seen.
-          ...figuresOf(result, { recovers: false }),
-          { name: 'reconnects per client and reload', value: Math.round(100 * perReload) / 100 },
-        ]),
-      );
+      // A session that a client did not use for long may be new, too: how many there were is what is to be seen.
+      figures.push(...named(`recovery ${mode}`, [...figuresOf(result, { recovers: false }), ...reloadFigures(result)]));
     }
     return figures;
+  },
+};
+
+function reloadFigures({ listeners, done, probes }) {
+  const perReload = listeners.returns.length / listeners.size / (done.get('reloaded') ?? 1);
+  const sumOf = (numberOf) => probes.reduce((sum, probe) => sum + numberOf(probe), 0);
+  const answered = sumOf(({ confirmed }) => confirmed.size);
+  // Without net.ipv4.tcp_migrate_req, closing a listen socket resets the connections that wait in its queue.
+  const migrates = readFileSync('/proc/sys/net/ipv4/tcp_migrate_req', 'utf8').trim();
+  const most = migrates === '1' ? 0 : Math.ceil(answered / 1000);
+  return [
+    { name: 'reconnects per client and reload', value: Math.round(100 * perReload) / 100 },
+    { name: 'peak of reconnections per second', value: peakOf(listeners.connectedAt) },
+    { name: 'net.ipv4.tcp_migrate_req', value: migrates },
+    { name: 'requests on new connections', value: answered, least: 1 },
+    { name: 'failed requests on new connections', value: sumOf(({ unconfirmed }) => unconfirmed.size), most },
+  ];
+}
+
+/** The most events within a second. */
+function peakOf(times) {
+  let peak = 0;
+  for (let first = 0, last = 0; last < times.length; last++) {
+    while (times[last] - times[first] > 1000) first++;
+    peak = Math.max(peak, last - first + 1);
+  }
+  return peak;
+}
+
+/** One release in so many is a good one, and one hangs, which takes 10 s: not in the short form. */
+const GOOD_EVERY = 5;
+const HANGS_EVERY = 8;
+
+export const releases = {
+  about: 'releases that die late, crash or hang: reloads that must replace no worker',
+  isLong: true,
+  options: { ...times('releases, of which every fifth is a good one', 125, 5), ...minutes },
+  async run({ short, seed, times: count = short ? 5 : 125, minutes: limit }) {
+    const bad = new BadReleases();
+    try {
+      const nextFault = (turn) => {
+        if (turn % GOOD_EVERY === GOOD_EVERY - 1) return 'reloaded';
+        return !short && turn % HANGS_EVERY === HANGS_EVERY - 2 ? 'release that hangs' : 'bad release';
+      };
+      const result = await trial({
+        ...{ label: 'releases', workers: 2, environment: { DRAIN_TIMEOUT: '1s', ...bad.environment } },
+        ...{ clients: short ? 8 : 30, ways: [DEFAULT], interval: short ? 50 : 20, faults: bad.faults },
+        ...{ nextFault, times: count, end: endOf(limit), random: randomFrom(seed) },
+      });
+      const { disconnected } = result;
+      const lost = Object.keys(bad.faults).reduce((sum, name) => sum + (disconnected.get(name) ?? 0), 0);
+      return [
+        ...figuresOf(result, { recovers: false }),
+        { name: 'bad releases that replaced a worker, or were not reported', value: bad.wrong.length, most: 0 },
+        ...bad.wrong.map((what) => ({ name: 'wrong', value: what })),
+        { name: 'clients that a bad release disconnected', value: lost, most: 0 },
+      ];
+    } finally {
+      bad.remove();
+    }
   },
 };
 
@@ -143,7 +173,7 @@ export const returns = {
     numberOption(values, 'busy');
   },
   async run({ short, seed, times: count = short ? 2 : 6, own: given = {} }) {
-    const server = await Hosted.start({ workers: 3, environment: { RECOVERY: 'on' } });
+    const server = await Service.host({ workers: 3, environment: { RECOVERY: 'on' } });
     const busy = Array.from({ length: numberOption(given, 'busy') ?? 0 }, () =>
       own(spawn(process.execPath, ['-e', 'for (;;);'])),
     );

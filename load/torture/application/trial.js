@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { soon, until } from '../../harness/until.js';
 import { Announcer, answerOf } from '../support/announcer.js';
 import { Crowd } from '../support/crowd.js';
-import { Hosted } from '../support/hosted.js';
 import { progress } from '../support/scenario.js';
-import { COPIED_MS, faults, MAX_RECOVERY_MS, untilAllWork } from './faults.js';
+import { Service } from '../support/service.js';
+import { COPIED_MS, MAX_RECOVERY_MS, untilAllWork, faults as usual } from './faults.js';
 
 /** How long a client may lack what others have already got, in ms. */
 const MAX_DELAY_MS = 20_000;
@@ -76,61 +76,61 @@ function expected({ ids }, stream, confirmed) {
  * @param {string[][]} options.ways transports of the clients, in turn
  * @param {object} [options.clientOptions] of socket.io-client
  * @param {number} options.interval between two numbers, in ms
- * @param {'http' | 'own' | 'sockets'} options.source whether numbers are sent over HTTP, also to each socket alone, or by clients
+ * @param {boolean} [options.isOwn] whether each number is sent to each socket alone, too
+ * @param {Record<string, Function>} [options.faults] beside the usual ones
  * @param {(turn: number) => string} options.nextFault
  * @param {number} options.times
  * @param {number} options.end when to stop, whatever is left
  * @param {() => number} options.random
+ * @param {number} [options.probeMs] between two requests that each have a connection of their own
  */
-export async function trial({
-  label,
-  workers,
-  environment,
-  clients,
-  ways,
-  clientOptions,
-  interval,
-  source,
-  nextFault,
-  times,
-  end,
-  random,
-}) {
-  const server = await Hosted.start({ workers, environment });
+export async function trial(options) {
+  const {
+    label,
+    workers,
+    environment,
+    clients,
+    ways,
+    interval,
+    isOwn = false,
+    nextFault,
+    times,
+    end,
+    random,
+  } = options;
+  const { clientOptions, faults = {}, probeMs } = options;
+  const server = await Service.host({ workers, environment });
   const done = new Map();
   const listeners = new Listeners();
+  /** How many clients each fault has disconnected. */
+  const disconnected = new Map();
   let missing = 0;
-  let fewest = Number.POSITIVE_INFINITY;
   let announcer;
-  const say = async (number) => {
-    const talkers = listeners.clients.filter(({ socket }) => socket.connected);
-    const { socket } = talkers[Math.floor(random() * talkers.length)] ?? {};
-    return socket
-      ?.timeout(10_000)
-      .emitWithAck('say', number)
-      .catch(() => undefined);
-  };
-  const ask = (number) => answerOf(`${server.url}/?number=${number}${source === 'own' ? '&own' : ''}`);
+  const ask = (number) => answerOf(`${server.url}/?number=${number}${isOwn ? '&own' : ''}`);
+  const probes = [];
   try {
     await listeners.open(server.url, clients, ways, clientOptions);
-    announcer = new Announcer(source === 'sockets' ? say : ask, interval);
+    announcer = new Announcer(ask, interval);
     await until(() => listeners.haveHeard, 'not all clients receive events');
     await sleep(COPIED_MS);
+    const probe = () => new Announcer(() => answerOf(`${server.url}/probe`), probeMs);
+    if (probeMs) probes.push(...Array.from({ length: 4 }, probe));
+    listeners.connectedAt.length = 0;
     for (let turn = 0; turn < times && Date.now() < end; turn++) {
       const name = nextFault(turn);
       progress(`${label}: ${turn + 1} of ${times}: ${name}`);
       listeners.fault = name;
       const { disconnects } = listeners;
-      const fault = faults[name](server, random);
+      const fault = { ...usual, ...faults }[name](server, random);
       announcer.isPaused = false;
       await fault;
       await untilAllWork(server, workers);
       if (!(await listeners.untilConnected(MAX_RECOVERY_MS))) missing += listeners.disconnected;
-      fewest = Math.min(fewest, listeners.disconnects - disconnects);
       // Sessions to which nothing happens must be copied, too.
       announcer.isPaused = turn % 3 !== 0;
       await sleep(COPIED_MS + random() * 500);
       done.set(name, (done.get(name) ?? 0) + 1);
+      disconnected.set(name, (disconnected.get(name) ?? 0) + listeners.disconnects - disconnects);
     }
     announcer.isPaused = false;
     await announcer.stop();
@@ -138,9 +138,10 @@ export async function trial({
     for (let tries = 0; tries < 20 && !(await announcer.announce()); tries++) await sleep(100);
     await soon(() => listeners.lost(announcer.confirmed) === 0, MAX_DELAY_MS, 200);
     const attempts = await failedRecoveries(server);
-    return { listeners, announcer, done, missing, fewest, attempts };
+    return { listeners, announcer, probes, done, missing, disconnected, attempts };
   } finally {
     progress('');
+    await Promise.all(probes.map((probe) => probe.stop()));
     listeners.close();
     await server.stop();
   }

@@ -1,218 +1,194 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
 import { Redis as RedisClient } from 'ioredis';
 import { io } from 'socket.io-client';
 import { Disk } from '../../harness/servers/disk.js';
 import { Postgres } from '../../harness/servers/postgres.js';
 import { Redis } from '../../harness/servers/redis.js';
-import { Station } from './station.js';
+import { Service } from '../support/service.js';
 
 /**
  * The servers of the drill, each with its faults in order.
- * @typedef {{ name: string, signals: import('./signals.js').Signals,
- *   inject: (signal: AbortSignal) => Promise<unknown>, undo?: () => Promise<unknown> | void }} Fault `undo` is missing where
- *   the server does not come back by itself
- * @typedef {{ station: Station, faults: Fault[], isPatient?: boolean }} Part
- * @typedef {{ directory: string, atEnd: (undo: () => unknown) => void }} Workplace
+ * @typedef {object} Fault
+ * @property {string} name
+ * @property {(signal: AbortSignal) => unknown} inject
+ * @property {() => unknown} [undo] missing where the server does not come back by itself
+ * @property {string} readyz a code in `problems` or `warnings`, or 'no answer'
+ * @property {RegExp | string} [log] the message of a log line, or its code, if it is not that of /readyz
+ * @property {string} [metric] a query that has a result, if it is not the problem; `$i` is the name of the server
+ * @property {string} [alert] the name of an alert that fires, if it is not that of all problems
+ * @property {RegExp} remedy what the row of the alert, or of the problem, says in the documentation
+ *
+ * @typedef {{ directory: string, atEnd: (undo: () => unknown) => void }} Place
+ * @typedef {{ name: string, server: Service, faults: Fault[], isPatient?: boolean }} Part
  */
 
 /** The limit of the server's processes. They keep 256 of them free. */
 const DESCRIPTORS = 600;
+/** How long a worker of the broken release lives, in ms: until it listens, and less than RELOAD_SETTLE. */
+const LIFE_MS = 2000;
 
-/** Redis with the documented user: its rights are taken away, then it stops. @param {Workplace} place @returns {Promise<Part>} */
-export async function redisPart({ atEnd }) {
-  const redis = await Redis.start();
-  atEnd(() => redis.stop());
-  const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
-  const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs);
-  const call = async (...words) => {
-    const admin = new RedisClient(redis.url);
-    await admin.call(...words);
-    admin.disconnect();
-  };
-  await call(...line.split(' '));
-  const { port } = new URL(redis.url);
-  const environment = { REDIS_URL: `redis://gjallar:secret@127.0.0.1:${port}` };
-  const station = await Station.start({ name: 'redis', environment });
-  return {
-    station,
-    faults: [
+const start = (environment = {}, prefix = undefined) =>
+  Service.open({ environment: { WORKERS: '1', ADMIN_PORT: '0', DRAIN_TIMEOUT: '0', ...environment }, prefix });
+const nothing = () => {};
+
+/** @type {Record<string, (place: Place) => Promise<Omit<Part, 'name'>>>} */
+export const parts = {
+  /** Redis with the documented user: its rights are taken away, then it stops. */
+  async redis({ atEnd }) {
+    const redis = await Redis.start();
+    atEnd(() => redis.stop());
+    const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
+    const user = /^(ACL SETUSER gjallar .*)$/m.exec(docs)[1].split(' ');
+    const call = async (...words) => {
+      const admin = new RedisClient(redis.url);
+      await admin.call(...words);
+      admin.disconnect();
+    };
+    const rights = (sign) =>
+      call('ACL', 'SETUSER', 'gjallar', ...['psubscribe', 'subscribe', 'publish'].map((right) => sign + right));
+    await call(...user);
+    const server = await start({ REDIS_URL: `redis://gjallar:secret@127.0.0.1:${redis.port}` });
+    const faults = [
       {
-        name: 'Redis refuses a command',
-        inject: () => call('ACL', 'SETUSER', 'gjallar', '-psubscribe', '-subscribe', '-publish'),
-        undo: () => call('ACL', 'SETUSER', 'gjallar', '+psubscribe', '+subscribe', '+publish'),
-        signals: {
-          readyz: 'REDIS_COMMAND_REJECTED',
-          log: 'REDIS_COMMAND_REJECTED',
-          metric: 'gjallar_problem{instance="$i",code="REDIS_COMMAND_REJECTED"}',
-          alert: { alertname: 'GjallarProblem', code: 'REDIS_COMMAND_REJECTED' },
-          remedy: /ACL.*gjallar doctor/,
-        },
+        ...{ name: 'Redis refuses a command', readyz: 'REDIS_COMMAND_REJECTED', remedy: /ACL.*gjallar doctor/ },
+        ...{ inject: () => rights('-'), undo: () => rights('+') },
       },
       {
-        name: 'Redis stopped',
+        ...{ name: 'Redis stopped', readyz: 'REDIS_UNREACHABLE', remedy: /Check that Redis runs/ },
+        metric: 'gjallar_bus_up{instance="$i"} == 0 and on() gjallar_problem{instance="$i",code="REDIS_UNREACHABLE"}',
         inject: () => redis.kill(),
-        undo: async () => {
-          await redis.restart();
-          await call(...line.split(' '));
-        },
-        signals: {
-          readyz: 'REDIS_UNREACHABLE',
-          log: 'REDIS_UNREACHABLE',
-          metric: 'gjallar_bus_up{instance="$i"} == 0 and on() gjallar_problem{instance="$i",code="REDIS_UNREACHABLE"}',
-          alert: { alertname: 'GjallarProblem', code: 'REDIS_UNREACHABLE' },
-          remedy: /Check that Redis runs/,
-        },
+        undo: () => redis.restart().then(() => call(...user)),
       },
-    ],
-  };
-}
+    ];
+    return { server, faults };
+  },
 
-/** SQLite on a disk of its own, and an archive in PostgreSQL. @returns {Promise<Part>} */
-export async function dataPart({ directory, atEnd }) {
-  const disk = new Disk(join(directory, 'disk'), '16m');
-  atEnd(() => disk.remove());
-  const postgres = await Postgres.start(join(directory, 'archive'));
-  atEnd(() => postgres.kill());
-  const station = await Station.start({
-    name: 'data',
-    environment: { DATA_DIR: join(disk.path, 'data'), ARCHIVE_URL: postgres.url },
-  });
-  const client = io(station.url, { forceNew: true });
-  atEnd(() => client.disconnect());
-  await new Promise((resolve) => client.once('connect', resolve));
-  await client.emitWithAck('join', 'hall');
-  const faults = [
-    {
-      name: 'archive down',
-      inject: () => postgres.kill(),
-      undo: () => postgres.begin(),
-      signals: {
-        readyz: 'ARCHIVE_FAILS',
-        log: 'ARCHIVE_FAILS',
-        metric: 'gjallar_archive_failures_total{instance="$i"} > 0',
-        alert: { alertname: 'GjallarProblem', code: 'ARCHIVE_FAILS' },
-        remedy: /Check the database of `ARCHIVE_URL`/,
-      },
-    },
-    {
-      name: 'disk full',
-      inject: async (signal) => {
-        disk.fill();
-        void (async () => {
-          while (!signal.aborted) {
-            client.emit('message', { room: 'hall', text: 'x'.repeat(1000) });
-            await sleep(50);
-          }
-        })();
-      },
-      undo: () => disk.free(),
-      signals: {
-        readyz: 'STORE_FAILS',
-        log: 'STORE_FAILS',
-        metric: 'gjallar_history_failures_total{instance="$i",code="HISTORY_REFUSED"} > 0',
-        alert: { alertname: 'GjallarProblem', code: 'STORE_FAILS' },
-        remedy: /check free space/,
-      },
-    },
-  ];
-  return { station, faults };
-}
-
-/** One client that floods, and then more connections than the process may have. @returns {Promise<Part>} */
-export async function clientsPart() {
-  const station = await Station.start({ name: 'clients', prefix: ['prlimit', `--nofile=${DESCRIPTORS}`] });
-  const sockets = [];
-  return {
-    station,
-    faults: [
+  /** SQLite on a disk of its own, and an archive in PostgreSQL. */
+  async data({ directory, atEnd }) {
+    const disk = new Disk(join(directory, 'disk'), '16m');
+    atEnd(() => disk.remove());
+    const postgres = await Postgres.start(join(directory, 'archive'));
+    atEnd(() => postgres.kill());
+    const server = await start({ DATA_DIR: join(disk.path, 'data'), ARCHIVE_URL: postgres.url });
+    const client = io(server.url, { forceNew: true });
+    atEnd(() => client.disconnect());
+    await new Promise((resolve) => client.once('connect', resolve));
+    await client.emitWithAck('join', 'hall');
+    const write = async (signal) => {
+      for (; !signal.aborted; await sleep(50)) client.emit('message', { room: 'hall', text: 'x'.repeat(1000) });
+    };
+    const faults = [
       {
-        name: 'one client floods',
+        ...{ name: 'archive down', readyz: 'ARCHIVE_FAILS', remedy: /Check the database of `ARCHIVE_URL`/ },
+        metric: 'gjallar_archive_failures_total{instance="$i"} > 0',
+        ...{ inject: () => postgres.kill(), undo: () => postgres.begin() },
+      },
+      {
+        ...{ name: 'disk full', readyz: 'STORE_FAILS', remedy: /check free space/ },
+        metric: 'gjallar_history_failures_total{instance="$i",code="HISTORY_REFUSED"} > 0',
+        inject: (signal) => {
+          disk.fill();
+          void write(signal);
+        },
+        undo: () => disk.free(),
+      },
+    ];
+    return { server, faults };
+  },
+
+  /** One client that floods, and then more connections than the process may have. */
+  async clients() {
+    const server = await start({}, ['prlimit', `--nofile=${DESCRIPTORS}`]);
+    const sockets = [];
+    const faults = [
+      {
+        ...{ name: 'one client floods', readyz: 'CLIENT_FLOODS', log: /^a client was disconnected$/ },
+        metric: 'gjallar_connections_closed_total{instance="$i",reason="rate limit"} > 0',
+        ...{ alert: 'GjallarFloods', remedy: /Block the address/, undo: nothing },
         inject: async () => {
-          const client = io(station.url, { forceNew: true, transports: ['websocket'], reconnection: false });
+          const client = io(server.url, { forceNew: true, transports: ['websocket'], reconnection: false });
           await new Promise((resolve) => client.once('connect', resolve));
           const ended = new Promise((resolve) => client.once('disconnect', resolve));
           // Twice what RATE_LIMIT lets a client send at once.
           for (let sent = 0; sent < 10_000; sent++) client.emit('echo', sent);
           await ended;
         },
-        undo: () => {},
-        signals: {
-          readyz: 'CLIENT_FLOODS',
-          log: /^a client was disconnected$/,
-          metric: 'gjallar_connections_closed_total{instance="$i",reason="rate limit"} > 0',
-          alert: { alertname: 'GjallarFloods' },
-          remedy: /Block the address/,
-        },
       },
       {
-        name: 'descriptors used up',
-        inject: async () => {
-          for (let count = 0; count < DESCRIPTORS; count++) {
-            const socket = connect(station.port, '127.0.0.1');
-            socket.on('error', () => {});
-            sockets.push(socket);
-          }
+        ...{
+          name: 'descriptors used up',
+          readyz: 'NO_DESCRIPTORS',
+          alert: 'GjallarNoDescriptors',
+          remedy: /ulimit -n/,
+        },
+        metric: 'gjallar_connections_turned_away_total{instance="$i"} > 0',
+        inject: () => {
+          for (let count = 0; count < DESCRIPTORS; count++)
+            sockets.push(connect(server.port, '127.0.0.1').on('error', nothing));
         },
         undo: () => {
           for (const socket of sockets) socket.destroy();
         },
-        signals: {
-          readyz: 'NO_DESCRIPTORS',
-          log: 'NO_DESCRIPTORS',
-          metric: 'gjallar_connections_turned_away_total{instance="$i"} > 0',
-          alert: { alertname: 'GjallarNoDescriptors' },
-          remedy: /ulimit -n/,
-        },
       },
-    ],
-  };
-}
+    ];
+    return { server, faults };
+  },
 
-/** A worker that hangs, and a primary that is killed. @returns {Promise<Part>} */
-export async function processesPart() {
-  const station = await Station.start({ name: 'processes', environment: { WORKERS: '2' } });
-  return {
-    station,
-    isPatient: true,
-    faults: [
+  /** A release whose workers end soon after they have started; then a primary that is killed. */
+  async release({ directory }) {
+    const broken = join(directory, 'broken');
+    const module = join(directory, 'release.mjs');
+    writeFileSync(
+      module,
+      `import cluster from 'node:cluster';
+import { existsSync } from 'node:fs';
+if (cluster.isWorker && existsSync(${JSON.stringify(broken)})) setTimeout(() => process.exit(3), ${LIFE_MS});
+`,
+    );
+    const environment = { NODE_OPTIONS: `--import=${pathToFileURL(module)}`, RELOAD_SETTLE: '5s' };
+    const server = await start(environment);
+    const reload = () => process.kill(server.primary, 'SIGHUP');
+    const faults = [
       {
-        name: 'worker stopped',
-        // The primary kills it after 10 s.
-        inject: async () => process.kill(station.pids.get(1), 'SIGSTOP'),
-        undo: () => {},
-        signals: {
-          readyz: 'WORKER_SILENT',
-          log: /^a worker does not respond and is killed$/,
-          // A scrape in the 10 s may time out at the worker that hangs. The count of the replaced ones stays.
-          metric: 'gjallar_worker_up{instance="$i",worker="1"} == 0 or gjallar_worker_deaths_total{instance="$i"} > 0',
-          alert: { alertname: 'GjallarWorkerReplaced' },
-          remedy: /no sign of life for 10 s/,
+        ...{ name: 'broken release', readyz: 'RELOAD_ABORTED', log: /^reload aborted/, remedy: /Correct the release/ },
+        ...{ metric: 'gjallar_reloads_total{instance="$i",outcome="aborted"} > 0', alert: 'GjallarReloadAborted' },
+        inject: () => {
+          writeFileSync(broken, '');
+          reload();
+        },
+        undo: () => {
+          rmSync(broken);
+          reload();
         },
       },
-      primaryKilled(station),
-    ],
-  };
-}
+      {
+        ...{
+          name: 'primary killed',
+          readyz: 'no answer',
+          log: /^the primary is gone/,
+          metric: 'up{instance="$i"} == 0',
+        },
+        ...{ alert: 'GjallarMachineDown', remedy: /systemd unit starts it again/ },
+        inject: () => process.kill(server.primary, 'SIGKILL'),
+      },
+    ];
+    return { server, faults };
+  },
 
-/** The last fault of a server: it does not come back by itself. @returns {Fault} */
-export function primaryKilled(station) {
-  return {
-    name: 'primary killed',
-    inject: async () => process.kill(station.primary, 'SIGKILL'),
-    signals: {
-      readyz: 'no answer',
-      log: /^the primary is gone/,
-      metric: 'up{instance="$i"} == 0',
-      alert: { alertname: 'GjallarMachineDown' },
-      remedy: /systemd unit starts it again/,
-    },
-  };
-}
-
-/** Why the faults cannot all be injected here, or undefined where they can. */
-export function whyNoFaults() {
-  return process.getuid() === 0 ? undefined : 'a disk of its own needs root';
-}
+  /** A worker that hangs. The primary kills it after 10 s: not in the short form. */
+  async processes() {
+    const server = await start({ WORKERS: '2' });
+    const hangs = {
+      ...{ name: 'worker stopped', readyz: 'WORKER_SILENT', log: /^a worker does not respond and is killed$/ },
+      // A scrape in the 10 s may time out at the worker that hangs. The count of the replaced ones stays.
+      metric: 'gjallar_worker_up{instance="$i",worker="1"} == 0 or gjallar_worker_deaths_total{instance="$i"} > 0',
+      ...{ alert: 'GjallarWorkerReplaced', remedy: /no sign of life for 10 s/, undo: nothing },
+      inject: () => process.kill(server.pids.get(1), 'SIGSTOP'),
+    };
+    return { server, isPatient: true, faults: [hangs] };
+  },
+};

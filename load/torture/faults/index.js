@@ -1,17 +1,17 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Hosts, whyNoHosts } from '../../harness/servers/hosts.js';
-import { faultsOnOneHost } from './one-host.js';
+import { onOneHost, onTwoHosts } from './places.js';
 
 const HOSTS = ['first', 'second', 'redis'];
 
 export async function run({ short, seed, times = short ? 1 : 100, minutes = short ? 2 : 180 }) {
   const options = { short, seed, times, minutes };
-  return (await Promise.all([faultsOnOneHost(options), onTwoHosts(options)])).flat();
+  return (await Promise.all([onOneHost(options), amongHosts(options)])).flat();
 }
 
 /** The members have to be on one of the hosts, and so has the process that plays them. */
-async function onTwoHosts(options) {
+async function amongHosts(options) {
   const reason = whyNoHosts();
   if (reason) return [{ name: 'two hosts', value: `skipped: ${reason}` }];
   const hosts = new Hosts(HOSTS);
@@ -36,9 +36,6 @@ async function onTwoHosts(options) {
 if (process.env.TORTURE_HOSTS) {
   // However the other one ends: this one then ends in order, and with it what it has started.
   process.once('disconnect', () => process.exit(1));
-  const { faultsOnTwoHosts } = await import('./two-hosts.js');
   const [options] = await once(process, 'message');
-  process.send(await faultsOnTwoHosts(Hosts.existing(process.env.TORTURE_HOSTS, HOSTS), options), () =>
-    process.exit(0),
-  );
+  process.send(await onTwoHosts(Hosts.existing(process.env.TORTURE_HOSTS, HOSTS), options), () => process.exit(0));
 }

@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import { Members } from '../support/members.js';
 import { MAX_SESSION_REST_MS, Service } from '../support/service.js';
-import { ControlPair } from './control.js';
 import { runCorpus } from './corpus.js';
 import * as api from './families/api.js';
 import * as bytes from './families/bytes.js';
@@ -24,59 +24,86 @@ const SECRET = 'a secret of more than thirty-two bytes';
 const API_KEY = 'fuzz-key';
 const MAX_PAYLOAD = 100_000;
 
+/** How long it may take until the members have heard everything. */
+const MAX_DELAY_MS = 10_000;
+const MB = 1_000_000;
+
 export async function run({ short, seed, times = short ? SHORT : ALL }) {
-  const service = await Service.start({ JWT_SECRET: SECRET, API_KEY, MAX_PAYLOAD: String(MAX_PAYLOAD) });
-  const control = await ControlPair.start(
-    service.url,
-    await Promise.all(['ann', 'bob'].map((name) => tokenFor(SECRET, name))),
-  );
+  const resources = new URL('./resources.js', import.meta.url).href;
+  const environment = { JWT_SECRET: SECRET, API_KEY, MAX_PAYLOAD: String(MAX_PAYLOAD) };
+  const service = await Service.start(environment, ['--expose-gc', '--import', resources]);
   const context = await contextFor(service);
-  const before = await service.settled();
-  const mismatches = [];
-  const sent = { corpus: await runCorpus(context, mismatches) };
+  const failures = [];
+  // What is made once, at the first use, is no leak.
+  const sent = { corpus: await runCorpus(context, failures) };
+  await runFamilies({ times: times / 10, seed: seed + 500, context, sent, failures });
+  const before = await rest(service);
+  const tokens = await Promise.all(['ann', 'bob', 'eve'].map((name) => tokenFor(SECRET, name)));
+  const control = new Members(() => service.url, {
+    ...{ count: tokens.length, rooms: ['control', 'other'], pause: 20, authOf: (index) => ({ token: tokens[index] }) },
+  });
+  await control.join();
+  await runFamilies({ times, seed, context, sent, failures });
+  const longest = control.takeLongestGap();
+  await control.finish(MAX_DELAY_MS);
+  control.leave();
+  const after = await rest(service, before);
+  const { complaints } = service;
+  const exits = await service.stop();
+  for (const line of [...failures, ...complaints].slice(0, 30)) console.log(`  ! ${line}`);
+  const disturbed = control.missing() + control.repeated + control.outOfOrder() + control.reconnections;
+  const kept = (name, of, most) => [
+    { name: `${name} before`, value: of(before) },
+    { name: `${name} after`, value: of(after), most },
+  ];
+  return [
+    { name: 'inputs', value: Object.values(sent).reduce((sum, count) => sum + count), least: times },
+    ...Object.entries(sent).map(([name, value]) => ({ name: `  ${name}`, value })),
+    { name: 'wrong answers', value: failures.length, most: 0 },
+    { name: 'errors in the log', value: complaints.length, most: 0 },
+    { name: 'exit code', value: exits ?? -1, most: 0, least: 0 },
+    { name: 'sessions left', value: after.clients, most: 0 },
+    { name: 'rooms left', value: after.rooms, most: 0 },
+    ...kept('descriptors', ({ descriptors }) => descriptors, before.descriptors),
+    ...kept('timers', ({ timers }) => timers, before.timers),
+    // Compiled code, and what the collector of young objects keeps: the same after a minute as after an hour.
+    ...kept('heap in MB', ({ heap }) => Math.round(heap / MB), Math.round(before.heap / MB + 8)),
+    { name: 'messages of other clients', value: control.count('acked') },
+    { name: 'of them lost, repeated or out of order, and connections lost', value: disturbed, most: 0 },
+    { name: 'longest time without an answer to any of them', value: longest, unit: 'ms' },
+  ];
+}
+
+/** Sends so many inputs, of all families at the same time. */
+async function runFamilies({ times, seed, context, sent, failures }) {
   const total = Object.values(families).reduce((sum, { weight }) => sum + weight, 0);
   const lanes = Object.entries(families).flatMap(([name, { weight }]) => {
     const count = Math.max(1, Math.round((LANES * weight) / total));
-    sent[name] = 0;
     return Array.from({ length: count }, (_, lane) => ({ name, lane, share: (times * weight) / total / count }));
   });
   await Promise.all(
     lanes.map(async ({ name, lane, share }) => {
       const note = (count) => {
-        sent[name] += count;
+        sent[name] = (sent[name] ?? 0) + count;
       };
       const wrong = await runLane(families[name], { seed: seed + lane, share, lane, context, note });
-      if (wrong) mismatches.push(`${name}, lane ${lane}: ${wrong}`);
+      if (wrong) failures.push(`${name}, lane ${lane}: ${wrong}`);
     }),
   );
-  await control.stop();
-  // Sessions whose client vanished are found out by their heartbeat.
-  const left = short ? undefined : await sessionsLeft(service);
-  const after = await service.settled(before);
-  const { complaints } = service;
-  const exits = await service.stop();
-  for (const line of [...mismatches, ...complaints, ...control.complaints].slice(0, 30)) console.log(`  ! ${line}`);
-  return [
-    { name: 'inputs', value: Object.values(sent).reduce((sum, count) => sum + count), least: times },
-    ...Object.entries(sent).map(([name, value]) => ({ name: `  ${name}`, value })),
-    { name: 'wrong answers', value: mismatches.length, most: 0 },
-    { name: 'errors in the log', value: complaints.length, most: 0 },
-    { name: 'exit code', value: exits ?? -1, most: 0, least: 0 },
-    { name: 'connections left open', value: after.descriptors - before.descriptors, most: 0 },
-    ...(left === undefined ? [] : [{ name: 'sessions left', value: left, most: 0 }]),
-    { name: 'messages of the control pair', value: control.said },
-    { name: 'of them lost, late or out of order', value: control.complaints.length, most: 0 },
-    { name: 'slowest reply to the control pair', value: Math.round(control.slowest), unit: 'ms' },
-  ];
 }
 
-/** How many sessions there still are when the heartbeat of each has been due. */
-async function sessionsLeft(service) {
+/** What the service holds once all clients have left, or their heartbeats are over, and nothing changes any more. */
+async function rest(service, before = { descriptors: Number.POSITIVE_INFINITY, timers: Number.POSITIVE_INFINITY }) {
   const patience = Date.now() + MAX_SESSION_REST_MS;
-  for (;;) {
-    const { clients } = await service.totals();
-    if (clients === 0 || Date.now() > patience) return clients;
-    await sleep(1000);
+  for (let last; ; await sleep(600)) {
+    // Before anything is asked: the connections that ask are closing yet when the answer is here.
+    const { descriptors } = service;
+    const { clients, rooms } = await service.totals();
+    const now = { descriptors, clients, rooms, ...(await service.resources()) };
+    const isOver = clients === 0 && rooms === 0 && descriptors <= before.descriptors && now.timers <= before.timers;
+    const isSame = last?.descriptors === descriptors && last.timers === now.timers;
+    if ((isOver && isSame) || Date.now() > patience) return now;
+    last = now;
   }
 }
 

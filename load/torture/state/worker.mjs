@@ -3,8 +3,8 @@
 // the ids of the machine's hub and other workers.
 
 import { Server } from 'socket.io';
-import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
 import { HubClient } from '../../../build/backplanes/frames/hub/hub-client.js';
+import { embeddedBackplane } from '../../../build/backplanes/frames/open.js';
 import { hostApplication } from '../../../build/base/process.js';
 import { hubOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';

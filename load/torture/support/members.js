@@ -9,6 +9,8 @@ const ANSWER_TIMEOUT = 8000;
 const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
 
+const named = (index) => ({ name: `member${index}` });
+
 /** Members of several rooms of the chat service that talk all the time. A message has the key `sender:number`. */
 export class Members extends Crowd {
   /** What became of each text: `acked`, `refused`, `unknown`; with its room, and the epoch and time of the acknowledgement. */
@@ -34,10 +36,11 @@ export class Members extends Crowd {
 
   /**
    * @param {(index: number) => string} urlOf where a member connects
-   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, textOf?: (message: any) => string }}
-   *   options `pause` between two messages of one, in ms; `textOf` the text of a message as the helper gives it
+   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, textOf?: (message: any) => string,
+   *   authOf?: (index: number) => object }} options
+   *   `pause` between two messages of one, in ms; `textOf` the text of a message as the helper gives it
    */
-  constructor(urlOf, { count, rooms, pause, Helper = Rooms, textOf = ({ text }) => text }) {
+  constructor(urlOf, { count, rooms, pause, Helper = Rooms, textOf = ({ text }) => text, authOf = named }) {
     super();
     this.pause = pause;
     this.#textOf = textOf;
@@ -46,7 +49,7 @@ export class Members extends Crowd {
       // Two rooms each, so that every room has members on several workers.
       const names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
       const state = { index, names, lastAck: performance.now(), pushed: new Set() };
-      const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: { name: `member${index}` } }, state);
+      const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: authOf(index) }, state);
       member.rooms = new Helper(member.socket);
       member.socket.on('message', ({ text }) => {
         if (member.pushed.has(text)) this.pushedAgain++;
@@ -137,10 +140,6 @@ export class Members extends Crowd {
       }
     }
     return this.lacking((_member, room) => texts.get(room) ?? []);
-  }
-
-  duplicated() {
-    return this.repeated;
   }
 
   /** Positions that do not grow, and acknowledged messages of one sender that come before an earlier one. */

@@ -7,12 +7,13 @@ export class Wire {
   #sockets = new Set();
   #isCut = false;
 
-  /** @param {number} port of the server */
-  static async to(port) {
+  /** @param {number | (() => number | undefined)} to port of the server; undefined refuses a connection */
+  static async to(to, scheme = 'redis') {
     const wire = new Wire();
-    wire.#server = createServer((near) => wire.#join(near, port)).listen(0, '127.0.0.1');
+    const portNow = typeof to === 'function' ? to : () => to;
+    wire.#server = createServer((near) => wire.#join(near, portNow())).listen(0, '127.0.0.1');
     await once(wire.#server, 'listening');
-    wire.url = `redis://127.0.0.1:${wire.#server.address().port}`;
+    wire.url = `${scheme}://127.0.0.1:${wire.#server.address().port}`;
     return wire;
   }
 
@@ -38,25 +39,21 @@ export class Wire {
     this.#server.close();
   }
 
+  /** Passes on what two sockets receive, and ends both together. */
   #join(near, port) {
-    if (this.#isCut) return near.destroy();
-    const far = connect(port, '127.0.0.1');
-    joinSockets(near, far, this.#sockets);
-  }
-}
-
-/** Passes on what two sockets receive, and ends both together. @param {Set<import('node:net').Socket>} open both, while they are */
-export function joinSockets(near, far, open) {
-  for (const [one, other] of [
-    [near, far],
-    [far, near],
-  ]) {
-    open.add(one);
-    one.pipe(other);
-    one.on('error', () => {});
-    one.on('close', () => {
-      open.delete(one);
-      other.destroy();
-    });
+    if (this.#isCut || port === undefined) return near.destroy();
+    const far = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ]) {
+      this.#sockets.add(one);
+      one.pipe(other);
+      one.on('error', () => {});
+      one.on('close', () => {
+        this.#sockets.delete(one);
+        other.destroy();
+      });
+    }
   }
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
 import type { Namespace } from 'socket.io';
 import {
   Adapter,
@@ -11,21 +12,25 @@ import {
   type SocketId,
 } from 'socket.io-adapter';
 import { attempt } from '../../base/owner.js';
-import { type BroadcastPacket, decoderOf, namespaceOf, othersOf } from '../../compat/socket-io.js';
+import { type BroadcastPacket, decoderOf, namespaceOf, withoutHeartbeats } from '../../compat/socket-io.js';
 import {
+  type AdapterWithServers,
   addToRooms,
   BroadcastAnswers,
   decodePackets,
   EncodedPacket,
   type EncodedPackets,
   looksLikeSocketId,
+  type Notice,
+  type OtherServers,
+  type OtherServersEvents,
   useRoomSets,
 } from '../../rooms/index.js';
 import { Inbox } from '../connection-health.js';
 import { type BusMember, FrameBus } from './bus.js';
 import type { FrameLinks, SharedWindow } from './links.js';
 import type { Broadcast } from './wire/broadcast.js';
-import { EMITTER, encodeMessage, encodeResponse, type Message } from './wire/message.js';
+import { encodeMessage, encodeResponse, type Message } from './wire/message.js';
 
 /** What other workers report about a broadcast of this one that waits for the acknowledgements of clients. */
 class OthersAnswers {
@@ -79,7 +84,8 @@ export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: In
 }
 
 /** The adapter of a namespace whose messages go to other workers in frames. */
-class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
+class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember, AdapterWithServers {
+  readonly otherServers: OtherServers;
   private readonly answers = new BroadcastAnswers(this);
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
   private readonly asked = new Map<string, OthersAnswers>();
@@ -88,6 +94,8 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   private readonly idLike = new Set<string>();
   /** Why the last message could not be encoded, if so. */
   private readonly failures: Error[] = [];
+  /** The other servers that have the namespace. The links tell when one is here or gone, so none of them beats. */
+  private readonly servers = withoutHeartbeats(this);
 
   constructor(
     nsp: Namespace,
@@ -98,6 +106,10 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
     Object.assign(this, { uid: bus.id });
     this.name = nsp.name;
+    this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {
+      id: bus.id,
+      send: (event: string, notice: Notice, to?: string) => this.notify([event, notice], to),
+    });
     bus.members.set(this.name, this);
     // A socket is known before it enters its own room, which is not announced.
     this.on('create-room', (room: Room) => this.sids.has(room) || this.announce(String(room)));
@@ -116,7 +128,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     addToRooms(this, id, rooms);
     // A socket's own room is never announced.
     if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
-    return whenAwaited(() => this.bus.announced());
+    return whenAwaited(async () => void (await this.bus.announced()));
   }
 
   private announce(room: string): void {
@@ -136,9 +148,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     this.bus.rooms.add(this.name, room);
   }
 
-  receiveBroadcast(from: string, { rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
-    // A worker omits its heartbeats while it sends messages. An emitter is no server, and must not count as one.
-    if (from !== EMITTER) this.onMessage({ type: MessageType.HEARTBEAT, uid: from, nsp });
+  receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
     const Decoder = decoderOf(namespaceOf(this).server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
     Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });
@@ -152,14 +162,13 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     this.onMessage(message as ClusterMessage);
   }
 
-  /** Lets a worker that has just been found count this one. */
   greet(worker: string): void {
-    this.bus.sendTo(worker, encodeMessage({ type: MessageType.HEARTBEAT, uid: this.bus.id, nsp: this.name }));
+    this.sendTo(worker, { type: MessageType.INITIAL_HEARTBEAT });
+    this.otherServers.emit('here', worker);
   }
 
   /** Has the clients of this worker answer a broadcast of another one. */
-  private askClients({ uid, nsp, data }: Extract<Message, { type: MessageType.BROADCAST }>, requestId: string): void {
-    this.onMessage({ type: MessageType.HEARTBEAT, uid, nsp });
+  private askClients({ uid, data }: Extract<Message, { type: MessageType.BROADCAST }>, requestId: string): void {
     const { packet, opts } = data as { packet: BroadcastPacket; opts: ReturnType<typeof plain> };
     const options = { rooms: new Set(opts.rooms), except: new Set(opts.except), flags: opts.flags };
     this.answers.broadcast(
@@ -171,10 +180,20 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     );
   }
 
+  /** A server is known by its greeting, and by nothing else: a namespace that is closed here may still send. */
   override onMessage(message: ClusterMessage): void {
+    const { type, uid } = message;
+    const isKnown = this.servers.has(uid);
+    if (type === MessageType.INITIAL_HEARTBEAT) this.sendTo(uid, { type: MessageType.HEARTBEAT });
+    if (type === MessageType.INITIAL_HEARTBEAT || type === MessageType.HEARTBEAT) {
+      this.servers.set(uid, 0);
+      return;
+    }
     super.onMessage(message);
-    if (message.type !== MessageType.ADAPTER_CLOSE) return;
-    for (const answers of this.asked.values()) answers.gone(message.uid);
+    if (!isKnown) this.servers.delete(uid);
+    if (!isKnown || type !== MessageType.ADAPTER_CLOSE) return;
+    for (const answers of this.asked.values()) answers.gone(uid);
+    this.otherServers.emit('gone', uid);
   }
 
   override onResponse(response: ClusterResponse): void {
@@ -190,7 +209,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     super.delAll(id);
   }
 
-  /** Ends all waiting for answers of that worker. */
+  /** Nothing waits for answers of that worker any longer. */
   workerGone(worker: string): void {
     this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: worker, nsp: this.name });
   }
@@ -225,7 +244,7 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
   ): void {
     const requestId = randomUUID();
     this.publish({ type: MessageType.BROADCAST, data: { packet, requestId, opts: plain(options) } });
-    this.asked.set(requestId, new OthersAnswers(othersOf(this), onCount, onAnswer));
+    this.asked.set(requestId, new OthersAnswers(this.servers.keys(), onCount, onAnswer));
     // Socket.IO does not tell whether it still waits.
     setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
   }
@@ -271,13 +290,23 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
 
   private publishNow(message: ClusterMessage): void {
     if (this.bus.hasPeers) this.send(message);
-    // Heartbeats are for workers that have been found.
+    // Greetings are for workers that have been found.
     else if (message.type > MessageType.HEARTBEAT) this.bus.lose(message.type === MessageType.BROADCAST);
   }
 
   protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {
     attempt('answering another server', () => this.bus.sendTo(requester, encodeResponse(response)));
     return Promise.resolve();
+  }
+
+  /** Sends an event of a service to all other servers of the namespace, or to one. */
+  private notify(packet: unknown[], to: string | undefined): void {
+    if (to === undefined) this.publish({ type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
+    else this.sendTo(to, { type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
+  }
+
+  private sendTo(worker: string, message: DistributiveOmit<ClusterMessage, 'uid' | 'nsp'>): void {
+    this.bus.sendTo(worker, encodeMessage({ ...message, uid: this.bus.id, nsp: this.name } as ClusterMessage));
   }
 
   private send(message: ClusterMessage): void {
@@ -305,6 +334,8 @@ class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember {
     return new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
   }
 }
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 const DONE = Promise.resolve();
 

@@ -29,10 +29,10 @@ type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 
 /** The adapter of a namespace, as the bus calls it. */
 export interface BusMember {
-  receiveBroadcast(from: string, broadcast: Broadcast): void;
+  receiveBroadcast(broadcast: Broadcast): void;
   receiveMessage(message: Message): void;
   receiveClaim(room: string): void;
-  /** The worker can be sent to. */
+  /** The worker can be sent to, for the first time or after messages may have been lost. */
   greet(worker: string): void;
   workerGone(worker: string): void;
 }
@@ -53,7 +53,6 @@ export class FrameBus {
   private readonly hold: () => void;
   private held: Held[] = [];
   private heldBytes = 0;
-  private hasBroadcast = false;
   /** The workers of other machines, where one peer stands for all of them. */
   private readonly behind = new Set<string>();
 
@@ -68,7 +67,6 @@ export class FrameBus {
       onJoin: (worker) => worker !== links.hub && this.greet(worker),
       onLeave: (worker) => worker !== links.hub && this.workerGone(worker),
       onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
-      onCheck: () => this.withheld.expire(ticksNow()),
     });
     links.listen({
       onMessage: (from, type, body) => this.receive(from, type, body),
@@ -83,7 +81,6 @@ export class FrameBus {
         this.behind.delete(worker);
         this.workerGone(worker);
       },
-      hasBroadcast: () => this.hasBroadcast,
     });
     for (const worker of links.workers()) this.interest.peerOf(worker);
   }
@@ -105,16 +102,12 @@ export class FrameBus {
 
   /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
   lose(isBroadcast: boolean): void {
-    if (isBroadcast) {
-      this.sent.reach.room.worker++;
-      this.hasBroadcast = true;
-    }
+    if (isBroadcast) this.sent.reach.room.worker++;
     this.links.lose();
   }
 
   /** Sends a broadcast to the workers that have members of its rooms. */
   broadcast(broadcast: Broadcast): void {
-    this.hasBroadcast = true;
     const { nsp, rooms, flags, encoded } = broadcast;
     // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
     const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some((room) => this.mayBeOwn(nsp, room));
@@ -139,9 +132,7 @@ export class FrameBus {
   sendTo(worker: string, message: Buffer): void {
     this.flush();
     if (!this.behind.has(worker)) return this.interest.tell(worker, message);
-    const route = this.links.routeTo(worker);
-    route.add(worker, message);
-    route.send();
+    this.links.routeTo(worker).send(message);
   }
 
   /** Members of other workers will enter these rooms: from now on, all workers get messages to them until they say so. */
@@ -153,8 +144,9 @@ export class FrameBus {
   /**
    * Resolves when all workers know the rooms that this one has members of. A worker that does not answer within a second
    * is not waited for.
+   * @returns whether all have answered
    */
-  announced(): Promise<void> {
+  announced(): Promise<boolean> {
     return this.interest.announced();
   }
 
@@ -187,7 +179,7 @@ export class FrameBus {
       countsFor(message, reach)[reachOf(receivers)]++;
       try {
         for (const peer of receivers) {
-          peer.route.add(peer.id, encoded(message), keysFor(peer, message));
+          peer.route.add(encoded(message), keysFor(peer, message));
           routes.add(peer.route);
         }
       } catch (error) {
@@ -225,13 +217,13 @@ export class FrameBus {
   private sendLate(peer: Peer, keys: readonly RoomKey[], since: number): void {
     const messages = this.withheld.takeFor(peer, keys, since);
     if (messages.length === 0) return;
-    for (const message of messages) peer.route.add(peer.id, encoded(message), keysFor(peer, message));
+    for (const message of messages) peer.route.add(encoded(message), keysFor(peer, message));
     peer.route.send();
     this.sent.frames++;
   }
 
   private receive(from: string, type: number, body: Buffer): void {
-    if (type === types.broadcast) return this.receiveBroadcast(from, body);
+    if (type === types.broadcast) return this.receiveBroadcast(body);
     if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
@@ -250,12 +242,12 @@ export class FrameBus {
     this.members.get(nsp)?.receiveClaim(room);
   }
 
-  private receiveBroadcast(from: string, body: Buffer): void {
+  private receiveBroadcast(body: Buffer): void {
     this.inbox.receive(
       () => false,
       () => {
         const broadcast = decodeBroadcast(body);
-        this.members.get(broadcast.nsp)?.receiveBroadcast(from, broadcast);
+        this.members.get(broadcast.nsp)?.receiveBroadcast(broadcast);
       },
     );
   }

@@ -1,23 +1,25 @@
 import { Outbox } from '../../engine/delivery/outbox.js';
 import type { RoomKey } from './interest/rooms.js';
 
-/** Collects the messages of one window for one destination, which may be several workers, and sends them as one frame. */
-export interface Route {
-  /**
-   * Adds a message for a worker. A message that is for several is added for each, one after the other.
-   * @param keys the rooms that it is for; undefined if it is for all behind the route
-   */
-  add(worker: string, message: Buffer, keys?: readonly RoomKey[]): void;
-  /** Sends what was added. Never waits; what cannot be sent is dropped and counted. */
-  send(): void;
+/** Collects the messages of one window for another worker, or for all behind the hub, and sends them as one frame. */
+export abstract class Route {
+  /** @param keys the rooms that it is for; undefined if it is for all behind the route */
+  abstract add(message: Buffer, keys?: readonly RoomKey[]): void;
+
+  /** Sends what was added, and a last message. Never waits; what cannot be sent is dropped and counted. */
+  send(message?: Buffer): void {
+    if (message) this.add(message);
+    this.write();
+  }
+
+  protected abstract write(): void;
 }
 
 /**
  * The way to other workers, here or on other machines. An implementation
  *
  * - must deliver the messages of one worker to another in order and at most once each;
- * - must call `onJoin` with a worker that appears, and when messages of it or to it may have been lost. A worker that
- *   sends a message need not be reported;
+ * - must call `onJoin` when the hub is here, also again. A worker that sends a message need not be reported;
  * - must report a worker that is gone once.
  */
 export interface FrameLinks {
@@ -43,8 +45,6 @@ export interface FrameListener {
   /** A worker behind the hub is there. */
   onHere?(worker: string): void;
   onAway?(worker: string): void;
-  /** Whether this worker has made broadcasts, to whichever workers they went. */
-  hasBroadcast(): boolean;
 }
 
 /** How far a message has to go from the worker that sends it; a farther worker includes the nearer ones. */

@@ -1,10 +1,10 @@
 import type { WorkerLinks } from '../../base/worker-links.js';
 import { MalformedMessage } from '../../errors.js';
-import type { FrameLinks, FrameListener, Route } from './links.js';
+import { type FrameLinks, type FrameListener, Route } from './links.js';
 import { endOf, HEADER } from './wire/message.js';
 
 /** The first byte of a frame. */
-export const MESH_VERSION = 3;
+export const MESH_VERSION = 4;
 
 /** Hands each message of a frame to the listener, from `at` on. */
 export function readFrame(frame: Buffer, at: number, onMessage: (type: number, body: Buffer) => void): void {
@@ -64,18 +64,20 @@ export class MeshFrameLinks implements FrameLinks {
 
 const version = Buffer.of(MESH_VERSION);
 
-class MeshRoute implements Route {
+class MeshRoute extends Route {
   private parts: Buffer[] = [version];
 
-  constructor(private readonly write: (frame: Buffer) => void) {}
+  constructor(private readonly sendFrame: (frame: Buffer) => void) {
+    super();
+  }
 
-  add(_worker: string, message: Buffer): void {
+  add(message: Buffer): void {
     this.parts.push(message);
   }
 
-  send(): void {
+  protected write(): void {
     const frame = Buffer.concat(this.parts);
     this.parts = [version];
-    this.write(frame);
+    this.sendFrame(frame);
   }
 }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
-import type { NatsConnection as Client, Msg, PermissionViolationError, Subscription } from '@nats-io/transport-node';
+import type { NatsConnection as Client, Msg, PermissionViolationError } from '@nats-io/transport-node';
 import { own } from '../../base/owner.js';
 import { within } from '../../base/within.js';
 import type { BackplaneEvents } from '../backplane.js';
@@ -16,8 +16,6 @@ const PING_INTERVAL_MS = 500;
 const MAX_SILENT_TURNS = 5;
 /** How long closing waits until the server has received everything, in ms. */
 const CLOSE_TIMEOUT_MS = 500;
-/** The status with which a server answers a message that reaches no subscription, if it names a subject for a reply. */
-const NO_RESPONDERS = 503;
 /** How often what the server does not allow is tried again, in ms. */
 const RETRY_INTERVAL_MS = 1000;
 
@@ -29,15 +27,11 @@ interface NatsListener {
    * @param subject the subject that was subscribed to
    */
   onMessage(subject: string, bytes: Buffer): unknown;
-  /** A message has reached no subscription. Called with the subject that it names for a reply. */
-  onNoResponders?(reply: string): void;
   /**
    * The connection is there, for the first time or again, with all its subscriptions. It counts as up once the promise has
    * resolved.
    */
   onRenewed(): Promise<void>;
-  /** The connection is lost, or counts as lost. */
-  onLost?(): void;
 }
 
 /** What belongs to one connection, until it is lost. */
@@ -46,8 +40,6 @@ interface Current {
   readonly receipts: Receipts;
   /** What this server does not allow this user, until it is tried again: `publish` or `subscription`, and the subject. */
   readonly rejected: Map<string, PermissionViolationError>;
-  /** By their subjects. */
-  readonly subscriptions: Map<string, Subscription>;
 }
 
 /**
@@ -74,11 +66,10 @@ export class NatsConnection {
   /**
    * Publishes, or counts the messages as unsent.
    * @param messages how many messages the bytes carry
-   * @param reply where the server answers if the subject has no subscription
    * @returns a promise that resolves when the server has the bytes, and rejects if it is not known to have them
    */
-  publish(subject: string, bytes: Buffer, messages: number, reply?: string): Promise<void> {
-    return this.health.send(bytes.length, () => this.send(subject, bytes, reply), ['PUB', subject], messages);
+  publish(subject: string, bytes: Buffer, messages: number): Promise<void> {
+    return this.health.send(bytes.length, () => this.send(subject, bytes), ['PUB', subject], messages);
   }
 
   /**
@@ -98,27 +89,6 @@ export class NatsConnection {
     // A rejection has come before the pong, but is reported by an iterator.
     await setImmediate();
     return this.current === current && !current.rejected.has(`subscription ${subject}`);
-  }
-
-  /** Resolves when all messages that the server had before the call have been handed on. Rejects if the connection is lost. */
-  async caughtUp(): Promise<void> {
-    if (!this.current) throw new Error('there is no connection with NATS');
-    await this.current.receipts.ping();
-  }
-
-  unsubscribe(subject: string): void {
-    this.subjects.delete(subject);
-    this.current?.subscriptions.get(subject)?.unsubscribe();
-    this.current?.subscriptions.delete(subject);
-  }
-
-  /** Messages may have been lost: counts as down until the server has confirmed all subscriptions. */
-  renew(reason: string): void {
-    if (!this.current) return;
-    if (this.health.isUp) this.health.reason = reason;
-    this.listener.onLost?.();
-    this.health.update(false);
-    own('renewing the subscriptions with NATS', this.confirm(this.current));
   }
 
   close(): void {
@@ -151,7 +121,7 @@ export class NatsConnection {
 
   /** Resolves when the connection is lost. */
   private async use(client: Client): Promise<void> {
-    const current: Current = { client, receipts: new Receipts(client), rejected: new Map(), subscriptions: new Map() };
+    const current: Current = { client, receipts: new Receipts(client), rejected: new Map() };
     this.current = current;
     this.reader.clear();
     const endWatch = this.keepWatch(current);
@@ -164,7 +134,6 @@ export class NatsConnection {
     if (error) health.reason = error.message;
     current.receipts.lose(new Error('the connection with NATS was lost'));
     if (this.current === current) this.current = undefined;
-    this.listener.onLost?.();
   }
 
   private async confirm(current: Current): Promise<void> {
@@ -221,25 +190,24 @@ export class NatsConnection {
     setTimeout(tryAgain, RETRY_INTERVAL_MS).unref();
   }
 
-  private subscribeOn({ client, subscriptions }: Current, subject: string): void {
+  private subscribeOn({ client }: Current, subject: string): void {
     const callback = (error: Error | null, message: Msg) => {
       if (!error) this.receive(subject, message);
     };
-    subscriptions.set(subject, client.subscribe(subject, { callback }));
+    client.subscribe(subject, { callback });
   }
 
   /** An exception must not reach the library, which would stop reading. */
-  private receive(subscribed: string, { data, headers, subject }: Msg): void {
+  private receive(subject: string, { data }: Msg): void {
     try {
-      if (headers?.code === NO_RESPONDERS) return this.listener.onNoResponders?.(subject);
       const bytes = this.reader.read(Buffer.from(data.buffer, data.byteOffset, data.length));
-      if (bytes) this.listener.onMessage(subscribed, bytes);
+      if (bytes) this.listener.onMessage(subject, bytes);
     } catch (error) {
       this.health.inbox.drop(malformed(error));
     }
   }
 
-  private send(subject: string, bytes: Buffer, reply?: string): Promise<void> {
+  private send(subject: string, bytes: Buffer): Promise<void> {
     const { current } = this;
     if (!current) return Promise.reject(new Error('NATS is unreachable'));
     const { client, rejected } = current;
@@ -249,7 +217,7 @@ export class NatsConnection {
     const payloads = splitMessage(bytes, this.nextNumber++, maxPayload);
     if (!payloads) return Promise.reject(new Error('the message is too long'));
     try {
-      for (const payload of payloads) client.publish(subject, payload, reply ? { reply } : undefined);
+      for (const payload of payloads) client.publish(subject, payload);
     } catch (error) {
       return Promise.reject(error);
     }

@@ -1,7 +1,6 @@
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../backplane.js';
 import type { ConnectionHealth } from '../connection-health.js';
-import { framesBackplane } from '../frames/machines/open.js';
-import type { PubSub, PubSubListener } from '../frames/machines/pub-sub.js';
+import type { BackplaneEvents } from '../events.js';
+import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { type NatsAddress, subjectOf } from './address.js';
 import { NatsConnection } from './connection.js';
 
@@ -17,7 +16,6 @@ export class NatsPubSub implements PubSub {
     this.connection = new NatsConnection(address, events, {
       onMessage: (subject, bytes) => this.listener?.onMessage(this.channels.get(subject)!, bytes),
       onRenewed: () => this.listener?.onRenewed() ?? Promise.resolve(),
-      onLost: () => this.listener?.onLost(),
     });
     this.health = this.connection.health;
   }
@@ -35,29 +33,11 @@ export class NatsPubSub implements PubSub {
     return this.connection.subscribe(subject);
   }
 
-  unsubscribe(channel: string): void {
-    this.connection.unsubscribe(subjectOf(channel));
-  }
-
-  caughtUp(): Promise<void> {
-    return this.connection.caughtUp();
-  }
-
   listen(listener: PubSubListener): void {
     this.listener = listener;
-  }
-
-  renew(reason: string): void {
-    this.connection.renew(reason);
   }
 
   close(): void {
     this.connection.close();
   }
-}
-
-/** Frames between gjallar servers on any machines, over NATS. */
-export function natsBackplane(surroundings: BackplaneSurroundings): Backplane {
-  const { url, credentials, events } = surroundings;
-  return framesBackplane('nats', surroundings, new NatsPubSub({ url, credentials }, events));
 }

@@ -9,8 +9,8 @@ import { detailsOf, sendableSocket } from '../../compat/socket-io.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { checkBroadcast, checkRequest, checkResponse } from '../checks.js';
 import { ConnectionHealth, type Inbox, malformed } from '../connection-health.js';
-import { framesChannel } from '../frames/machines/pub-sub.js';
 import { OtherWire } from '../other-wire.js';
+import { framesChannel, hubsChannel } from '../pub-sub.js';
 import { isConnectionRejected, reasonOf } from '../redis-cause.js';
 import { countingServers, DEFAULT_PREFIX, openRedis } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
@@ -157,19 +157,20 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
   const receive = classicReceiver(prefix, outage.inbox);
   const otherWire = new OtherWire('redis-frames', events);
-  const frames = Buffer.from(framesChannel(prefix));
+  const frames = [framesChannel(prefix), hubsChannel(prefix)];
+  const frameChannels = frames.map((channel) => Buffer.from(channel));
   const requests = new ClassicRequests(prefix);
   const subscriptions = new Subscriptions(
     subscriber,
     update,
     outage.rejections,
     (channel, ...message) => {
-      if (channel.equals(frames)) otherWire.note();
+      if (frameChannels.some((each) => each.equals(channel))) otherWire.note();
       else receive(channel, ...message);
     },
     (error, channel, message) => requests.rejected(error, channel, message as ClassicMessage),
   );
-  own('subscribing to the frames of other servers', subscriptions.subscribe(frames.toString()));
+  own('subscribing to the frames of other servers', subscriptions.subscribe(frames));
   const answers = observe(redis, outage, update);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
     key: prefix,

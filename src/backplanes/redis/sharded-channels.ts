@@ -93,14 +93,6 @@ export class ShardedChannels {
     return this.isComplete;
   }
 
-  unsubscribe(channel: string): void {
-    this.channels.delete(channel);
-    own(
-      'unsubscribing from a channel',
-      this.change(() => this.cluster.sunsubscribe(channel)),
-    );
-  }
-
   /** Publishes once: a message for a slot that has moved is lost. */
   async publish(channel: string, bytes: Buffer): Promise<number> {
     try {
@@ -113,13 +105,8 @@ export class ShardedChannels {
     }
   }
 
-  /** Resolves when the masters have handed on all earlier messages. */
-  async caughtUp(): Promise<void> {
-    await this.countAll();
-  }
-
   /** Messages may have been lost: subscribes to all channels again. */
-  lost(reason: string): void {
+  private lost(reason: string): void {
     if (this.isClosed) return;
     this.version++;
     // Connections that end before all are there are no outage.

@@ -19,9 +19,10 @@ export async function join(context: ChatContext, socket: ChatSocket, input: unkn
   if (!socket.rooms.has(ioRoomOf(room))) {
     if (roomsOf(socket).length >= MAX_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');
     presenceBroadcaster.watch(room);
-    await socket.join(ioRoomOf(room));
-    // The socket may have disconnected while the backplane was joining the room.
-    if (socket.connected) presenceRegistry.add(room, name, displayName);
+    const joined = socket.join(ioRoomOf(room));
+    // In the same turn as the socket's own rooms: it may leave, join again or disconnect before the backplane has joined.
+    presenceRegistry.add(room, name, displayName);
+    await joined;
   }
   const position = await context.conversations?.follow(room);
   return { room, members: memberLists.count(room), worker: workerId, ...position };
@@ -30,8 +31,9 @@ export async function join(context: ChatContext, socket: ChatSocket, input: unkn
 export async function leave({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
   const room = readRoom(input);
   if (socket.rooms.has(ioRoomOf(room))) {
-    await socket.leave(ioRoomOf(room));
+    const left = socket.leave(ioRoomOf(room));
     presenceRegistry.remove(room, socket.data.name);
+    await left;
   }
   return {};
 }

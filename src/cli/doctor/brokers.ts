@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { framesChannel } from '../../backplanes/frames/machines/pub-sub.js';
 import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
-import { hostAndPort, readNatsUrls } from '../../backplanes/nats/address.js';
+import { hostAndPort, readNatsUrls, subjectOf } from '../../backplanes/nats/address.js';
 import { dial } from '../../backplanes/nats/dial.js';
 import { PROBE } from '../../backplanes/nats/parts.js';
 import { stockChannel } from '../../backplanes/other-wire.js';
+import { framesChannel, hubsChannel } from '../../backplanes/pub-sub.js';
 import { connectOnce } from '../../backplanes/redis/connection.js';
 import { own } from '../../base/owner.js';
 import type { Config } from '../../config/options.js';
@@ -66,17 +66,21 @@ function checkSettings(found: Findings, name: string, info: string, config: Conf
 async function checkRights(found: Findings, name: string, redis: Redis, isCluster: boolean, config: Config) {
   const { channels, keys } = redisNamesOf(config);
   const bus = backplaneNameOf(config, isCluster);
-  const [frames, stock] = [framesChannel(channels), stockChannel(channels)];
-  const [sent, heard] = bus === 'redis' ? [`${channels}#d`, `${channels}-request#/d#`] : [frames, frames];
-  const s = backplaneKindOf(bus).isSharded ? 'S' : '';
-  const usesBus = bus.startsWith('redis');
-  const queued = usesBus ? [[`${s}PUBLISH`, sent, 'x']] : [];
+  const { isSharded, isClassic, server } = backplaneKindOf(bus);
+  const usesBus = server === 'Redis';
+  const stock = stockChannel(channels);
+  const hub = `${hubsChannel(channels, isClassic)}:doctor`;
+  const [sent, heard] = isClassic ? [`${channels}#d`, `${channels}-request#/d#`] : [hub, framesChannel(channels)];
+  const s = isSharded ? 'S' : '';
+  const queued = usesBus ? [sent, hub].map((channel) => [`${s}PUBLISH`, channel, 'x']) : [];
   if (usesBus && s) queued.push(['CLUSTER', 'SLOTS']);
   const key = `${keys}{history:0}:doctor`;
   const words = (text: string) => text.split(' ').map((word) => (word === 'K' ? key : word));
   if (usesHistory(config)) queued.push(...historyCommands.split(', ').map(words));
   // Redis compares a pattern with the allowed ones literally, so it must be the one that the backplane uses.
-  const subscribe = usesBus ? [s ? ['SSUBSCRIBE', stock] : ['PSUBSCRIBE', `${stock}*`], [`${s}SUBSCRIBE`, heard]] : [];
+  const subscribe = usesBus
+    ? [s ? ['SSUBSCRIBE', stock] : ['PSUBSCRIBE', `${stock}*`], [`${s}SUBSCRIBE`, heard], [`${s}SUBSCRIBE`, hub]]
+    : [];
   const rejected = new Set<string>();
   for (const [command, ...args] of [['MULTI'], ...queued, ['DISCARD'], ...subscribe]) {
     await redis.call(command!, ...args).catch((error) => {
@@ -120,10 +124,9 @@ async function rejectionsOf(client: Awaited<ReturnType<typeof dial>>, prefix: st
     for await (const status of client.status()) if (status.type === 'error') rejections.push(reasonOf(status.error));
   };
   own('reading what NATS reports', listen());
-  for (const subject of [`${prefix}.frames`, `${prefix}.frames.doctor`, `${prefix}.relay.doctor`]) {
-    client.publish(subject, PROBE);
-    client.subscribe(subject, { callback: () => {} });
-  }
+  const hubs = subjectOf(hubsChannel(prefix));
+  for (const subject of [hubs, `${hubs}.doctor`]) client.publish(subject, PROBE);
+  for (const subject of [`${prefix}.frames`, hubs, `${hubs}.doctor`]) client.subscribe(subject, { callback: () => {} });
   await client.flush();
   // The rejections are reported by an iterator.
   await setImmediate();

@@ -81,6 +81,7 @@ export const isGreeting = (bytes: Buffer): boolean => bytes[0] === GREETING;
 
 /** @throws MalformedMessage */
 export function openGreeting(bytes: Buffer): HubName {
+  if (!isGreeting(bytes)) throw new MalformedMessage('what hubs meet with is no greeting');
   checkVersion(bytes[1]);
   if (bytes.length !== GREETING_LENGTH) throw new MalformedMessage('a greeting of a hub has the wrong length');
   return { ...readName(bytes), life: bytes.readUInt32LE(2 + 2 * MACHINE) };

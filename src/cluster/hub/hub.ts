@@ -1,5 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { Inbox, malformed } from '../../backplanes/connection-health.js';
+import { malformed } from '../../backplanes/connection-health.js';
 import {
   EntryReader,
   entryKinds,
@@ -11,11 +11,9 @@ import {
   Outgoing,
   serviceEntry,
 } from '../../backplanes/frames/hub/entries.js';
-import type { HubStatus } from '../../backplanes/frames/hub/hub-health.js';
-import type { RoomKey, RoomSet } from '../../backplanes/frames/interest/rooms.js';
+import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
 import { Fences, ticksNow, Withheld } from '../../backplanes/frames/interest/withheld.js';
 import type { SharedWindow } from '../../backplanes/frames/links.js';
-import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
 import {
   isEmitted,
   messageOf,
@@ -24,9 +22,12 @@ import {
   readEmitted,
   types,
 } from '../../backplanes/frames/wire/message.js';
+import { FORMER_FRAMES, OtherWire } from '../../backplanes/other-wire.js';
+import type { PubSub } from '../../backplanes/pub-sub.js';
 import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import { MalformedMessage } from '../../errors.js';
+import type { StatusBoard } from './hub-status.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { RoomIndex } from './room-index.js';
 import { HubServices } from './services.js';
@@ -35,12 +36,11 @@ import { HubServices } from './services.js';
 const FRAME_COST_MS = 0.6;
 /** Above this number of bytes for a machine, they do not wait for the window. */
 const MAX_HELD_BYTES = 1024 * 1024;
-/** How often the workers are told what has changed in the counts, in ms. */
-const STATUS_MS = 1000;
+/** How often the workers are told what has changed in the counts, and other hubs that this one is there, in ms. */
+const TURN_MS = 1000;
 /** How often, and for how long, the rooms of the workers are waited for, in ms. */
 const WAIT_MS = 20;
 const MAX_WAIT_MS = 1000;
-const NOTHING = Buffer.alloc(0);
 
 /** The workers of this machine, as the hub reaches them. */
 export interface HubWorkers {
@@ -70,7 +70,7 @@ interface LocalPart {
   readonly id: string;
   readonly worker: Local;
   readonly part: number;
-  rooms: RoomSet | undefined;
+  rooms: Set<RoomKey> | undefined;
 }
 
 /** A message that some have not got, because they had announced no members of its rooms. */
@@ -85,6 +85,7 @@ interface Kept {
 export interface HubParts {
   readonly machine: string;
   readonly workers: HubWorkers;
+  readonly status: StatusBoard;
   /** The way to other machines; undefined if there is none. */
   readonly bridge?: Bridge | undefined;
   readonly window: SharedWindow;
@@ -127,14 +128,11 @@ export class Hub {
   private readonly timer: NodeJS.Timeout;
   /** The Socket.IO servers whose emitters are heard. */
   private readonly heard = new Set<number>();
-  private status: HubStatus;
-  private toldStatus = '';
-  private readonly inbox: Inbox;
+  private readonly formerWire: OtherWire;
 
   constructor(private readonly surroundings: HubParts) {
-    const { workers, window, bridge, loadService } = surroundings;
-    this.inbox = bridge?.pubSub.health.inbox ?? new Inbox();
-    this.status = { ...this.counts, ...{ isUp: false, told: 0, others: [], leads: false } };
+    const { workers, window, bridge, loadService, status } = surroundings;
+    this.formerWire = new OtherWire(FORMER_FRAMES, status);
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,
@@ -153,12 +151,25 @@ export class Hub {
       if (part) this.tell(part, numbersMessage(types.ping, [number]));
     });
     if (bridge) this.others = this.connect(bridge);
+    status.start(
+      {
+        workers: () => this.locals.keys(),
+        tell: (worker, entry) => this.sendTo(worker, NO_MACHINE, entry),
+        // Before the messages that workers send as soon as they know.
+        beforeUp: () => this.others?.mend(),
+      },
+      bridge?.pubSub,
+    );
     workers.listen({
       onHere: (worker) => this.workerHere(worker),
       onMessage: (worker, message) => this.receive(worker, message),
       onGone: (worker) => this.workerGone(worker),
     });
-    this.timer = setInterval(() => this.turn(), STATUS_MS).unref();
+    this.timer = setInterval(() => {
+      // Before the greeting, which would count as pending.
+      status.tell();
+      this.others?.turn();
+    }, TURN_MS).unref();
   }
 
   /** Says how a service is opened. */
@@ -186,7 +197,6 @@ export class Hub {
         }
       },
       onRenewed: () => this.begin(others),
-      onLost: () => {},
     });
     for (const each of [others.ownChannel, channel]) own('subscribing to the channels of hubs', pubSub.subscribe(each));
     if (emittersOf) this.hearEmitters(0);
@@ -202,6 +212,15 @@ export class Hub {
     await this.surroundings.isLinked;
     for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await wait(WAIT_MS);
     await others.begin();
+    // It counts as up once the others know its rooms, too.
+    await this.passOthers(others);
+  }
+
+  /** Resolves when the workers of other machines have handled all that was sent to them. */
+  private passOthers(others: OtherHubs): Promise<boolean> {
+    const passed = this.fencesToOthers.pass(others.hubs.keys());
+    process.nextTick(() => process.nextTick(() => others.flush()));
+    return passed;
   }
 
   private get knowsRooms(): boolean {
@@ -211,38 +230,15 @@ export class Hub {
     return true;
   }
 
-  /** The server is down. */
-  onDown(reason: string, rejected?: string): void {
-    const { told } = this.status;
-    this.setStatus({ isUp: false, down: { reason, rejected }, told: told + 1 });
-  }
-
-  onUp(): void {
-    this.setStatus({ isUp: true, down: undefined });
-  }
-
-  onOtherWire(bus: string, isThere: boolean): void {
-    const others = this.status.others.filter((other) => other !== bus);
-    this.setStatus({ others: isThere ? [...others, bus] : others });
-  }
-
-  onGap(machine: string, reason: string): void {
-    this.status = { ...this.status, lastGap: [machine, reason] };
-  }
-
   close(): void {
     clearInterval(this.timer);
+    this.formerWire.close();
     this.services.close();
     this.others?.close();
     this.fencesToLocals.close();
     this.fencesToOthers.close();
     this.surroundings.workers.close();
     this.surroundings.bridge?.pubSub.close();
-  }
-
-  private get counts(): Pick<HubStatus, 'unsent' | 'pendingBytes' | 'malformed' | 'gaps'> {
-    const { unsent = 0, pendingBytes = 0, gaps = 0 } = this.surroundings.bridge?.pubSub.health ?? {};
-    return { unsent, pendingBytes, gaps, malformed: this.inbox.malformed };
   }
 
   // Workers
@@ -256,8 +252,7 @@ export class Hub {
     }
     this.tellOthers(hubNumbers(hubTypes.here, [number]));
     this.services.onWorker(number, true);
-    this.toldStatus = '';
-    this.tellStatus();
+    this.surroundings.status.tell(true);
   }
 
   private workerGone(number: number): void {
@@ -271,8 +266,7 @@ export class Hub {
     }
     this.tellOthers(hubNumbers(hubTypes.gone, [number]));
     this.services.onWorker(number, false);
-    this.toldStatus = '';
-    this.tellStatus();
+    this.surroundings.status.tell(true);
   }
 
   private receive(number: number, bytes: Buffer): void {
@@ -324,10 +318,10 @@ export class Hub {
   }
 
   private drop(error: unknown): void {
-    const { isThread } = this.surroundings;
+    const { isThread, status } = this.surroundings;
     const found = malformed(error);
-    this.inbox.drop(found);
-    if (isThread) this.status = { ...this.status, lastMalformed: found.message };
+    status.inbox.drop(found);
+    if (isThread) status.onMalformed(found.message);
   }
 
   private partOf(worker: Local, part: number): LocalPart {
@@ -336,6 +330,7 @@ export class Hub {
     const made: LocalPart = { id: `${worker.number}:${part}`, worker, part, rooms: undefined };
     worker.parts.set(part, made);
     this.localParts.set(made.id, made);
+    this.tell(made, numbersMessage(types.rooms, this.otherRooms.union));
     this.hearEmitters(part);
     return made;
   }
@@ -363,30 +358,15 @@ export class Hub {
           before.filter((key) => !localRooms.union.has(key)),
         );
       }
-      case types.checksum: {
-        const [count, sum] = numbers;
-        const known = local.rooms?.checksum;
-        this.tell(local, this.checksum());
-        if (known?.count !== count || known?.sum !== sum) this.tell(local, messageOf(types.missing, NOTHING));
-        return;
-      }
-      case types.missing:
-        return this.tell(local, numbersMessage(types.rooms, this.otherRooms.union));
       case types.ping: {
         const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
-        if (!this.status.isUp || this.hubs.size === 0) return pong();
-        const passed = this.fencesToOthers.pass(this.hubs.keys()).then(pong);
-        process.nextTick(() => process.nextTick(() => this.others?.flush()));
+        if (!this.surroundings.status.isUp || this.hubs.size === 0 || !this.others) return pong();
+        const passed = this.passOthers(this.others).then(pong);
         return own('asking other machines', passed);
       }
       case types.pong:
         return this.fencesToLocals.answered(local.id, numbers[0] ?? 0);
     }
-  }
-
-  private checksum(): Buffer {
-    const { count, sum } = this.otherRooms.union.checksum;
-    return numbersMessage(types.checksum, [count, sum, ticksNow()]);
   }
 
   // Other machines
@@ -484,7 +464,8 @@ export class Hub {
   /** What is published on a channel on which emitters publish. */
   private onEmitted(channel: string, bytes: Buffer): void {
     const { emittersOf } = this.surroundings.bridge!;
-    if (!isEmitted(bytes)) return;
+    // Workers of earlier versions meet on the same channel.
+    if (!isEmitted(bytes)) return this.formerWire.note();
     const part = [...this.heard].find((part) => emittersOf?.(part) === channel);
     if (part === undefined) return;
     const out = new Outgoing();
@@ -578,33 +559,6 @@ export class Hub {
     for (const { number, out } of this.locals.values()) {
       if (!out.isEmpty)
         this.surroundings.workers.send(number, out.take(Buffer.from(machine, 'latin1').subarray(0, MACHINE)));
-    }
-  }
-
-  // Status
-
-  private setStatus(change: Partial<HubStatus>): void {
-    this.status = { ...this.status, ...change };
-    this.tellStatus();
-  }
-
-  private turn(): void {
-    this.withheldFromLocals.expire(ticksNow());
-    this.withheldFromOthers.expire(ticksNow());
-    this.tellStatus();
-  }
-
-  /** Tells all workers, if something has changed. */
-  private tellStatus(): void {
-    this.status = { ...this.status, ...this.counts };
-    const text = JSON.stringify(this.status);
-    if (text === this.toldStatus) return;
-    this.toldStatus = text;
-    const leader = Math.min(...this.locals.keys());
-    for (const number of this.locals.keys()) {
-      const status = JSON.stringify({ ...this.status, leads: number === leader } satisfies HubStatus);
-      const entry = Buffer.concat([hubHead(0, 0), messageOf(hubTypes.status, Buffer.from(status))]);
-      this.sendTo(number, NO_MACHINE, entry);
     }
   }
 }

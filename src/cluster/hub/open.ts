@@ -1,7 +1,7 @@
-import type { BackplaneEvents } from '../../backplanes/backplane.js';
-import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
-import { framesChannel, hubsChannel } from '../../backplanes/frames/machines/pub-sub.js';
+import type { BackplaneEvents } from '../../backplanes/events.js';
+import { framesChannel, hubsChannel, type PubSub } from '../../backplanes/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
+import { StatusBoard } from './hub-status.js';
 
 /** Where a hub meets those of other machines. */
 export interface HubAddress {
@@ -18,42 +18,40 @@ export interface HubAddress {
  * Opens the hub of a machine.
  * @param address undefined if the machine is alone
  */
-export async function openHub(address: HubAddress | undefined, given: Omit<HubParts, 'bridge'>): Promise<Hub> {
-  if (!address) return new Hub(given);
-  let hub: Hub | undefined;
-  const pubSub = await openPubSub(address, {
-    onDown: (...details) => hub?.onDown(...details),
-    onUp: () => hub?.onUp(),
-    onOtherWire: (...details) => hub?.onOtherWire(...details),
-    onGap: (...details) => hub?.onGap(...details),
-  });
-  const { prefix, withoutFrames } = address;
-  const emittersOf = (part: number) => framesChannel(part === 0 ? prefix : `${prefix}:${part}`);
-  const bridge = {
-    pubSub,
-    channel: hubsChannel(prefix, withoutFrames),
-    emittersOf: withoutFrames ? undefined : emittersOf,
-  };
-  hub = new Hub({ ...given, bridge });
-  return hub;
+export async function openHub(address: HubAddress | undefined, given: GivenParts): Promise<Hub> {
+  return address ? hubOn(await loadPubSub(address), address, given) : new Hub({ ...given, status: new StatusBoard() });
 }
 
-async function openPubSub(
-  { server, url, credentials, prefix, withoutFrames }: HubAddress,
-  events: BackplaneEvents,
-): Promise<PubSub> {
+type GivenParts = Omit<HubParts, 'bridge' | 'status'>;
+type OpenPubSub = (events: BackplaneEvents) => PubSub;
+
+/** A hub on a server. */
+export function hubOn(
+  open: OpenPubSub,
+  { prefix, withoutFrames }: Pick<HubAddress, 'prefix' | 'withoutFrames'>,
+  given: GivenParts,
+): Hub {
+  const status = new StatusBoard();
+  const pubSub = open(status);
+  const channel = hubsChannel(prefix, withoutFrames);
+  const emittersOf = (part: number) => framesChannel(part === 0 ? prefix : `${prefix}:${part}`);
+  const bridge = { pubSub, channel, emittersOf: withoutFrames ? undefined : emittersOf };
+  return new Hub({ ...given, status, bridge });
+}
+
+async function loadPubSub({ server, url, credentials, prefix, withoutFrames }: HubAddress): Promise<OpenPubSub> {
   switch (server) {
     case 'redis': {
-      const { RedisPubSub } = await import('../../backplanes/redis/frames.js');
-      return new RedisPubSub(url, events, withoutFrames ? undefined : prefix);
+      const { RedisPubSub } = await import('../../backplanes/redis/pub-sub.js');
+      return (events) => new RedisPubSub(url, events, withoutFrames ? undefined : prefix);
     }
     case 'redis-cluster': {
-      const { ShardedPubSub } = await import('../../backplanes/redis/frames.js');
-      return new ShardedPubSub(url, events, prefix);
+      const { ShardedPubSub } = await import('../../backplanes/redis/pub-sub.js');
+      return (events) => new ShardedPubSub(url, events, prefix);
     }
     case 'nats': {
       const { NatsPubSub } = await import('../../backplanes/nats/pub-sub.js');
-      return new NatsPubSub({ url, credentials }, events);
+      return (events) => new NatsPubSub({ url, credentials }, events);
     }
   }
 }

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { EntryReader, Outgoing } from '../../backplanes/frames/hub/entries.js';
-import type { RoomSet } from '../../backplanes/frames/interest/rooms.js';
-import { RemoteClock, ticksNow } from '../../backplanes/frames/interest/withheld.js';
-import type { PubSub } from '../../backplanes/frames/machines/pub-sub.js';
+import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
+import { ticksNow } from '../../backplanes/frames/interest/withheld.js';
+import type { PubSub } from '../../backplanes/pub-sub.js';
 import { own } from '../../base/owner.js';
 import {
   ENTRIES,
@@ -15,9 +15,8 @@ import {
   openGreeting,
   openHubFrame,
 } from './hub-frame.js';
+import { RemoteClock } from './remote-clock.js';
 
-/** How often a hub says that it is there, in ms. */
-const GREETING_MS = 1000;
 /** After this number of silent turns, a hub counts as gone. */
 const MAX_SILENT_TURNS = 5;
 /** How long the answers to the first greeting of a life are waited for, in ms. */
@@ -42,7 +41,7 @@ export class OtherHub {
   readonly clock = new RemoteClock();
   /** The numbers of its workers. */
   readonly workers = new Set<number>();
-  rooms: RoomSet | undefined;
+  rooms: Set<RoomKey> | undefined;
   sent = 0;
   /** The series from it, and the number of the next frame. */
   receiving: { readonly series: number; next: number } | undefined;
@@ -102,8 +101,8 @@ export class OtherHubs {
   readonly hubs = new Map<string, OtherHub>();
   private readonly id = randomBytes(6).toString('base64url');
   private life = randomInt(MAX);
-  private readonly timer: NodeJS.Timeout;
   private lastReset: number | undefined;
+  private hasBegun = false;
   /** Waits for the answers to the greeting. */
   private answers:
     | { readonly from: Set<string>; expected: number; pause: NodeJS.Timeout | undefined; end(): void }
@@ -114,13 +113,11 @@ export class OtherHubs {
     private readonly pubSub: PubSub,
     private readonly channel: string,
     private readonly events: OtherHubsEvents,
-  ) {
-    this.timer = setInterval(() => this.turn(), GREETING_MS).unref();
-  }
+  ) {}
 
-  /** The channel of this hub. */
+  /** The channel of this hub: that of its machine. */
   get ownChannel(): string {
-    return this.channelOf(this.id);
+    return this.channelOf(this.machine);
   }
 
   /**
@@ -130,6 +127,7 @@ export class OtherHubs {
   async begin(): Promise<void> {
     for (const hub of [...this.hubs.values()]) this.lose(hub);
     this.life = randomInt(MAX);
+    this.hasBegun = true;
     this.answers?.end();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => answers.end(), ANSWERS_MS);
@@ -201,7 +199,7 @@ export class OtherHubs {
     const { messages } = hub.out;
     const frame = hub.out.take(this.head(frameTypes.frame, hub.series, hub.sent++ >>> 0));
     const { failures } = health;
-    const sent = this.pubSub.publish(this.channelOf(hub.id), frame, messages).then((receivers) => {
+    const sent = this.pubSub.publish(this.channelOf(hub.machine), frame, messages).then((receivers) => {
       if (this.hubs.get(hub.id) !== hub) return;
       if (receivers === 0) this.lose(hub);
       else if (health.failures !== failures) hub.isBroken = true;
@@ -210,21 +208,28 @@ export class OtherHubs {
   }
 
   close(): void {
-    clearInterval(this.timer);
     this.answers?.end();
     this.flush();
-    for (const { id } of this.hubs.values()) this.tell(id, frameTypes.bye);
+    for (const { machine } of this.hubs.values()) this.tell(machine, frameTypes.bye);
   }
 
-  private turn(): void {
-    if (!this.pubSub.health.isUp) return;
+  /** Says that this hub is there, and looks whether others are. Call this once a second. */
+  turn(): void {
+    if (!this.hasBegun) return;
+    // Also while the server rejects it: this shows when it is accepted again.
     own('greeting other machines', this.greet());
+    if (!this.pubSub.health.isUp) return;
+    this.mend();
     for (const hub of [...this.hubs.values()]) {
       if (++hub.silentTurns > MAX_SILENT_TURNS) this.lose(hub);
-      else if (hub.isBroken) this.beginAgain(hub);
       // Its first frame has got lost.
-      else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.id, frameTypes.reset, ANY);
+      else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.machine, frameTypes.reset, ANY);
     }
+  }
+
+  /** Begins again with the hubs to which frames were lost. */
+  mend(): void {
+    for (const hub of this.hubs.values()) if (hub.isBroken) this.beginAgain(hub);
   }
 
   private receive(frame: HubFrame, bytes: Buffer): void {
@@ -239,7 +244,7 @@ export class OtherHubs {
     if (hub.receiving?.series !== series || hub.receiving.next !== number) {
       if (hub.receiving) this.miss(hub);
       // Those that follow on their way tell nothing new.
-      if (this.lastReset !== series) this.tell(id, frameTypes.reset, series);
+      if (this.lastReset !== series) this.tell(hub.machine, frameTypes.reset, series);
       this.lastReset = series;
       return;
     }
@@ -259,7 +264,8 @@ export class OtherHubs {
   private known({ hub: id, machine, life }: HubName): OtherHub {
     const known = this.hubs.get(id);
     if (known?.name.life === life) return known;
-    if (known) this.lose(known);
+    // A machine has one hub: the former one of this machine has ended without a word.
+    for (const former of [...this.hubs.values()]) if (former.machine === machine) this.lose(former);
     const hub = new OtherHub({ hub: id, machine, life });
     this.hubs.set(id, hub);
     this.events.onBegin(hub);
@@ -298,8 +304,8 @@ export class OtherHubs {
     return this.pubSub.publish(this.channel, greeting({ hub: this.id, machine: this.machine, life: this.life }), 0);
   }
 
-  private tell(id: string, type: FrameType, series = 0): void {
-    own('telling another machine', this.pubSub.publish(this.channelOf(id), this.head(type, series, 0), 0));
+  private tell(machine: string, type: FrameType, series = 0): void {
+    own('telling another machine', this.pubSub.publish(this.channelOf(machine), this.head(type, series, 0), 0));
   }
 
   private answered(id?: string): void {
@@ -315,7 +321,7 @@ export class OtherHubs {
     return frameHead({ type, hub, machine, life, series, number, time: ticksNow() });
   }
 
-  private channelOf(id: string): string {
-    return `${this.channel}:${id}`;
+  private channelOf(machine: string): string {
+    return `${this.channel}:${machine}`;
   }
 }

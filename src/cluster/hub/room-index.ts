@@ -1,24 +1,23 @@
 import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
-import { RoomSet } from '../../backplanes/frames/interest/rooms.js';
 
 /** Somebody who has members of rooms. */
 export interface RoomOwner {
   readonly id: string;
   /** The rooms; undefined while they are not known. */
-  rooms: RoomSet | undefined;
+  rooms: Set<RoomKey> | undefined;
 }
 
 /** Knows the owners of each room, and which rooms any of them has. */
 export class RoomIndex<Owner extends RoomOwner> {
   /** The rooms that any of them has. */
-  readonly union = new RoomSet();
+  readonly union = new Set<RoomKey>();
   private readonly owners = new Map<RoomKey, Owner[]>();
 
   /** @returns the rooms that none of them had before */
   add(owner: Owner, keys: Iterable<RoomKey>): RoomKey[] {
     const { owners, union } = this;
     const added: RoomKey[] = [];
-    const rooms = owner.rooms ?? new RoomSet();
+    const rooms = owner.rooms ?? new Set<RoomKey>();
     owner.rooms = rooms;
     for (const key of keys) {
       if (rooms.has(key)) continue;

@@ -5,6 +5,16 @@ import type { EngineRequest } from './request.js';
 /** Response headers by name. Several values become several headers. */
 export type ResponseHeaders = Record<string, string | string[]>;
 
+/** A whole response. */
+export type Answer = [status: number, headers: ResponseHeaders, body: string];
+
+/** Source: RFC 6455, section 4.2.2. */
+export const wrongVersion: Answer = [
+  426,
+  { 'Sec-WebSocket-Version': '13' },
+  'This server speaks version 13 of the protocol.',
+];
+
 /** A response to which Connect middleware has added headers. */
 export interface CollectedResponse {
   /** Finalizes the headers. Middleware may have wrapped this method, as express-session does. */

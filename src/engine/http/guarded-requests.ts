@@ -1,10 +1,11 @@
 import { thisProcess } from '../../base/process.js';
+import { systemClock } from '../clock.js';
 import type { HeldBytes } from '../delivery/held-bytes.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import { isExpectedHost } from '../limits/origin.js';
-import type { RequestGuard } from '../limits/request-guard.js';
+import { RequestGuard } from '../limits/request-guard.js';
 import type { EngineSettings } from '../options.js';
-import type { HttpExchange, ResponseHeaders } from './exchange.js';
+import type { Answer, HttpExchange } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
 /** The limits that all HTTP requests share. */
@@ -21,7 +22,16 @@ export interface HttpHost {
   readonly onFlood?: ((request: EngineRequest) => void) | undefined;
 }
 
-type Answer = [status: number, headers: ResponseHeaders, body: string];
+/** What an exchange needs of its host. */
+export type ExchangeHost = Pick<HttpHost, 'incoming' | 'outgoing' | 'settings'>;
+
+/** The host of requests that belong to no engine. */
+export const hostOfOthers = (): HttpHost => ({
+  settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' },
+  requestGuard: new RequestGuard(systemClock),
+  addresses: undefined,
+});
+
 const misdirected: Answer = [
   421,
   {},

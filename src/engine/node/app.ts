@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { isAnswering } from '../../compat/node-net.js';
 import { GjallarError } from '../../errors.js';
 import type { AppOptions, Listening, TemplatedApp, us_listen_socket, Writable } from '../../sockets.js';
-import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
+import { type HttpHost, handleRequest, hostOfOthers } from '../http/guarded-requests.js';
 import type { HttpRoute, RouteHost, WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import { NodeHttpExchange } from './exchange.js';
@@ -49,6 +49,7 @@ export class NodeApp implements TemplatedApp {
   private readonly topics = new Topics();
   private readonly writer = new Writer();
   private readonly progress = new Progress();
+  private readonly others = hostOfOthers();
   private readonly waiting = new WeakMap<Socket, number>();
   private readonly connections = new Set<Socket>();
   /** One listener for all sockets, which are its `this`. */
@@ -177,8 +178,8 @@ export class NodeApp implements TemplatedApp {
     const webSockets = isHandshake(message) ? this.webSocketRoutes.first(pathOf(message)) : undefined;
     if (webSockets) return webSockets.onUpgrade(message, head, this.progress);
     const served = this.routeOf(message);
-    const host = served?.host ?? NO_HOST;
-    const exchange = new NodeUpgradeExchange(message, head, undefined, host as HttpHost, this.progress);
+    const host = served?.host ?? this.others;
+    const exchange = new NodeUpgradeExchange(message, head, undefined, host, this.progress);
     if (!served) return exchange.send(404, {}, NOT_FOUND);
     handleRequest(exchange, served.host, served.route.handle, served.route.isForAnyHost);
   }
@@ -212,7 +213,6 @@ export class NodeApp implements TemplatedApp {
 }
 
 const NOT_FOUND = 'Not Found';
-const NO_HOST = { settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' } } as const;
 
 function pathOf({ url = '/' }: IncomingMessage): string {
   const mark = url.indexOf('?');

@@ -11,13 +11,10 @@ import type {
   HttpExchange,
   ResponseHeaders,
 } from '../http/exchange.js';
-import type { HttpHost } from '../http/guarded-requests.js';
+import type { ExchangeHost } from '../http/guarded-requests.js';
 import type { EngineRequest } from '../http/request.js';
 import { PartsOfBody } from '../incoming/parts-of-body.js';
 import type { Progress } from './progress.js';
-
-/** What an exchange needs of the engine. */
-export type ExchangeHost = Pick<HttpHost, 'incoming' | 'outgoing' | 'settings'>;
 
 /** A request that node:http has read, and its response. */
 export class NodeHttpExchange implements HttpExchange {

@@ -1,8 +1,9 @@
 import * as crypto from 'node:crypto';
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { FrameReceiver, ResponseHeaders, UpgradeExchange } from '../http/exchange.js';
+import type { ExchangeHost } from '../http/guarded-requests.js';
 import { PartsOfBody } from '../incoming/parts-of-body.js';
-import { type ExchangeHost, NodeHttpExchange } from './exchange.js';
+import { NodeHttpExchange } from './exchange.js';
 import { acceptsDeflate, DEFLATE } from './extensions.js';
 import type { Progress } from './progress.js';
 import { NodeRequest } from './request.js';

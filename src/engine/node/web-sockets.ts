@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { wrongVersion } from '../http/exchange.js';
 import { FrameEvents } from '../http/frame-events.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
@@ -40,7 +41,7 @@ export class NodeWebSockets implements WebSocketHost {
     const exchange = new NodeUpgradeExchange(message, head, this, this.host, progress);
     // Source: RFC 6455, section 4.2.2.
     if (message.headers['sec-websocket-version'] !== '13') {
-      return exchange.send(426, { 'Sec-WebSocket-Version': '13' }, 'This server speaks version 13 of the protocol.');
+      return exchange.send(...wrongVersion);
     }
     handleRequest(exchange, this.upgradeHost, this.route.onUpgrade);
   }

@@ -43,6 +43,7 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
   protected override observe(event: string | symbol): void {
     super.observe(event);
     if (event === 'packetCreate' && this.readyState !== 'closed') this.host.packetListeners.add(this);
+    if (event === 'drain') this.transport.progressAfterHeld?.();
   }
 
   /** Packets that wait until the transport can send them. */
@@ -141,6 +142,7 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
     this.transport.send(packets);
     this.emit('drain');
     this.host.emit('drain', this);
+    if (this.isObserved || this.host.isWatchingPackets) this.transport.progressAfterHeld?.();
   }
 
   onReady(): void {

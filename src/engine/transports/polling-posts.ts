@@ -72,7 +72,7 @@ export class PollingPosts {
       this.post = undefined;
       if (error === 'aborted') return transport.owner.onError(transport, 'data request connection closed prematurely');
       if (error === 'length required') return this.refuse(exchange, 411, 'content-length header required');
-      if (error === 'too large') return this.refuse(exchange, 413, 'payload too large');
+      if (error === 'too large') return this.refuseTooLarge(exchange);
       if (error === 'length mismatch') return this.refuse(exchange, 400, 'content-length mismatch');
       if (error === 'overloaded') return this.refuse(exchange, 503, 'too many bytes wait');
       if (isBinary && transport.protocol === 4) return this.refuse(exchange, 400, 'invalid content');
@@ -94,6 +94,13 @@ export class PollingPosts {
   private refuse(exchange: HttpExchange, status: number, reason: string): void {
     this.transport.owner.onError(this.transport, reason);
     respond(exchange, status, {}, '');
+  }
+
+  /** The client ends with "transport error", and the session with "transport close", as in engine.io. */
+  private refuseTooLarge(exchange: HttpExchange): void {
+    const { transport } = this;
+    respond(exchange, 413, {}, '');
+    transport.dismiss(() => transport.owner.onClose(transport, 'payload too large'));
   }
 
   /** Handles the packets of a POST, one per step. */

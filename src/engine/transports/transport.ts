@@ -46,6 +46,8 @@ export interface Transport {
   sendOne(type: PacketType, data: PacketData | undefined, options: PacketOptions): void;
   /** Bytes that wait in the transport for the client. */
   readonly bufferedAmount: number;
+  /** Reports progress once what the outbox holds for the client was sent. Missing where it holds nothing. */
+  progressAfterHeld?(): void;
   /** Whether the transport accepts packets. A slow WebSocket accepts them, and lets them wait. */
   readonly canSend: boolean;
   /** The session has changed to another transport, or has ended. Events of this one are ignored from now on. */

@@ -33,6 +33,9 @@ export interface WebSocketSettings {
   readonly compressFrom: number | undefined;
 }
 
+/** Transports whose owners wait for what the outbox holds. A field of each would take more memory. */
+const awaited = new Set<object>();
+
 /** The WebSocket transport: one packet per message. Source: Engine.IO v4, "WebSocket". */
 export class WebSocketTransport extends LazyEventEmitter implements Transport, FrameReceiver {
   readyState: 'open' | 'closing' | 'closed' = 'open';
@@ -140,6 +143,18 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
 
   onDrain(): void {
     if (this.readyState === 'open') this.owner.onProgress(this);
+  }
+
+  /** The sockets report no progress if the operating system takes all that the outbox has held. */
+  progressAfterHeld(): void {
+    const { webSocket } = this;
+    const { outbox } = this.settings;
+    if (!webSocket || awaited.has(this) || outbox.heldFor(webSocket) === 0) return;
+    awaited.add(this);
+    outbox.afterHeld(() => {
+      awaited.delete(this);
+      if (this.webSocket && this.bufferedAmount === 0) this.onDrain();
+    });
   }
 
   onOverflow(): void {

@@ -11,8 +11,9 @@ import {
   type ResponseHeaders,
   statusLine,
   type UpgradeExchange,
+  wrongVersion,
 } from '../http/exchange.js';
-import type { HttpHost } from '../http/guarded-requests.js';
+import type { ExchangeHost } from '../http/guarded-requests.js';
 import { comesThroughProxy, endsConnection, type KeepAlive } from '../http/keep-alive.js';
 import type { EngineRequest } from '../http/request.js';
 import { BodyCollector } from './body-collector.js';
@@ -23,9 +24,6 @@ import { writeHeaders, writeResponse } from './response.js';
 export interface SocketData {
   receiver: FrameReceiver;
 }
-
-/** What an exchange needs of the engine. */
-type ExchangeHost = Pick<HttpHost, 'incoming' | 'outgoing' | 'settings'>;
 
 /** Of other methods, no body is read. */
 const HAS_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
@@ -192,7 +190,7 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
     if (exchange.finished) return;
     // Source: RFC 6455, sections 4.2.1 and 4.2.2.
     if (request.headers['sec-websocket-version'] !== '13') {
-      return exchange.send(426, { 'Sec-WebSocket-Version': '13' }, 'This server speaks version 13 of the protocol.');
+      return exchange.send(...wrongVersion);
     }
     if (!/\bupgrade\b/i.test(request.headers.connection ?? '')) {
       return exchange.send(400, {}, 'The header "Connection: Upgrade" is missing.');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
-import { isForwards, OVERHEAD_BYTES } from '../page.js';
+import { fitting, isForwards, OVERHEAD_BYTES } from '../page.js';
 import { type Change, MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } from '../store.js';
 import { decode, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 
@@ -36,7 +36,8 @@ export async function readArchive(knex: Knex, conversationHash: string, query: P
     const range = { log: segment.log, from, to, forwards, limit: limit - rows.length };
     // The lengths first: what does not fit into the page stays in the database.
     const sizes = await sizesIn(knex, range);
-    const count = countThatFits(sizes, left, rows.length === 0);
+    // The first message of the page, however large it is.
+    const count = rows.length > 0 && sizes[0]! > left ? 0 : fitting(sizes, left, (size) => size).length;
     isCut = count < sizes.length;
     if (count === 0) continue;
     rows.push(...(await select(knex, { ...range, limit: count })));
@@ -70,15 +71,6 @@ async function sizesIn(knex: Knex, range: Range): Promise<number[]> {
   const length = knex.raw('OCTET_LENGTH(??) + OCTET_LENGTH(??) AS size', ['sender', 'text']);
   const rows = (await select(knex, range).select(length)) as unknown as { size: number | string }[];
   return rows.map(({ size }) => OVERHEAD_BYTES + Number(size));
-}
-
-function countThatFits(sizes: readonly number[], bytes: number, isFirst: boolean): number {
-  let left = bytes;
-  const end = sizes.findIndex((size, index) => {
-    left -= size;
-    return left < 0 && !(isFirst && index === 0);
-  });
-  return end < 0 ? sizes.length : end;
 }
 
 /** Newest first. A log that continues another one leaves the offsets before that point to the other. */

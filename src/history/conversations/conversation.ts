@@ -8,8 +8,8 @@ export type Said = NewMessage & Partial<Position>;
  */
 export type Conversation = { room: string } | { users: readonly [string, string] };
 
-const ROOM = 'room:';
-const DIRECT = 'direct:';
+export const ROOM = 'room:';
+export const DIRECT = 'direct:';
 /** No name contains a control character. */
 const BETWEEN = '\n';
 

@@ -1,6 +1,7 @@
 import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../engine/limits/work-queue.js';
 import { GjallarError } from '../../errors.js';
+import type { OpenService } from '../../rooms/index.js';
 import type { Finding } from '../loss/continuation.js';
 import { bytesOf, readThrough } from '../page.js';
 import type {
@@ -13,7 +14,7 @@ import type {
   Position,
   StoredMessage,
 } from '../store.js';
-import { type AnnouncedMessages, type AnnouncedPositions, Announcer } from './announcer.js';
+import { Announcer } from './announcer.js';
 import { type Conversation, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
 import { Resequencer } from './resequencer.js';
@@ -63,10 +64,6 @@ interface ReadCost {
 }
 
 interface ConversationEvents extends LocalMembers {
-  /** Announces new messages to all other workers. {@link ConversationEvents.announcePositions} makes up for lost ones. */
-  announceMessages(messages: AnnouncedMessages): void;
-  /** Announces to all other workers the newest positions of the conversations that this one has posted to. */
-  announcePositions(positions: AnnouncedPositions): void;
   /** Delivers to this worker's members. */
   deliver(conversation: Conversation, message: StoredMessage): void;
   /**
@@ -103,19 +100,14 @@ export class Conversations {
   private readonly timer: NodeJS.Timeout;
   private isClosed = false;
 
+  /** @param open begins the service that tells other workers of new messages */
   constructor(
     private readonly store: HistoryStore,
     private readonly archive: Archive,
+    open: OpenService,
     private readonly events: ConversationEvents,
   ) {
     this.reads = new WorkQueue('history reads', events.costs);
-    this.announcer = new Announcer({
-      announceMessages: (messages) => {
-        events.announceMessages(messages);
-        this.receive(messages);
-      },
-      announcePositions: (positions) => events.announcePositions(positions),
-    });
     this.followed = new FollowedConversations(
       events,
       (key, conversation) =>
@@ -126,6 +118,14 @@ export class Conversations {
           (finding, lastUsed) => events.onNewEpoch?.(finding, lastUsed),
         ),
     );
+    this.announcer = new Announcer(open, {
+      onMessages: (key, messages) => {
+        const resequencer = this.followed.resequencerFor(key, messages[0]!);
+        for (const message of messages) resequencer?.receive(message);
+      },
+      onPosition: (key, first, last) => this.followed.resequencerFor(key, first)?.receivePosition(last),
+      onGap: () => this.verify(),
+    });
     this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS).unref();
     // It may have lost what members wait for.
     store.listen?.({ onReady: () => this.verify() });
@@ -196,21 +196,8 @@ export class Conversations {
     return resequencer.position;
   }
 
-  /** Takes what another worker has announced. */
-  receive(announced: AnnouncedMessages): void {
-    for (const { key, messages } of announced) {
-      const resequencer = this.followed.resequencerFor(key, messages[0]!);
-      for (const message of messages) resequencer?.receive(message);
-    }
-  }
-
-  /** Takes the positions that another worker has announced. */
-  receivePositions(announced: AnnouncedPositions): void {
-    for (const { key, first, last } of announced) this.followed.resequencerFor(key, first)?.receivePosition(last);
-  }
-
   /** Reads all conversations from the history, because announcements may have been lost. */
-  verify(): void {
+  private verify(): void {
     for (const resequencer of this.followed) resequencer.catchUp();
   }
 

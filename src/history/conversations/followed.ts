@@ -4,8 +4,6 @@ import type { Resequencer } from './resequencer.js';
 
 /** How long a direct conversation is followed after its last message. */
 const DIRECT_IDLE_MS = 60_000;
-/** How long the first message of a direct conversation waits for one that it may have overtaken. */
-const FIRST_MESSAGE_WAIT_MS = 30;
 /** How many direct conversations a worker follows. */
 export const MAX_DIRECT = 10_000;
 /** How many of them count for one user. A user who writes to many names must not end those of other users. */
@@ -31,8 +29,6 @@ export class FollowedConversations {
   /** Those with the oldest message first. */
   private readonly directs = new Map<string, Direct>();
   private readonly owners = new Map<string, Set<string>>();
-  private starting: { resequencer: Resequencer; first: Position; due: number }[] = [];
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly members: LocalMembers,
@@ -82,7 +78,8 @@ export class FollowedConversations {
     this.endSurplus(owner);
     // Nothing comes before the first message of all.
     if (first.offset === 1) resequencer.startAfter(first.epoch, 0);
-    else this.startSoon(resequencer, first);
+    // With the messages that have come with the first one.
+    else queueMicrotask(() => resequencer.startFrom(first));
     return resequencer;
   }
 
@@ -100,7 +97,6 @@ export class FollowedConversations {
   }
 
   close(): void {
-    clearTimeout(this.timer);
     for (const key of [...this.rooms.keys(), ...this.directs.keys()]) this.end(key);
   }
 
@@ -130,20 +126,5 @@ export class FollowedConversations {
     const owned = this.owners.get(direct.owner)!;
     owned.delete(key);
     if (owned.size === 0) this.owners.delete(direct.owner);
-  }
-
-  /** One timer serves all of them: they wait equally long, so they come due in their order. */
-  private startSoon(resequencer: Resequencer, first: Position): void {
-    this.starting.push({ resequencer, first, due: Date.now() + FIRST_MESSAGE_WAIT_MS });
-    this.timer ??= setTimeout(() => this.startDue(), FIRST_MESSAGE_WAIT_MS);
-  }
-
-  private startDue(): void {
-    const now = Date.now();
-    const index = this.starting.findIndex(({ due }) => due > now);
-    const due = this.starting.splice(0, index < 0 ? this.starting.length : index);
-    for (const { resequencer, first } of due) resequencer.startFrom(first);
-    const [next] = this.starting;
-    this.timer = next && setTimeout(() => this.startDue(), Math.max(1, next.due - now));
   }
 }

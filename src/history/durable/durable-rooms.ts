@@ -4,10 +4,10 @@ import { own } from '../../base/owner.js';
 import { seldomWarnings } from '../../base/warnings.js';
 import { PacketType, reservedEvents } from '../../compat/socket-io-parser.js';
 import { GjallarError } from '../../errors.js';
+import { serviceOf } from '../../rooms/index.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
-import { DurableLinks } from './links.js';
 import type { DurableHealth } from './open.js';
 import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
 import {
@@ -20,6 +20,9 @@ import {
   readPage,
   textOf,
 } from './requests.js';
+
+/** The event between workers. */
+const EVENT = 'gjallar:durable';
 
 interface EventPacket {
   readonly type: number;
@@ -81,7 +84,6 @@ export interface PostOptions {
 export class DurableRooms {
   private readonly isDurable: (room: unknown) => room is string;
   private readonly conversations: Conversations;
-  private readonly links: DurableLinks;
   private readonly options: DurableRoomsOptions & typeof defaults;
   private readonly onError: (error: unknown, room: string) => void;
   private readonly following = new Set<string>();
@@ -100,20 +102,13 @@ export class DurableRooms {
     this.options = { ...defaults, ...options } as typeof this.options;
     this.onError = options.onError ?? seldomWarnings();
     this.isDurable = matcherOf(options.rooms);
-    this.conversations = new Conversations(store, undefined, {
+    this.conversations = new Conversations(store, undefined, serviceOf(nsp, EVENT), {
       hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),
       hasUser: () => false,
-      announceMessages: (messages) => this.links.send({ messages }),
-      announcePositions: (positions) => this.links.send({ positions }),
       deliver: (conversation, message) => this.deliver(conversation, message),
       onNewEpoch: (finding, lastUsed) => loss.onNewEpoch(finding, lastUsed),
       onRead: () => {},
       startsWithAnnounced: true,
-    });
-    this.links = new DurableLinks(nsp, {
-      onMessages: (messages) => this.conversations.receive(messages),
-      onPositions: (positions) => this.conversations.receivePositions(positions),
-      onGap: () => this.conversations.verify(),
     });
     this.trimmer = setInterval(() => {
       const trimmed = store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
@@ -163,7 +158,6 @@ export class DurableRooms {
     for (const end of this.ends) end();
     // It announces the last messages.
     this.conversations.close();
-    this.links.close();
     await this.onClose();
   }
 

@@ -3,6 +3,7 @@ import { Encoder, PacketType, placesOfAttachments, TrustedDecoder } from '../../
 import { GjallarError, MalformedMessage } from '../../errors.js';
 import { decodePackets } from '../../rooms/encoded-packet.js';
 import type { Conversations } from '../conversations/conversations.js';
+import { fitting } from '../page.js';
 import { MAX_PAGE, type Page, type PageQuery, type StoredMessage } from '../store.js';
 import type { AnySocket, DurableRoomsOptions } from './options.js';
 
@@ -180,19 +181,8 @@ export async function readPage(
   maxAttachments = Number.POSITIVE_INFINITY,
 ): Promise<KeptPage> {
   const { messages: all, ...page } = await conversations.read({ room: nameOf(room) }, query, client);
-  const messages =
-    query.after === undefined ? cut([...all].reverse(), maxAttachments).reverse() : cut(all, maxAttachments);
+  const messages = fitting(all, maxAttachments, ({ text }) => attachmentsOf(text), query.after === undefined);
   return { ...page, messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })) };
-}
-
-/** The first messages that have no more attachments together, and at least one. */
-function cut<Message extends { text: string }>(messages: Message[], maxAttachments: number): Message[] {
-  let left = maxAttachments;
-  const end = messages.findIndex(({ text }, index) => {
-    left -= attachmentsOf(text);
-    return left < 0 && index > 0;
-  });
-  return end < 0 ? messages : messages.slice(0, end);
 }
 
 export function positionOf({ epoch, offset }: { epoch: string; offset: number }): { epoch: string; offset: number } {

@@ -44,6 +44,13 @@ type JobEntry = Entry<AppendJob, AppendResult[]>;
 
 /** The weight of one batch; see {@link weightOf}. */
 const MAX_BATCH = 2000;
+/** The weight of a script call itself. A conversation's first message takes Redis as long as this many further ones. */
+const CALL_WEIGHT = 20;
+/**
+ * Redis keeps the order of a connection, so that a batch need not wait for the answer of the one before. More of them would
+ * keep the messages of other clients waiting behind those of one that writes to many conversations.
+ */
+const MAX_BATCHES = 4;
 /** The weight of one script call: about a millisecond, in which Redis serves no other client. */
 const MAX_SCRIPT = 200;
 
@@ -53,6 +60,8 @@ export class RedisAppender {
   private readonly keys: Keys;
   private readonly options: AppenderOptions;
   private readonly batcher: Batcher<AppendJob, AppendResult[]>;
+  /** The conversations of the jobs that wait for a batch. */
+  private readonly queued = new Set<string>();
 
   constructor(client: (Redis | Cluster) & Scripts, keys: Keys, options: AppenderOptions) {
     this.client = client;
@@ -62,13 +71,14 @@ export class RedisAppender {
       commit: (entries) => this.send(entries),
       windowMs: options.windowMs,
       maxWeight: MAX_BATCH,
-      // Redis keeps the order of a connection, so the next batch need not wait for an answer.
-      concurrency: Number.POSITIVE_INFINITY,
+      concurrency: MAX_BATCHES,
     });
   }
 
   append(job: AppendJob): Promise<AppendResult[]> {
-    return this.batcher.add(job, weightOf(job), job.client);
+    const callWeight = this.queued.has(job.conversation) ? 0 : CALL_WEIGHT;
+    this.queued.add(job.conversation);
+    return this.batcher.add(job, weightOf(job) + callWeight, job.client);
   }
 
   idle(): Promise<void> {
@@ -76,6 +86,7 @@ export class RedisAppender {
   }
 
   private async send(entries: JobEntry[]): Promise<void> {
+    for (const { job } of entries) this.queued.delete(job.conversation);
     // Without a connection it would wait for one, and might be kept long after its caller has stopped waiting.
     if (this.client.status !== 'ready') throw new HistoryError('HISTORY_UNAVAILABLE');
     const calls = groupByConversation(entries);

@@ -1,5 +1,4 @@
 import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/promises';
-import type { Backplane } from '../../backplanes/index.js';
 import { own } from '../../base/owner.js';
 import type { ReceivedConnection } from '../../cluster/relay/receiver.js';
 import type { Relay } from '../../cluster/relay/relay.js';
@@ -15,7 +14,6 @@ import type { Orders } from './orders.js';
 interface ServingParts {
   readonly engines: readonly Engine[];
   readonly relays: readonly Relay[];
-  readonly backplanes: readonly Pick<Backplane, 'retire'>[];
 }
 
 type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'drainGroups' | 'stopListening'>;
@@ -78,7 +76,6 @@ export class Departure {
   private retire(): Promise<void> {
     this.state = 'draining';
     connections.areEnding = true;
-    for (const backplane of this.parts.backplanes) backplane.retire?.();
     this.retired ??= stopListening(() => this.application.stopListening());
     return this.retired;
   }

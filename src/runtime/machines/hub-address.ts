@@ -5,11 +5,11 @@ import { channelPrefixOf } from '../backplane.js';
 
 /** Where the hub of this machine meets others; undefined if the machine is alone. */
 export function hubAddressOf(config: RunConfig): HubAddress | undefined {
-  const { hub: server, framesByHub = false } = backplaneKindOf(backplaneNameOf(config));
+  const { hub: server, isClassic = false } = backplaneKindOf(backplaneNameOf(config));
   if (!server) return undefined;
   const { redisUrl = '', natsUrl = '', natsCreds: credentials } = config;
   const url = server === 'nats' ? natsUrl : redisUrl;
-  return { server, url, credentials, prefix: channelPrefixOf(config), withoutFrames: !framesByHub };
+  return { server, url, credentials, prefix: channelPrefixOf(config), withoutFrames: isClassic };
 }
 
 /** Whether the hub is a thread of the primary. A machine with one worker has it in the worker. */

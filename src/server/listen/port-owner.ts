@@ -4,8 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { thisProcess } from '../../base/process.js';
 import { warnOnce } from '../../base/warnings.js';
 import { addConnections, setHandle, tcpHandleOf } from '../../compat/node-net.js';
-import { systemClock } from '../../engine/clock.js';
-import { RequestGuard } from '../../engine/limits/request-guard.js';
+import { hostOfOthers } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { Session } from '../../engine/session/session.js';
 import { App } from '../../engine/sockets.js';
@@ -155,12 +154,7 @@ class OwnedPort {
     listeners: Listeners,
     private readonly local: AddressInfo,
   ) {
-    const host = {
-      settings: { trustProxy: 0, allowedHosts: undefined, keepAlive: 'auto' as const },
-      requestGuard: new RequestGuard(systemClock),
-      addresses: undefined,
-    };
-    routeHttp(this.app, host, {
+    routeHttp(this.app, hostOfOthers(), {
       pattern: '/*',
       secure: false,
       handle: (exchange) => exchange.send(listeners.hasApplication ? 501 : 404, {}, ''),

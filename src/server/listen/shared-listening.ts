@@ -2,7 +2,7 @@ import { type EventEmitter, errorMonitor, once } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
 import { own } from '../../base/owner.js';
-import { handleOf } from '../../compat/node-net.js';
+import { handleOf, sharesPorts } from '../../compat/node-net.js';
 import { type SharedOwner, type SharedPorts, taken } from './port-owner.js';
 
 /** An address that an application wants to listen on. */
@@ -25,7 +25,9 @@ const plainListen = NetServer.prototype.listen as Listen;
 
 /**
  * Lets the processes of an application listen on the same ports. An http.Server that serves nothing but Socket.IO listens
- * with uWebSockets.js. All other servers listen as in every worker of node:cluster, whose primary passes connections on.
+ * with uWebSockets.js. All other servers with Socket.IO listen with node:http, on a socket of their own where
+ * Node.js can share ports. Servers without Socket.IO listen as in every worker of node:cluster, whose primary passes connections
+ * on.
  */
 export class SharedListening implements SharedPorts {
   private readonly owners = new Map<HttpServer, SharedOwner>();
@@ -161,7 +163,10 @@ export class SharedListening implements SharedPorts {
     return true;
   }
 
-  /** Lets node:http listen, as in every worker of node:cluster, whose primary listens and passes connections on. */
+  /**
+   * Lets node:http listen, on a socket of its own where Node.js can share ports. Otherwise the primary listens, as for every
+   * worker of node:cluster, and passes each connection on, which more than doubles its cost.
+   */
   private async listenOnNode(server: HttpServer, { address, port }: AddressInfo, own?: AddressInfo): Promise<void> {
     this.waiting.delete(server);
     if (own && !this.hasOwnPort) {
@@ -190,7 +195,7 @@ export class SharedListening implements SharedPorts {
       // node:cluster reports the address to its primary in the same turn.
       setImmediate(() => this.onListening(server));
     });
-    plainListen.call(server, { host: address, port });
+    plainListen.call(server, { host: address, port, reusePort: sharesPorts });
   }
 
   private watch(server: NetServer): void {

@@ -1,21 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
-import { ownWindow } from '../../../src/backplanes/frames/links.js';
-import { openFrame, readEntries } from '../../../src/backplanes/frames/machines/machine-frame.js';
+import { EntryReader } from '../../../src/backplanes/frames/hub/entries.js';
 import { decodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.js';
 import { types } from '../../../src/backplanes/frames/wire/message.js';
-import { redisFramesBackplane } from '../../../src/backplanes/redis/frames.js';
+import { ENTRIES } from '../../../src/cluster/hub/hub-frame.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../rooms/support/clients.js';
-import {
-  hubMachinesOn,
-  Machine,
-  machinesOn,
-  onOwnHub,
-  onRedisFrames,
-  startMember,
-  type TestNode,
-} from '../../rooms/support/node.js';
+import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { Wire } from '../../support/wire.js';
@@ -33,22 +24,8 @@ async function onOneMachine() {
 
 async function onTwoMachines() {
   const redis = await RedisProcess.start();
-  const { openBackplane, remove } = await machinesOn((links, machine) =>
-    redisFramesBackplane({ links, machine, window: ownWindow(), url: redis.url, prefix: 'socket.io', events: quiet }),
-  );
-  return {
-    open: openBackplane,
-    remove: async () => {
-      await remove();
-      await redis.remove();
-    },
-  };
-}
-
-async function onTwoHubs() {
-  const redis = await RedisProcess.start();
   const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
-  const { openBackplane, remove } = await hubMachinesOn('redis-hub', address);
+  const { openBackplane, remove } = await machinesOn('redis-frames', address);
   return {
     open: openBackplane,
     remove: async () => {
@@ -60,8 +37,7 @@ async function onTwoHubs() {
 
 describe.each([
   ['the embedded bus', onOneMachine],
-  ['frames over Redis', onTwoMachines],
-  ['hubs over Redis', onTwoHubs],
+  ['hubs over Redis', onTwoMachines],
 ])('on %s', (_name, start) => {
   let place: Awaited<ReturnType<typeof start>>;
   let members: Member[];
@@ -222,7 +198,6 @@ describe('a join without await', () => {
   test.each([
     ['on one machine', onOneMachine],
     ['on two machines', onTwoMachines],
-    ['on two machines with hubs', onTwoHubs],
   ])('%s, a client hears what is sent after its join is acknowledged', async (_name, start) => {
     const place = await start();
     const members = [await startMember(await place.open()), await startMember(await place.open())] as const;
@@ -246,18 +221,13 @@ describe('a join without await', () => {
     }
   });
 
-  type Open = (url: string) => Backplane | Promise<Backplane>;
-  const carriers: [string, Open][] = [
-    ['frames', (url) => onRedisFrames(url, quiet)],
-    ['hubs', (url) => onOwnHub({ server: 'redis', url, prefix: 'socket.io' }, quiet)],
-  ];
   const late = 'whose announcement is late brings what was sent since, once and in order, and nothing older';
-  test.each(carriers)(`over %s, ${late}`, async (_name, open) => {
+  test(`over hubs, ${late}`, async () => {
     const redis = await RedisProcess.start();
     const wire = await Wire.to(redis.port);
     const members = [
-      await startMember(await open(`redis://127.0.0.1:${wire.port}`)),
-      await startMember(await open(redis.url)),
+      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`, quiet)),
+      await startMember(onRedisFrames(redis.url, quiet)),
     ] as const;
     try {
       const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
@@ -313,13 +283,15 @@ test('of four machines on one Redis, only those with members of a room are sent 
       nodes.push({ ...(await startMember(onRedisFrames(redis.url, quiet, 'socket.io', machine))), machine });
       sent.set(machine, []);
     }
-    await spy.psubscribe('socket.io:frames:*');
+    await spy.psubscribe('socket.io:frames:hubs:*');
     spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
       const machine = channel.toString().split(':').at(-1)!;
       const events = sent.get(machine)!;
-      readEntries(openFrame(frame), 1, (type, body) => {
-        if (type === types.broadcast) events.push(JSON.parse(decodeBroadcast(body).encoded[0]!.slice(1) as string)[0]);
-      });
+      const reader = new EntryReader(frame, ENTRIES);
+      while (reader.next()) {
+        if (reader.type !== types.broadcast) continue;
+        events.push(JSON.parse(decodeBroadcast(reader.body).encoded[0]!.slice(1) as string)[0]);
+      }
     });
     const pairs = await Promise.all(nodes.map((node) => pairOn(node)));
     const rooms: [room: string, one: number, other: number][] = [];

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
 import { ownWindow, type SharedWindow } from '../../../src/backplanes/frames/links.js';
+import { embeddedBackplane } from '../../../src/backplanes/frames/open.js';
 import { disconnectAll, pairOn } from '../../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
 import { until } from '../../support/until.js';

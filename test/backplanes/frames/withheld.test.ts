@@ -1,8 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { Peer } from '../../../src/backplanes/frames/interest/interest.js';
-import { RemoteClock, Withheld } from '../../../src/backplanes/frames/interest/withheld.js';
+import { Withheld } from '../../../src/backplanes/frames/interest/withheld.js';
+import type { Route } from '../../../src/backplanes/frames/links.js';
+import { RemoteClock } from '../../../src/cluster/hub/remote-clock.js';
 
-const peerNamed = (id: string) => new Peer(id, { add: () => {}, send: () => {} });
+const peerNamed = (id: string) => new Peer(id, {} as Route);
 const message = (name: string, keys: number[], bytes = 100) => ({ name, keys, bytes });
 
 describe('messages that were withheld', () => {
@@ -35,12 +37,13 @@ describe('messages that were withheld', () => {
     const { messages, taken, late } = withheld();
     messages.keep(message('old', [1]), [], 0);
     messages.keep(message('young', [1]), [], 9_000);
-    messages.expire(10_001);
+    messages.keep(message('elsewhere', [2]), [], 10_001);
     expect(taken(one, [1], 0)).toEqual(['young']);
     expect(late()).toBe(1);
     expect(taken(other, [1], 1)).toEqual(['young']);
     expect(late()).toBe(1);
-    messages.expire(700_000);
+    messages.keep(message('elsewhere', [2]), [], 700_000);
+    messages.keep(message('elsewhere', [2]), [], 1_400_000);
     taken(other, [1], -3_000_000);
     expect(late()).toBe(1);
   });

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
+import { embeddedBackplane } from '../../../src/backplanes/frames/open.js';
 import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import { startMember } from '../../rooms/support/node.js';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Emitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
-import { RedisProcess } from '../../support/redis.js';
+import { RedisProcess, until } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { startServer } from '../../support/server.js';
 
@@ -37,5 +37,22 @@ test('servers on different wires and emitters are named in the log and in /ready
   } finally {
     emitting.disconnect();
     await Promise.all(servers.map((server) => server.stop()));
+  }
+});
+
+test('servers of an earlier version, whose workers say on the channel of emitters that they are there, are named too', async () => {
+  const server = await startServer({ WORKERS: '2', HISTORY_TTL: '0', REDIS_URL: redis.url, REDIS_PREFIX: 'upgraded' });
+  const former = new Redis(redis.url);
+  try {
+    expect(await former.publish('upgraded:frames', 'hello 1.machine0')).toBe(1);
+    const problem =
+      'servers of an earlier version of gjallar use the same prefix as this server: they do not hear each other. ' +
+      'Upgrade all servers of the deployment';
+    const line = await server.logged(({ msg }) => msg === problem);
+    expect(line).toMatchObject({ level: 'error', code: 'BUS_MISMATCH' });
+    await until(async () => (await readiness(server.url)).problems.includes(problem));
+  } finally {
+    former.disconnect();
+    await server.stop();
   }
 });

@@ -3,9 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { createShardedAdapter } from '@socket.io/redis-adapter';
 import { Cluster, Redis } from 'ioredis';
 import type { Backplane } from '../../../src/backplanes/backplane.js';
-import { ownWindow } from '../../../src/backplanes/frames/links.js';
 import { redisBackplane } from '../../../src/backplanes/redis/classic.js';
-import { shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
 import type { AdapterFactory } from '../../../src/rooms/native-rooms.js';
 import { recoveryContract } from '../../recovery/recovery.contract.js';
 import { joinRedis } from '../../recovery/support/recovering.js';
@@ -13,11 +11,9 @@ import { disconnectAll, type Pair, pairOn } from '../../rooms/support/clients.js
 import { machinesOn, onShardedFrames, startMember, startNode, type TestNode } from '../../rooms/support/node.js';
 import { RedisCluster, type RedisProcess, until } from '../../support/redis.js';
 import { busContract } from '../bus.contract.js';
-import { onShardedMachineFrames } from '../support/garbage.js';
+import { onShardedHubs } from '../support/garbage.js';
 
 /** Frames on the sharded pub/sub of a Redis Cluster, and other servers on it. */
-
-const quiet = { onDown: () => {}, onUp: () => {} };
 
 let cluster: RedisCluster;
 
@@ -28,10 +24,8 @@ afterAll(() => cluster.remove());
 
 busContract('redis-frames-sharded', async () => {
   const { url } = cluster;
-  const machines = await machinesOn((links, machine) =>
-    shardedFramesBackplane({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events: quiet }),
-  );
-  return { ...machines, sendGarbage: () => onShardedMachineFrames(url, ['machine0', 'machine1']) };
+  const address = { server: 'redis-cluster', url, prefix: 'socket.io' } as const;
+  return { ...(await machinesOn('redis-frames-sharded', address)), sendGarbage: () => onShardedHubs(url) };
 });
 
 recoveryContract('redis-frames-sharded', 2, async () => ({
@@ -118,8 +112,8 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     await start();
     const [first, second, third] = cluster.processes as [RedisProcess, RedisProcess, RedisProcess];
     expect(await Promise.all([first, second, third].map(channelsOn))).toEqual([
-      ['socket.io:frames:machine1'],
-      ['socket.io:frames:machine0'],
+      ['socket.io:frames:hubs', 'socket.io:frames:hubs:machine1'],
+      ['socket.io:frames:hubs:machine0'],
       ['socket.io#/#', 'socket.io:frames'],
     ]);
     await expectSpanned('before');
@@ -128,12 +122,12 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     let number = 0;
     const repeat = setInterval(() => members[0]!.io.to('room').emit('meanwhile', number++), 1);
     await until(() => numbersOf(pairs[1], 'meanwhile').length > 20);
-    await moveSlot('socket.io:frames:machine1', first, second);
+    await moveSlot('socket.io:frames:hubs:machine1', first, second);
     await until(() => members.every(({ bus }) => bus.traffic.outages === 1 && bus.traffic.isUp));
     const after = number;
     await until(() => numbersOf(pairs[1], 'meanwhile').at(-1)! > after + 20);
     clearInterval(repeat);
-    expect(await channelsOn(second)).toEqual(['socket.io:frames:machine0', 'socket.io:frames:machine1']);
+    expect(await channelsOn(second)).toEqual(['socket.io:frames:hubs:machine0', 'socket.io:frames:hubs:machine1']);
     const heard = numbersOf(pairs[1], 'meanwhile');
     expect(heard).toEqual([...new Set(heard)].sort((a, b) => a - b));
     const last = heard.at(-1)!;
@@ -144,14 +138,14 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     for (const { received } of pairs) received.length = 0;
     await expectSpanned('after');
 
-    // The channel on which the workers find each other.
-    await moveSlot('socket.io:frames', third, second);
+    // The channel on which the hubs find each other.
+    await moveSlot('socket.io:frames:hubs', first, third);
     await until(() => members.every(({ bus }) => bus.traffic.outages === 2 && bus.traffic.isUp));
     await expectSpanned('afterwards');
 
     // A slot that has come back by the time the workers ask for its master.
     await onNode(second, async (node) => {
-      const slot = (await node.call('CLUSTER', 'KEYSLOT', 'socket.io:frames:machine0')) as number;
+      const slot = (await node.call('CLUSTER', 'KEYSLOT', 'socket.io:frames:hubs:machine0')) as number;
       const ids = await Promise.all(
         [first, second].map((redis) => onNode(redis, (one) => one.call('CLUSTER', 'MYID'))),
       );
@@ -217,10 +211,10 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     await start(cluster.url, ['machine0', 'machine5']);
     // Only the second of them has subscribed there, and the first one publishes.
     const first = cluster.processes[0]!;
-    expect(await channelsOn(first)).toEqual(['socket.io:frames:machine5']);
+    expect(await channelsOn(first)).toEqual(['socket.io:frames:hubs:machine5']);
     first.signal('SIGSTOP');
-    // Within the minute that until() waits: without a check of its own, TCP would take longer.
-    await until(() => members.every(({ bus }) => bus.traffic.outages === 1));
+    // Without a check of its own, TCP would take longer.
+    await until(() => members.every(({ bus }) => bus.traffic.outages === 1), 15_000);
     await until(() => members.every(({ bus }) => bus.traffic.isUp));
     for (const { told } of members) expect(told).toEqual([DOWN, UP]);
     await expectSpanned('replaced');

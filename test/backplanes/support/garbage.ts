@@ -2,12 +2,11 @@ import { serialize } from 'node:v8';
 import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { headOf, hubHead, hubNumbers, hubTypes } from '../../../src/backplanes/frames/hub/entries.js';
-import { VERSION } from '../../../src/backplanes/frames/machines/machine-frame.js';
 import { MESH_VERSION } from '../../../src/backplanes/frames/mesh-frame-links.js';
 import { encodeBroadcast } from '../../../src/backplanes/frames/wire/broadcast.js';
 import { encodeMessage, messageOf, types } from '../../../src/backplanes/frames/wire/message.js';
 import { subjectOf } from '../../../src/backplanes/nats/address.js';
-import { frameHead, greeting, isGreeting, openGreeting } from '../../../src/cluster/hub/hub-frame.js';
+import { frameHead, greeting } from '../../../src/cluster/hub/hub-frame.js';
 import { defaultParser } from '../../../src/compat/redis-adapter.js';
 import { until } from '../../support/until.js';
 
@@ -119,73 +118,11 @@ export async function onClassicRedis(url: string): Promise<number> {
   });
 }
 
-/** Messages for the channels of machines, and for the one where their workers meet. */
-function machineFrames(machines: readonly string[]): {
-  all: [channel: string, bytes: Buffer | string][];
-  each: number;
-} {
-  let number = 0;
-  /** The next frame for all workers. */
-  const frame = (entries: Buffer) => {
-    const isFirst = number++ === 0;
-    const addressees = [1, 2, 3, 4].map((worker) => Buffer.of(worker, 0, 0, 0, Number(!isFirst), 0, 0, 0));
-    const numbers = Buffer.of(number & 0xff, number >> 8, 0, 0, 0, 0, addressees.length, 0);
-    return Buffer.concat([Buffer.of(VERSION, 10), Buffer.from('9.machine2'), numbers, ...addressees, entries]);
-  };
-  const forAll = Buffer.from([4, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0, 4, 0, 0, 0]);
-  const frames = [
-    ...noise.map((bytes) => Buffer.from(bytes)),
-    ...messages.map((message) => frame(Buffer.concat([forAll, message]))),
-    frame(forAll),
-    frame(forAll).subarray(0, 30),
-    Buffer.concat([Buffer.of(VERSION, 3), Buffer.from('x y'), Buffer.alloc(8)]),
-    Buffer.concat([Buffer.of(1, 10), Buffer.from('9.machine2')]),
-  ];
-  const all: [string, Buffer | string][] = [];
-  for (const machine of machines) for (const bytes of frames) all.push([`socket.io:frames:${machine}`, bytes]);
-  for (const message of noise) all.push(['socket.io:frames', message]);
-  return { all, each: frames.length + noise.length };
-}
-
-/** Publishes on the channels of machines, and on the one where their workers meet. */
-export async function onMachineFrames(url: string, machines: readonly string[]): Promise<number> {
-  const { all, each } = machineFrames(machines);
-  return publishing(url, async (redis) => {
-    for (const [channel, bytes] of all) await redis.publish(channel, bytes);
-    return each;
-  });
-}
-
-/** The same on the sharded channels of a Redis Cluster. */
-export async function onShardedMachineFrames(url: string, machines: readonly string[]): Promise<number> {
-  const { all, each } = machineFrames(machines);
-  const redis = new Redis.Cluster(url.split(','));
-  try {
-    for (const [channel, bytes] of all) await redis.spublish(channel, bytes);
-    return each;
-  } finally {
-    redis.disconnect();
-  }
-}
-
-/** The same on NATS, with payloads that are no messages besides. */
-export async function onNatsFrames(url: string, machines: readonly string[]): Promise<number> {
-  const { all, each } = machineFrames(machines);
-  const connection = await connect({ servers: url });
-  const payloads = notPayloads.map((payload) => Buffer.from(payload));
-  for (const [channel, bytes] of all) {
-    connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), Buffer.from(bytes)]));
-  }
-  for (const payload of payloads) connection.publish('socket.io.frames', payload);
-  await connection.drain();
-  return each + payloads.length;
-}
-
 /** Empty, of an unknown kind, parts without the one before, and parts of too many. */
 const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
 
 /** What another hub must not send to a hub, and its workers not to the workers. */
-function hubFrames(hubs: readonly string[]): { all: [channel: string, bytes: Buffer][]; each: number } {
+function hubFrames(machines: readonly string[]): { all: [channel: string, bytes: Buffer][]; each: number } {
   let number = 0;
   const name = { hub: 'hub-of-2', machine: 'machine2', life: 1 };
   const frame = (entries: Buffer) => {
@@ -217,47 +154,47 @@ function hubFrames(hubs: readonly string[]): { all: [channel: string, bytes: Buf
     greeting(name).fill(9, 1, 2),
   ];
   const all: [string, Buffer][] = [];
-  for (const hub of hubs) for (const bytes of frames) all.push([`socket.io:frames:${hub}`, bytes]);
-  for (const bytes of common) all.push(['socket.io:frames', bytes]);
+  for (const machine of machines) for (const bytes of frames) all.push([`socket.io:frames:hubs:${machine}`, bytes]);
+  for (const bytes of common) all.push(['socket.io:frames:hubs', bytes]);
   return { all, each: messages.length };
 }
 
-/** Publishes on the channels of hubs, and on the one where they meet. */
+const MACHINES = ['machine0', 'machine1'];
+
+/** Publishes on the channels of two machines, and on the one where their hubs meet. */
 export async function onHubs(url: string): Promise<number> {
   return publishing(url, async (redis) => {
-    const hubs = new Set<string>();
     const spy = redis.duplicate();
-    await spy.subscribe('socket.io:frames');
-    spy.on(
-      'messageBuffer',
-      (_channel, bytes: Buffer) => hubs.size < 2 && isGreeting(bytes) && hubs.add(openGreeting(bytes).hub),
-    );
-    await until(() => hubs.size === 2);
-    const { all, each } = hubFrames([...hubs]);
     // A hub without a subscription counts as gone.
-    await spy.subscribe('socket.io:frames:hub-of-2');
+    await spy.subscribe('socket.io:frames:hubs:machine2');
+    const { all, each } = hubFrames(MACHINES);
     for (const [channel, bytes] of all) await redis.publish(channel, bytes);
     spy.disconnect();
     return each;
   });
 }
 
-/** The same on NATS. */
+/** The same on the sharded channels of a Redis Cluster. */
+export async function onShardedHubs(url: string): Promise<number> {
+  const { all, each } = hubFrames(MACHINES);
+  const redis = new Redis.Cluster(url.split(','), { shardedSubscribers: true });
+  try {
+    await until(() => redis.ssubscribe('socket.io:frames:hubs:machine2').then(Boolean, () => false));
+    for (const [channel, bytes] of all) await redis.spublish(channel, bytes);
+    return each;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** The same on NATS, with payloads that are no messages besides. */
 export async function onNatsHubs(url: string): Promise<number> {
   const connection = await connect({ servers: url });
-  const hubs = new Set<string>();
-  connection.subscribe('socket.io.frames', {
-    callback: (_error, { data }) => {
-      const bytes = Buffer.from(data).subarray(1);
-      if (hubs.size < 2 && isGreeting(bytes)) hubs.add(openGreeting(bytes).hub);
-    },
-  });
-  await until(() => hubs.size === 2);
-  const { all, each } = hubFrames([...hubs]);
+  const { all, each } = hubFrames(MACHINES);
   for (const [channel, bytes] of all) {
     connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), bytes]));
   }
-  for (const payload of notPayloads) connection.publish('socket.io.frames', Buffer.from(payload));
+  for (const payload of notPayloads) connection.publish('socket.io.frames.hubs', Buffer.from(payload));
   await connection.drain();
   return each;
 }

@@ -1,7 +1,7 @@
 // Another worker of the machine, on the embedded bus, in a process that can be killed. It is there when it writes a line.
 
 import { Server } from 'socket.io';
-import { embeddedBackplane } from '../../../build/backplanes/embedded/embedded.js';
+import { embeddedBackplane } from '../../../build/backplanes/frames/open.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App } from '../../../build/engine/sockets.js';
 import { Engine } from '../../../build/index.js';

@@ -116,6 +116,31 @@ test('a user with several tabs counts once, and is gone with the last of them', 
   ]);
 });
 
+test.each([['polling'], ['websocket']])(
+  'a client on %s that joins and leaves at once is counted as it is in the end',
+  async (transport) => {
+    const witness = await Witness.join(`elsewhere ${transport}`);
+    const membersOf = async (room: string) => expectOk(await witness.client.emitWithAck('who', room)).members;
+    const room = `revolving ${transport}`;
+    const clients = [1, 2].map(() => connect(server.url, { auth: { name: 'Astrid' }, transports: [transport] }));
+    await Promise.all(clients.map(connected));
+    for (const client of clients) {
+      for (let times = 0; times < 20; times++) {
+        client.emit('join', room);
+        client.emit('leave', room);
+        client.emit('join', room);
+      }
+    }
+    await Promise.all(clients.map((client) => client.emitWithAck('echo', 'fence')));
+    await until(async () => (await membersOf(room)) === 1);
+    for (const client of clients) {
+      for (const event of ['leave', 'join', 'leave', 'join'] as const) client.emit(event, room);
+      client.disconnect();
+    }
+    await until(async () => (await membersOf(room)) === 0);
+  },
+);
+
 test('those who come together are told together, each once', async () => {
   const witness = await Witness.join('crowd');
   const names = numbered(40);

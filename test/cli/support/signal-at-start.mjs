@@ -1,9 +1,12 @@
-// Loaded before gjallar: sends the primary a signal at the first thing that it does, while it still loads its modules.
+// Loaded before gjallar: sends the primary a signal as soon as it handles it, while it still loads its modules. A tool
+// handles none, and gets it while it loads.
 const { SIGNAL_AT_START: signal, NODE_UNIQUE_ID: worker } = process.env;
-const { setSourceMapsEnabled } = process;
-if (worker === undefined) {
-  process.setSourceMapsEnabled = (isEnabled) => {
-    setSourceMapsEnabled.call(process, isEnabled);
-    process.kill(process.pid, signal);
-  };
+const send = () => process.kill(process.pid, signal);
+if (worker === undefined && process.argv[2] === 'doctor') setImmediate(send);
+else if (worker === undefined) {
+  process.on('newListener', function listening(event) {
+    if (event !== signal) return;
+    process.off('newListener', listening);
+    process.nextTick(send);
+  });
 }

@@ -92,8 +92,7 @@ async function sumOf(name: string, label = ''): Promise<number> {
 }
 
 /** How often the workers have said that they reach other machines. */
-const timesUp = () =>
-  servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the relay to other machines is up').length;
+const timesUp = () => servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the backplane is up').length;
 
 test('a session id names the worker and the machine, and has 120 random bits besides', async () => {
   const url = `${proxy.url}/socket.io/?EIO=4&transport=polling`;
@@ -143,14 +142,14 @@ test('without its Redis a request for another machine is rejected, its own clien
   const workersDown = () => {
     const lines = servers
       .flatMap(({ log }) => log)
-      .filter(({ relay, level }) => relay === 'redis' && level === 'error');
+      .filter(({ bus, level }) => bus === 'redis-frames' && level === 'error');
     return new Set(lines.map(({ pid }) => pid)).size;
   };
   await redis.stop();
   await until(() => workersDown() === WORKERS);
   await talk(onWebSocket.clients);
   const { problems } = await readiness(servers[1]!.url);
-  expect(problems).toContainEqual('Redis is unreachable: requests for sessions of other machines fail');
+  expect(problems).toContainEqual('Redis is unreachable: rooms and sessions do not span machines');
   await until(() => onPolling.errors.length > 0);
   const before = timesUp();
   await redis.start();

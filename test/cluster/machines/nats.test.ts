@@ -71,7 +71,7 @@ test('an outage has one name in the log, in /readyz and in a metric; local clien
   const [local, remote] = [connect(server.url), connect(other.url)];
   await Promise.all([upgraded(local), upgraded(remote)]);
   for (const client of [local, remote]) expectOk(await client.emitWithAck('join', 'hall'));
-  const problem = 'NATS is unreachable: rooms do not span workers and machines';
+  const problem = 'NATS is unreachable: rooms and sessions do not span machines';
   await nats.stop();
   // Each worker reports it once.
   const reports = (of: RunningServer) => of.log.filter(({ msg }) => msg === problem);

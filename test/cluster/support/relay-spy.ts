@@ -26,7 +26,7 @@ export class RelaySpy {
   static async start(url: string): Promise<RelaySpy> {
     const subscriber = new Redis(url);
     const spy = new RelaySpy(subscriber, new Redis(url));
-    await subscriber.psubscribe('socket.io:hubs*:*', 'fence');
+    await subscriber.psubscribe('socket.io:frames:hubs:*', 'fence');
     return spy;
   }
 

@@ -1,11 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
-import type { Backplane } from '../../../src/backplanes/backplane.js';
-import { ownWindow } from '../../../src/backplanes/frames/links.js';
+import type { Backplane, BackplaneEvents } from '../../../src/backplanes/backplane.js';
+import { HubClient } from '../../../src/backplanes/frames/hub/hub-client.js';
+import { ownWindow, turnWindow } from '../../../src/backplanes/frames/links.js';
+import { NatsPubSub } from '../../../src/backplanes/nats/pub-sub.js';
 import { loadBackplane } from '../../../src/backplanes/open.js';
+import type { PubSub } from '../../../src/backplanes/pub-sub.js';
+import { RedisPubSub, ShardedPubSub } from '../../../src/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../src/backplanes/registry.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
-import { type Kind, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import type { Hub } from '../../../src/cluster/hub/hub.js';
+import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
+import { hubOn, openHub } from '../../../src/cluster/hub/open.js';
+import { linkInProcess } from '../../../src/cluster/hub/own-hub.js';
+import { HUB, type Kind, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import type { RecoveryOptions } from '../../../src/recovery/recovery.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import { nextEvent } from '../../support/clients.js';
@@ -66,7 +74,10 @@ export async function joinMesh(
   };
 }
 
-/** The same for a worker of a machine that Redis connects with others. */
+/** The hubs of machines, by the folders of their meshes, with the number of workers that use each. */
+const hubs = new Map<string, { hub: Promise<Hub>; users: number }>();
+
+/** The same for a worker of a machine that Redis or NATS connects with others. */
 export async function joinMachine(
   { machine = 'machine-', ...choice }: BackplaneChoice & { machine?: string | undefined },
   directory: string,
@@ -75,12 +86,18 @@ export async function joinMachine(
   linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
 ) {
   const mesh = new Mesh(id, directory);
+  const client = new HubClient(id, machine, hubOnMesh(mesh));
   await mesh.listen();
-  await mesh.join(others);
+  const known = hubs.get(directory) ?? { hub: startHub(choice, machine, directory), users: 0 };
+  hubs.set(directory, known);
+  known.users++;
+  await known.hub;
+  await mesh.join([HUB, ...others]);
   const open = await loadBackplane(choice);
   const bus = open({
     links: linksFor(mesh, kinds.bus),
     machine,
+    hub: client,
     window: ownWindow(),
     prefix: 'socket.io',
     events: quiet,
@@ -91,8 +108,28 @@ export async function joinMachine(
     close: () => {
       bus.close();
       mesh.close();
+      if (--known.users > 0) return;
+      hubs.delete(directory);
+      void known.hub.then((hub) => hub.close());
     },
   };
+}
+
+async function startHub(choice: BackplaneChoice, machine: string, directory: string): Promise<Hub> {
+  const mesh = new Mesh(HUB, directory);
+  const open = pubSubOf(choice);
+  const given = { machine, workers: workersOnMesh(mesh), window: ownWindow() };
+  const hub = open ? hubOn(open, { prefix: 'socket.io' }, given) : await openHub(undefined, given);
+  await mesh.listen();
+  return hub;
+}
+
+/** What the hub of a machine connects with; nothing where workers connect by themselves. */
+function pubSubOf({ bus, redisUrl, natsUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
+  if (bus === 'nats') return (events) => new NatsPubSub({ url: natsUrl! }, events);
+  if (bus !== 'redis-frames') return undefined;
+  const Kind = redisUrl!.includes(',') ? ShardedPubSub : RedisPubSub;
+  return (events) => new Kind(redisUrl!, events, 'socket.io');
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
@@ -112,16 +149,32 @@ export async function joinNats(natsUrl: string, bounds: Bounds = {}): Promise<Ba
 /** Opens such backplanes on a server. */
 export async function joinerOf(choice: BackplaneChoice): Promise<(bounds?: Bounds) => Backplane> {
   const open = await loadBackplane(choice);
-  return (bounds) =>
-    open({
-      machine: randomBytes(6).toString('base64url'),
+  const openPubSub = pubSubOf(choice);
+  return (bounds) => {
+    const machine = randomBytes(6).toString('base64url');
+    const { link, workers } = linkInProcess(1);
+    const hub = openPubSub && hubOn(openPubSub, { prefix: 'socket.io' }, { machine, workers, window: turnWindow() });
+    const bus = open({
+      machine,
+      hub: hub && new HubClient(1, machine, link),
       window: ownWindow(),
-      links: { id: 0, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
+      links: { id: 1, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
       prefix: 'socket.io',
       events: quiet,
       // Machines of a test have one clock.
       recovery: { slackMs: 0, ...bounds },
     });
+    return {
+      ...bus,
+      get recovery() {
+        return bus.recovery;
+      },
+      close: () => {
+        bus.close();
+        hub?.close();
+      },
+    };
+  };
 }
 
 /** What a client has heard: the sender and the number of each message. */

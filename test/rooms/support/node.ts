@@ -4,24 +4,25 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../../src/backplanes/backplane.js';
-import { embeddedBackplane } from '../../../src/backplanes/embedded/embedded.js';
+import type { Backplane, BackplaneEvents } from '../../../src/backplanes/backplane.js';
 import { HubClient } from '../../../src/backplanes/frames/hub/hub-client.js';
-import { hubBackplane } from '../../../src/backplanes/frames/hub/open.js';
 import { ownWindow, turnWindow } from '../../../src/backplanes/frames/links.js';
-import { natsBackplane } from '../../../src/backplanes/nats/pub-sub.js';
-import { redisFramesBackplane, shardedFramesBackplane } from '../../../src/backplanes/redis/frames.js';
+import { embeddedBackplane, framesBackplane } from '../../../src/backplanes/frames/open.js';
+import { NatsPubSub } from '../../../src/backplanes/nats/pub-sub.js';
+import type { PubSub } from '../../../src/backplanes/pub-sub.js';
+import { RedisPubSub, ShardedPubSub } from '../../../src/backplanes/redis/pub-sub.js';
 import type { ProcessHost } from '../../../src/base/process.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import type { Hub } from '../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
-import { type HubAddress, openHub } from '../../../src/cluster/hub/open.js';
+import { type HubAddress, hubOn, openHub } from '../../../src/cluster/hub/open.js';
 import { linkInProcess } from '../../../src/cluster/hub/own-hub.js';
 import { HUB, kinds, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
+import type { TemplatedApp } from '../../../src/sockets.js';
 import { openHubService } from '../../../src/state/hub-service.js';
 import type { Base } from '../../bases/support/bases.js';
 
@@ -30,37 +31,44 @@ export interface TestNode {
   readonly io: Server;
   readonly engine: Engine;
   readonly url: string;
+  /** The URLs of all bases, of which {@link url} is the first. */
+  readonly urls: readonly string[];
   close(): Promise<void>;
 }
 
 export interface NodeOptions {
   server?: Partial<ServerOptions>;
   engine?: EngineOptions;
-  /** @default the one that the environment chooses */
-  base?: Base;
+  /** The bases on which the one engine has clients. @default the one that the environment chooses */
+  bases?: readonly Base[];
 }
 
-/** Starts a server on a free port of the loopback interface. */
+/** Starts a server on a free port of the loopback interface, for each base. */
 export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
-  const app = (options.base ?? App)();
+  const apps = (options.bases ?? [App]).map((base) => base());
   const engine = new Engine(options.engine);
-  engine.attach(app);
+  for (const app of apps) engine.attach(app);
   const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
   io.bind(engine);
-  const listenSocket = await new Promise<object>((resolve, reject) => {
-    app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
-  });
+  const listening = await Promise.all(apps.map(listen));
+  const urls = listening.map((socket) => `http://127.0.0.1:${us_socket_local_port(socket as never)}`);
   return {
     io,
     engine,
-    url: `http://127.0.0.1:${us_socket_local_port(listenSocket as never)}`,
+    url: urls[0]!,
+    urls,
     close: async () => {
-      us_listen_socket_close(listenSocket as never);
+      for (const socket of listening) us_listen_socket_close(socket as never);
       await io.close();
-      app.close();
+      for (const app of apps) app.close();
     },
   };
 }
+
+const listen = (app: TemplatedApp): Promise<object> =>
+  new Promise((resolve, reject) => {
+    app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
+  });
 
 /** A node that is joined with others by a bus. */
 export async function startMember(bus: Backplane, options: NodeOptions = {}): Promise<TestNode & { bus: Backplane }> {
@@ -106,7 +114,7 @@ export class Machine {
   openHubBackplane(name: string, events: BackplaneEvents): Promise<Backplane> {
     const { id } = this.hub!;
     return this.openBackplane((links, hub) =>
-      hubBackplane(name, { links, machine: id, window: ownWindow(), hub: hub!, prefix: '', events }),
+      framesBackplane(name, { links, machine: id, window: ownWindow(), hub: hub!, events }),
     );
   }
 
@@ -170,23 +178,6 @@ export class Machine {
 
 /** The backplanes of workers on two machines, in turn. */
 export async function machinesOn(
-  open: (links: WorkerLinks, machine: string) => Backplane,
-): Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }> {
-  const machines = [await Machine.start(), await Machine.start()] as const;
-  let opened = 0;
-  return {
-    openBackplane: () => {
-      const index = opened++ % 2;
-      return machines[index]!.openBackplane((links) => open(links, index === 0 ? 'machine0' : 'machine1'));
-    },
-    remove: async () => {
-      for (const machine of machines) await machine.remove();
-    },
-  };
-}
-
-/** The backplanes of workers on two machines with a hub each, in turn. */
-export async function hubMachinesOn(
   name: string,
   address: HubAddress,
   events: BackplaneEvents = { onDown: () => {}, onUp: () => {} },
@@ -203,12 +194,18 @@ export async function hubMachinesOn(
 }
 
 /** The bus of the only worker of a machine, which has the hub in its process. */
-export async function onOwnHub(address: HubAddress, events: BackplaneEvents, machine?: string): Promise<Backplane> {
+function onOwnHub(
+  name: string,
+  openPubSub: (events: BackplaneEvents) => PubSub,
+  prefix: string,
+  events: BackplaneEvents,
+  machine?: string,
+): Backplane {
   const alone = aloneOnMachine(machine);
   const { link, workers } = linkInProcess(alone.links.id);
   const client = new HubClient(alone.links.id, alone.machine, link);
-  const hub = await openHub(address, { machine: alone.machine, workers, window: turnWindow() });
-  const bus = hubBackplane('redis-hub', { ...alone, hub: client, prefix: '', events });
+  const hub = hubOn(openPubSub, { prefix }, { machine: alone.machine, workers, window: turnWindow() });
+  const bus = framesBackplane(name, { ...alone, hub: client, events });
   return {
     ...bus,
     close: () => {
@@ -220,7 +217,7 @@ export async function onOwnHub(address: HubAddress, events: BackplaneEvents, mac
 
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
-  return redisFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+  return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to, prefix), prefix, events, machine);
 }
 
 /** The same on a Redis Cluster. */
@@ -230,16 +227,16 @@ export function onShardedFrames(
   prefix = 'socket.io',
   machine?: string,
 ): Backplane {
-  return shardedFramesBackplane({ ...aloneOnMachine(machine), url, prefix, events });
+  return onOwnHub('redis-frames-sharded', (to) => new ShardedPubSub(url, to, prefix), prefix, events, machine);
 }
 
 /** A worker that is alone on its machine, on NATS. */
 export function onNats(
   url: string,
   events: BackplaneEvents,
-  options: Partial<Pick<BackplaneSurroundings, 'prefix' | 'credentials'>> = {},
+  { prefix = 'gjallar', credentials }: { prefix?: string; credentials?: string } = {},
 ): Backplane {
-  return natsBackplane({ ...aloneOnMachine(), url, prefix: 'gjallar', events, ...options });
+  return onOwnHub('nats', (to) => new NatsPubSub({ url, credentials }, to), prefix, events);
 }
 
 function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {

@@ -51,15 +51,16 @@ export async function recordStock(count: number): Promise<Recording> {
   };
 }
 
-/** A server under test, with WebSockets that keep what they receive. */
-export async function recordNode({ io, url }: TestNode, count: number): Promise<Recording> {
+/** A server under test, with WebSockets on all its bases in turn, which keep what they receive. */
+export async function recordNode({ io, urls }: TestNode, count: number): Promise<Recording> {
   io.of('/two');
   let received = Array.from({ length: count }, (): string[] => []);
   let fences = 0;
   const waiting = new Map<string, () => void>();
   const connections: Record<string, Socket>[] = [];
   for (let index = 0; index < count; index++) {
-    const client = new WebSocket(`${url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
+    const url = urls[index % urls.length]!.replace('http', 'ws');
+    const client = new WebSocket(`${url}/socket.io/?EIO=4&transport=websocket`);
     await new Promise((resolve) => client.once('open', resolve));
     client.on('message', (data: Buffer, isBinary) => {
       const text = textOf(isBinary ? data : data.toString());

@@ -5,7 +5,7 @@ import { Server, type ServerOptions } from 'socket.io';
 import type { TestNode } from './node.js';
 
 /** A server on stock engine.io and ws, on a free port of the loopback interface. */
-export async function startStock(options: Partial<ServerOptions> = {}): Promise<Omit<TestNode, 'engine'>> {
+export async function startStock(options: Partial<ServerOptions> = {}): Promise<Omit<TestNode, 'engine' | 'urls'>> {
   const http = createServer().listen(0, '127.0.0.1');
   await once(http, 'listening');
   const io = new Server(http, options);

@@ -72,26 +72,3 @@ test('clients of any application recover after a reload, with what they missed',
   expect(sumOf('gjallar_recovery_attempts_total{result="recovered"')).toBe(4);
   expect(sumOf('gjallar_recovery_kept{kind="packets"')).toBeGreaterThan(0);
 });
-
-test('clients of a killed worker recover on another one', async () => {
-  const listeners = [await listen(), await listen({ transports: ['polling'] }), await listen()];
-  const [first, ...others] = listeners as [Listener, ...Listener[]];
-  const pids = await Promise.all(listeners.map(async ({ socket }) => (await stateOf(socket)).pid));
-  const [killed] = pids as [number];
-  // A worker that a session's connection is on may notice late that the worker of the session was killed.
-  const cut = listeners.filter((_, at) => pids[at] === killed);
-  const returned = cut.map(({ socket }) => nextEvent(socket, 'connect'));
-  for (const { socket } of others) await socket.emitWithAck('say', 'before');
-  first.socket.emit('die');
-  await Promise.all(returned);
-  await until(() => listeners.every(({ socket }) => socket.connected));
-  for (const { socket } of others) await socket.emitWithAck('say', 'after');
-  for (const { socket, said } of listeners) {
-    await until(() => said.length === 5);
-    expect(said).toEqual(['welcome', 'before', 'before', 'after', 'after']);
-    const { pid, recovered, since } = await stateOf(socket);
-    expect(pid).not.toBe(killed);
-    // The WebSocket of another client may have been on the killed worker, too. `said` shows that it has lost nothing.
-    if (since === killed) expect(recovered).toBe(true);
-  }
-});

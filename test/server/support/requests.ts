@@ -14,7 +14,7 @@ export function ask(port: number, options: RequestOptions = {}): ClientRequest {
 }
 
 /** The response to a request, once it is complete. */
-export async function responseTo(sent: ClientRequest): Promise<Answer> {
+async function responseTo(sent: ClientRequest): Promise<Answer> {
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const parts: Buffer[] = [];
   for await (const part of response) parts.push(part as Buffer);

@@ -73,12 +73,15 @@ const unread = {
 };
 
 const WATCHERS = 400;
+const VALUE = 900_000;
+/** A WebSocket that has been in a room keeps a buffer of its longest message, which docs/limits.md says. */
+const BUFFERS_MB = (WATCHERS * VALUE) / MB;
 
 const watched = {
   name: `state: ${WATCHERS} plain WebSockets that watch large values and do not read`,
   about: 'a value of 900 KB is set ten times a second',
   environment: limited,
-  bounds,
+  bounds: { memory: bounds.memory + BUFFERS_MB },
   prepare: async (attacker) => {
     await put(attacker, 'large', '1');
     for (let watcher = 0; watcher < WATCHERS; watcher++) {
@@ -88,7 +91,7 @@ const watched = {
     }
   },
   run: (attacker) => {
-    const change = request('PUT', `${ROOM}/large`, headers, JSON.stringify('x'.repeat(900_000)));
+    const change = request('PUT', `${ROOM}/large`, headers, JSON.stringify('x'.repeat(VALUE)));
     return attacker.again(async () => {
       const connection = await attacker.http();
       while (await attacker.send(connection, change)) await connection.response(Math.max(1, attacker.left));

@@ -5,20 +5,13 @@ import { WebSocketServer } from 'ws';
 
 const http = createServer((_request, response) => response.end('fine'));
 const io = new Server(http);
-const own = wsServer({ maxPayload: 65_536 });
+// A server of `ws` with `server` and `path` rejects the upgrades to all other paths, those of Socket.IO too.
+const own = new WebSocketServer({ noServer: true, maxPayload: 65_536 });
 
-/** On a port of node:http, as with stock Socket.IO, a server of `ws` with a path rejects the upgrades to all other paths. */
-function wsServer(options) {
-  if (process.env.GJALLAR_SOCKETS !== 'portable')
-    return new WebSocketServer({ server: http, path: '/own', ...options });
-  const server = new WebSocketServer({ noServer: true, ...options });
-  http.on('upgrade', (request, socket, head) => {
-    if (!request.url.startsWith('/own')) return;
-    server.handleUpgrade(request, socket, head, (webSocket) => server.emit('connection', webSocket, request));
-  });
-  return server;
-}
-
+http.on('upgrade', (request, socket, head) => {
+  if (!request.url.startsWith('/own')) return;
+  own.handleUpgrade(request, socket, head, (webSocket) => own.emit('connection', webSocket, request));
+});
 own.on('connection', (socket) => socket.on('error', () => {}));
 io.on('connection', (socket) => {
   socket.on('join', (room) => socket.join(room));

@@ -1,4 +1,4 @@
-import type { FrameLinks, FrameListener, Route } from '../links.js';
+import { type FrameLinks, type FrameListener, Route } from '../links.js';
 import type { MeshFrameLinks } from '../mesh-frame-links.js';
 import { isOfInterest, types } from '../wire/message.js';
 import { headOf, hubHead, workerHead } from './entries.js';
@@ -50,16 +50,18 @@ export class HubFrameLinks implements FrameLinks {
 }
 
 /** Entries for the hub and for all workers behind it. */
-class HubRoute implements Route {
+class HubRoute extends Route {
   private pieces: Buffer[] = [];
   private messages = 0;
 
   constructor(
     private readonly client: HubClient,
     private readonly part: number,
-  ) {}
+  ) {
+    super();
+  }
 
-  add(_worker: string, message: Buffer, keys?: readonly number[]): void {
+  add(message: Buffer, keys?: readonly number[]): void {
     const { client, part } = this;
     const type = message[4]!;
     const head = isOfInterest(type) ? hubHead(part, client.worker) : headOf(part, client.worker, keys);
@@ -67,7 +69,7 @@ class HubRoute implements Route {
     if (type <= types.cluster) this.messages++;
   }
 
-  send(): void {
+  protected write(): void {
     const { pieces, messages } = this;
     this.pieces = [];
     this.messages = 0;
@@ -76,7 +78,7 @@ class HubRoute implements Route {
 }
 
 /** Entries for one worker of another machine. */
-class WorkerRoute implements Route {
+class WorkerRoute extends Route {
   private pieces: Buffer[] = [];
   private readonly head: Buffer;
 
@@ -85,14 +87,15 @@ class WorkerRoute implements Route {
     part: number,
     to: string,
   ) {
+    super();
     this.head = workerHead(part, client.worker, Number.parseInt(to, 10), to.slice(to.indexOf('.') + 1));
   }
 
-  add(_worker: string, message: Buffer): void {
+  add(message: Buffer): void {
     this.pieces.push(this.head, message);
   }
 
-  send(): void {
+  protected write(): void {
     const { pieces } = this;
     this.pieces = [];
     this.client.send(Buffer.concat(pieces), pieces.length / 2);

@@ -1,14 +1,14 @@
 import { own } from '../../../base/owner.js';
 import { MalformedMessage } from '../../../errors.js';
 import type { FrameLinks, Route } from '../links.js';
-import { claimMessage, messageOf, numbersMessage, numbersOf, types } from '../wire/message.js';
-import { keyOf, OwnRooms, type RoomKey, RoomSet } from './rooms.js';
-import { Fences, RemoteClock, ticksNow } from './withheld.js';
+import { claimMessage, numbersMessage, numbersOf, types } from '../wire/message.js';
+import { keyOf, OwnRooms, type RoomKey } from './rooms.js';
+import { Fences, ticksNow } from './withheld.js';
 
 /** Another worker, and what this one knows of its rooms. */
 export class Peer {
   /** The rooms that it has announced; undefined while they are not known. */
-  private rooms: RoomSet | undefined;
+  private rooms: Set<RoomKey> | undefined;
   /** Rooms that it may have, until it has answered the ping with this number. */
   private readonly expected = new Map<RoomKey, number>();
 
@@ -47,21 +47,13 @@ export class Peer {
   }
 
   replace(keys: readonly RoomKey[]): void {
-    this.rooms = new RoomSet();
+    this.rooms = new Set();
     this.add(keys);
   }
 
   /** From now on, it counts as having members of every room. */
   forget(): void {
     this.rooms = undefined;
-  }
-
-  /** Compares its rooms with the checksum that it has sent. If they differ, they are forgotten. */
-  matches(count: number, sum: number): boolean {
-    const known = this.rooms?.checksum;
-    if (known?.count === count && known?.sum === sum) return true;
-    this.forget();
-    return false;
   }
 
   /** It may have members of these rooms once it has handled what was sent to it, up to the ping. */
@@ -74,8 +66,8 @@ export class Peer {
   }
 }
 
-/** How often workers compare what they know of each other's rooms, in ms. */
-const CHECK_INTERVAL_MS = 2000;
+/** A message may have been on its way for this long, in ticks, when it arrives. */
+const WAY = 10;
 
 interface InterestEvents {
   /** A change of this worker's rooms is to be announced by the end of the window. */
@@ -88,8 +80,6 @@ interface InterestEvents {
    * @param since when a message must have left, at the earliest, that reaches these members
    */
   onAdded(peer: Peer, keys: readonly RoomKey[], since: number): void;
-  /** Every two seconds. */
-  onCheck(): void;
 }
 
 /**
@@ -99,12 +89,10 @@ interface InterestEvents {
  *
  * ```
  * WORKER                                  NEW
- *  │                  checksum, time       │  the greeting
+ *  │                  rooms: a, b          │  the greeting
  *  │ ◀──────────────────────────────────── │
- *  │  missing                              │
+ *  │  rooms: a                             │
  *  │ ────────────────────────────────────▶ │
- *  │                  rooms: a, b          │
- *  │ ◀──────────────────────────────────── │
  *  │                  added: c, since      │  a client joins c; `await socket.join('c')` goes on with the pong
  *  │                  ping                 │
  *  │ ◀──────────────────────────────────── │
@@ -116,9 +104,7 @@ export class Interest {
   /** The rooms that this worker has members of. */
   readonly rooms: OwnRooms;
   private readonly known = new Map<string, Peer>();
-  private readonly clocks = new WeakMap<Route, RemoteClock>();
   private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
-  private readonly timer: NodeJS.Timeout;
   /** Rooms named like the id of a socket that may be its own room as well, by the workers that have claimed them. */
   private readonly doubts = new Map<RoomKey, Set<string>>();
   /** When the first of the members entered whose rooms are not announced yet. */
@@ -132,7 +118,6 @@ export class Interest {
       () => this.announceSoon(),
       () => events.onChange(),
     );
-    this.timer = setInterval(() => this.check(), CHECK_INTERVAL_MS).unref();
   }
 
   /** The other workers. */
@@ -146,18 +131,17 @@ export class Interest {
     if (known) return known;
     const peer = new Peer(worker, this.links.routeTo(worker), this.links.isElsewhere(worker));
     this.known.set(worker, peer);
-    this.tell(worker, this.checksum());
+    this.tell(worker, this.ownRooms());
     this.events.onJoin(worker);
     return peer;
   }
 
-  /** The worker is new, or messages may have been lost in both directions. */
+  /** The worker is here, perhaps again: it knows nothing of this one. */
   resume(worker: string): void {
     const known = this.known.get(worker);
     if (!known) return void this.peerOf(worker);
     known.forget();
-    this.tell(worker, this.checksum());
-    this.tell(worker, missing());
+    this.tell(worker, this.ownRooms());
   }
 
   remove(worker: string): void {
@@ -168,18 +152,11 @@ export class Interest {
 
   /** Tells the other workers which rooms have changed. */
   announce(): void {
-    const { enteredAt } = this;
+    const since = ((this.enteredAt ?? ticksNow()) - WAY) | 0;
     this.enteredAt = undefined;
     const { added, removed } = this.rooms.takeChanges();
-    if (added.length > 0) {
-      this.tellAll((route) => {
-        const clock = this.clockOf(route);
-        // Workers whose clock is not known have not got this one's rooms either.
-        if (!clock.isKnown) return undefined;
-        return numbersMessage(types.added, [clock.departure(enteredAt ?? ticksNow()), ...added]);
-      });
-    }
-    if (removed.length > 0) this.tellAll(() => numbersMessage(types.removed, removed));
+    if (added.length > 0) this.tellAll(numbersMessage(types.added, [since, ...added]));
+    if (removed.length > 0) this.tellAll(numbersMessage(types.removed, removed));
   }
 
   /**
@@ -187,13 +164,13 @@ export class Interest {
    * messages to the room go to all.
    */
   claim(nsp: string, room: string): void {
-    this.tellAll(() => claimMessage(nsp, room));
+    this.tellAll(claimMessage(nsp, room));
     this.rooms.add(nsp, room);
     const key = keyOf(nsp, room);
     this.doubt(this.links.id, key);
     const settled = this.announced().then(() => {
       this.settle(this.links.id, [key]);
-      this.tellAll(() => numbersMessage(types.claimed, [key]));
+      this.tellAll(numbersMessage(types.claimed, [key]));
     });
     own('asking for the socket of a room', settled);
   }
@@ -227,10 +204,11 @@ export class Interest {
   }
 
   /**
-   * Resolves when all workers know the rooms that this one has members of. A worker that does not answer within a second
-   * is not waited for.
+   * Resolves when all workers know the rooms that this one has members of, and have handled all else that it has sent. A worker
+   * that does not answer within a second is not waited for.
+   * @returns whether all have answered
    */
-  announced(): Promise<void> {
+  announced(): Promise<boolean> {
     this.announce();
     return this.fences.pass(this.known.keys());
   }
@@ -250,12 +228,6 @@ export class Interest {
         return peer.delete(numbers);
       case types.rooms:
         return peer.replace(numbers);
-      case types.checksum:
-        return this.compare(peer, numbers);
-      case types.missing:
-        // Until then, the worker sends everything. It asks again with the next checksum.
-        if (this.clockOf(peer.route).isKnown) this.tell(from, numbersMessage(types.rooms, this.rooms.announced));
-        return;
       case types.ping:
         this.announce();
         return this.tell(from, numbersMessage(types.pong, numbers));
@@ -268,13 +240,10 @@ export class Interest {
   }
 
   tell(worker: string, message: Buffer): void {
-    const route = this.known.get(worker)?.route;
-    route?.add(worker, message);
-    route?.send();
+    this.known.get(worker)?.route.send(message);
   }
 
   close(): void {
-    clearInterval(this.timer);
     this.fences.close();
   }
 
@@ -284,40 +253,11 @@ export class Interest {
     process.nextTick(() => this.announce());
   }
 
-  private compare(peer: Peer, [count = 0, sum = 0, time = 0]: readonly number[]): void {
-    this.clockOf(peer.route).note(time, ticksNow());
-    if (!peer.matches(count, sum)) this.tell(peer.id, missing());
+  private ownRooms(): Buffer {
+    return numbersMessage(types.rooms, this.rooms.announced);
   }
 
-  private clockOf(route: Route): RemoteClock {
-    const known = this.clocks.get(route);
-    if (known) return known;
-    const clock = new RemoteClock();
-    this.clocks.set(route, clock);
-    return clock;
-  }
-
-  private checksum(): Buffer {
-    const { count, sum } = this.rooms.announced.checksum;
-    return numbersMessage(types.checksum, [count, sum, ticksNow()]);
-  }
-
-  private check(): void {
-    this.tellAll(() => this.checksum());
-    this.events.onCheck();
-  }
-
-  /** @param messageFor makes the message for the workers on a route, if they are to get one */
-  private tellAll(messageFor: (route: Route) => Buffer | undefined): void {
-    const messages = new Map<Route, Buffer>();
-    for (const { id, route } of this.known.values()) {
-      const message = messages.get(route) ?? messageFor(route);
-      if (!message) continue;
-      messages.set(route, message);
-      route.add(id, message);
-    }
-    for (const route of messages.keys()) route.send();
+  private tellAll(message: Buffer): void {
+    for (const { route } of this.known.values()) route.send(message);
   }
 }
-
-const missing = (): Buffer => messageOf(types.missing, Buffer.alloc(0));

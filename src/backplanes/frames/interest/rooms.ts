@@ -20,47 +20,13 @@ function hashed(start: number, text: string): number {
   return hash;
 }
 
-/** Rooms and their number, as a checksum that does not depend on their order. */
-interface Checksum {
-  count: number;
-  sum: number;
-}
-
-/** A set of rooms that knows its checksum. */
-export class RoomSet {
-  private readonly keys = new Set<RoomKey>();
-  private sum = 0;
-
-  add(key: RoomKey): void {
-    if (this.keys.has(key)) return;
-    this.keys.add(key);
-    this.sum = (this.sum + key) | 0;
-  }
-
-  delete(key: RoomKey): void {
-    if (this.keys.delete(key)) this.sum = (this.sum - key) | 0;
-  }
-
-  has(key: RoomKey): boolean {
-    return this.keys.has(key);
-  }
-
-  get checksum(): Checksum {
-    return { count: this.keys.size, sum: this.sum };
-  }
-
-  [Symbol.iterator](): Iterator<RoomKey> {
-    return this.keys.values();
-  }
-}
-
 /** The rooms that this worker has members of, and those that it has announced to the others. */
 export class OwnRooms {
   /** How many rooms with a key there are: several rooms may share one. */
   private readonly counts = new Map<RoomKey, number>();
   private readonly changed = new Set<RoomKey>();
   /** What the others know, or will know once what was sent to them has arrived. */
-  readonly announced = new RoomSet();
+  readonly announced = new Set<RoomKey>();
 
   /**
    * @param onNew called when a room is there that must be announced at once

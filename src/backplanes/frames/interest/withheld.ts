@@ -1,10 +1,5 @@
 import type { RoomKey } from './rooms.js';
 
-/** Samples count for one to two times as long: longer, and clocks that run apart would matter. In ticks. */
-const CLOCK_MEMORY = 80_000;
-/** How far a clock may run ahead without a missed message. In ticks. */
-const MARGIN = 10;
-
 /**
  * The time in ticks of 0.1 ms, modulo 2^32, so that it takes four bytes in a message. All workers of a machine share this
  * clock. Two times are compared by their difference, `(a - b) | 0`.
@@ -13,55 +8,19 @@ export function ticksNow(): number {
   return Number(process.hrtime.bigint() / 100_000n) | 0;
 }
 
-/**
- * What this worker knows of the clock of a machine whose messages carry the time: by how much it is behind this one's, plus
- * the shortest way of a message.
- */
-export class RemoteClock {
-  private least: number | undefined;
-  private leastBefore: number | undefined;
-  private since = 0;
-
-  /** Whether a message with a time has arrived. */
-  get isKnown(): boolean {
-    return this.least !== undefined;
-  }
-
-  /**
-   * Call this with the time in a message that has just arrived.
-   * @param now the time here
-   */
-  note(time: number, now: number): void {
-    const lag = (now - time) | 0;
-    if (this.least === undefined || ((now - this.since) | 0) > CLOCK_MEMORY) {
-      this.leastBefore = this.least;
-      this.since = now;
-      this.least = lag;
-    } else this.least = earlier(this.least, lag);
-  }
-
-  /** When a message must have left there, at the earliest, that arrives here at `now` or later. */
-  departure(now: number): number {
-    const { least = 0, leastBefore = least } = this;
-    return (now - earlier(least, leastBefore) - MARGIN) | 0;
-  }
-}
-
-const earlier = (a: number, b: number): number => (((a - b) | 0) < 0 ? a : b);
-
 /** How long an answer is waited for, in ms. */
 const TIMEOUT_MS = 1000;
 
 interface Fence {
   readonly missing: Set<string>;
-  end(): void;
+  end(isAnswered: boolean): void;
 }
 
 /** Numbered questions to other workers whether they have handled everything that was sent to them before. */
 export class Fences {
   private readonly open = new Map<number, Fence>();
   private last = 0;
-  private planned: Promise<void> | undefined;
+  private planned: Promise<boolean> | undefined;
 
   /** @param ping sends a number to a worker, which answers with the same number */
   constructor(private readonly ping: (number: number, worker: string) => void) {}
@@ -73,8 +32,8 @@ export class Fences {
     return this.last;
   }
 
-  /** Resolves when all these workers have answered. All calls of one tick share a ping. */
-  pass(workers: Iterable<string>): Promise<void> {
+  /** Resolves with whether all these workers have answered in time. All calls of one tick share a ping. */
+  pass(workers: Iterable<string>): Promise<boolean> {
     this.planned ??= new Promise((resolve) => {
       process.nextTick(() => {
         this.planned = undefined;
@@ -86,28 +45,29 @@ export class Fences {
 
   answered(worker: string, number: number): void {
     const fence = this.open.get(number);
-    if (fence?.missing.delete(worker) && fence.missing.size === 0) fence.end();
+    if (fence?.missing.delete(worker) && fence.missing.size === 0) fence.end(true);
   }
 
   /** A worker that is gone does not answer. */
   leave(worker: string): void {
-    for (const fence of this.open.values()) if (fence.missing.delete(worker) && fence.missing.size === 0) fence.end();
+    for (const fence of this.open.values())
+      if (fence.missing.delete(worker) && fence.missing.size === 0) fence.end(true);
   }
 
   close(): void {
-    for (const fence of [...this.open.values()]) fence.end();
+    for (const fence of [...this.open.values()]) fence.end(false);
   }
 
-  private openFence(missing: Set<string>, resolve: () => void): void {
-    if (missing.size === 0) return resolve();
+  private openFence(missing: Set<string>, resolve: (isAnswered: boolean) => void): void {
+    if (missing.size === 0) return resolve(true);
     const number = this.start([]);
-    const timer = setTimeout(() => this.open.get(number)?.end(), TIMEOUT_MS).unref();
+    const timer = setTimeout(() => this.open.get(number)?.end(false), TIMEOUT_MS).unref();
     this.open.set(number, {
       missing,
-      end: () => {
+      end: (isAnswered) => {
         clearTimeout(timer);
         this.open.delete(number);
-        resolve();
+        resolve(isAnswered);
       },
     });
     for (const worker of missing) this.ping(number, worker);
@@ -116,6 +76,8 @@ export class Fences {
 
 /** How long messages are kept, in ticks: as long as a fence is waited for. */
 const MAX_AGE = 10_000;
+/** How often they are discarded while no others come, in ms. */
+const EXPIRY_MS = 2000;
 const MAX_MESSAGES = 1000;
 const MAX_BYTES = 4 * 1024 * 1024;
 /** What a receiver takes in an entry. */
@@ -153,14 +115,17 @@ export class Withheld<Message extends RoomMessage> {
   private bytes = 0;
   /** The time of the latest message that was discarded. */
   private discarded: number | undefined;
+  private timer: NodeJS.Timeout | undefined;
 
   /** @param onLate called for an announcement that comes when messages to its rooms may have been discarded */
   constructor(private readonly onLate: () => void) {}
 
   keep(message: Message, receivers: Receiver[], now: number): void {
+    this.expire(now);
     this.entries.push({ time: now, message, receivers });
     this.bytes += sizeOf(message, receivers);
     while (this.bytes > MAX_BYTES || this.entries.length - this.first > MAX_MESSAGES) this.discard();
+    this.timer ??= setTimeout(() => this.expireLater(), EXPIRY_MS).unref();
   }
 
   /** The messages to these rooms that the worker has not got, of those that left at `since` or later, oldest first. */
@@ -180,8 +145,14 @@ export class Withheld<Message extends RoomMessage> {
     return taken.reverse();
   }
 
-  /** Discards what is too old. Call this now and then. */
-  expire(now: number): void {
+  private expireLater(): void {
+    this.expire(ticksNow());
+    this.timer = undefined;
+    if (this.first < this.entries.length) this.timer = setTimeout(() => this.expireLater(), EXPIRY_MS).unref();
+  }
+
+  /** Discards what is too old. */
+  private expire(now: number): void {
     while (this.first < this.entries.length && ((now - this.entries[this.first]!.time) | 0) > MAX_AGE) this.discard();
     if (this.discarded !== undefined && ((now - this.discarded) | 0) > MEMORY) this.discarded = undefined;
   }

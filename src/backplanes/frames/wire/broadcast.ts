@@ -1,5 +1,6 @@
 import { MalformedMessage } from '../../../errors.js';
 import type { EncodedPackets } from '../../../rooms/index.js';
+import { roomOfText, textOfRoom } from '../../../rooms/room-name.js';
 import { finish, HEADER, types } from './message.js';
 
 /** A broadcast as workers exchange it: already encoded for the clients. */
@@ -24,19 +25,21 @@ export interface Broadcast {
 const NO_FLAGS = '{}';
 /** No character takes more bytes in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
+/** In the name of a room, U+FFFD and four digits stand for some characters. */
+const MAX_ROOM_CHARACTER_BYTES = 7;
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024);
 let at = 0;
 
 export function encodeBroadcast({ nsp, packetType, rooms, except, flags, encoded }: Broadcast): Buffer {
   const flagsText = flagsOf(flags);
-  reserve(sizeOf(nsp, flagsText, rooms, except, encoded));
+  reserve(sizeOf(nsp, flagsText, encoded) + sizeOfRooms(rooms) + sizeOfRooms(except));
   at = HEADER;
   scratch[at++] = packetType;
   putText(nsp);
   putText(flagsText);
-  putTexts(rooms);
-  putTexts(except);
+  putRooms(rooms);
+  putRooms(except);
   putNumber(encoded.length);
   for (const packet of encoded) {
     scratch[at++] = typeof packet === 'string' ? 0 : 1;
@@ -60,6 +63,12 @@ function sizeOf(...parts: (string | readonly (string | Buffer)[])[]): number {
   return size;
 }
 
+function sizeOfRooms(rooms: readonly string[]): number {
+  let size = 0;
+  for (const room of rooms) size += 4 + room.length * MAX_ROOM_CHARACTER_BYTES;
+  return size;
+}
+
 function reserve(size: number): void {
   if (size > scratch.length) scratch = Buffer.allocUnsafeSlow(size);
 }
@@ -80,9 +89,9 @@ function putBytes(bytes: Uint8Array): void {
   at += bytes.length;
 }
 
-function putTexts(texts: readonly string[]): void {
-  putNumber(texts.length);
-  for (const text of texts) putText(text);
+function putRooms(rooms: readonly string[]): void {
+  putNumber(rooms.length);
+  for (const room of rooms) putText(textOfRoom(room));
 }
 
 /** @throws Error if the bytes are malformed */
@@ -93,8 +102,8 @@ export function decodeBroadcast(bytes: Buffer): Broadcast {
   const flagsText = reader.text();
   const flags = flagsText === NO_FLAGS ? {} : (JSON.parse(flagsText) as object);
   if (typeof flags !== 'object' || flags === null) throw new MalformedMessage('the flags must be an object');
-  const rooms = reader.texts();
-  const except = reader.texts();
+  const rooms = reader.rooms();
+  const except = reader.rooms();
   const encoded: EncodedPackets = [];
   for (let left = reader.number(); left > 0; left--) encoded.push(reader.byte() === 0 ? reader.text() : reader.bytes());
   reader.expectEnd();
@@ -125,10 +134,10 @@ class Reader {
     return this.buffer.subarray(...this.span());
   }
 
-  texts(): string[] {
-    const texts: string[] = [];
-    for (let left = this.number(); left > 0; left--) texts.push(this.text());
-    return texts;
+  rooms(): string[] {
+    const rooms: string[] = [];
+    for (let left = this.number(); left > 0; left--) rooms.push(roomOfText(this.text()));
+    return rooms;
   }
 
   expectEnd(): void {

@@ -17,7 +17,7 @@ export const EMITTER = 'emitter';
  * ```
  * version (1) │ messages
  * ```
- * The words of workers on the same channel begin with a letter.
+ * What workers of earlier versions say on the same channel begins with a letter.
  */
 const VERSION = 1;
 
@@ -108,15 +108,9 @@ export const types = {
   removed: 3,
   /** All rooms that the sender has members of. */
   rooms: 4,
-  /** The checksum of all rooms that the sender has announced, and the time on the sender's clock. */
-  checksum: 5,
-  /** Asks for `rooms`. */
-  missing: 6,
   /** Asks for a pong with the same number, once all messages before it are handled. */
   ping: 7,
   pong: 8,
-  /** The sender ends. Only between machines. */
-  bye: 9,
   /**
    * The sender has members of a room that is named like the id of a socket: a worker that has the socket announces the room, too.
    * For all workers, as the next one.

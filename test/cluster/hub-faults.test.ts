@@ -1,0 +1,155 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { HubClient } from '../../src/backplanes/frames/hub/hub-client.js';
+import { HUB_GONE } from '../../src/backplanes/frames/hub/hub-health.js';
+import { ownWindow } from '../../src/backplanes/frames/links.js';
+import { framesBackplane } from '../../src/backplanes/frames/open.js';
+import { isGreeting, openGreeting } from '../../src/cluster/hub/hub-frame.js';
+import { HubThread } from '../../src/cluster/hub/hub-thread.js';
+import { hubOnMesh } from '../../src/cluster/hub/mesh-hub.js';
+import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { linksOf } from '../../src/runtime/backplane.js';
+import { disconnectAll as disconnectPairs, pairOn } from '../rooms/support/clients.js';
+import { onRedisFrames, startMember } from '../rooms/support/node.js';
+import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { RedisProcess, until } from '../support/redis.js';
+import { type RunningServer, startServer } from '../support/server.js';
+import { everyoneTalks, expectOnceAndInOrder } from '../support/talk.js';
+
+/** How often the hub is killed. `HUB_DEATHS=100` kills it as often as the guarantees were tried. */
+const DEATHS = Number(process.env.HUB_DEATHS ?? 3);
+
+let redis: RedisProcess;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+});
+afterAll(() => redis.remove());
+afterEach(disconnectAll);
+
+/** The numbers that are missing, as runs that follow each other without one that arrived. */
+function gapsIn(numbers: readonly number[]): number {
+  return numbers.filter((number, index) => index > 0 && number !== numbers[index - 1]! + 1).length;
+}
+
+test(
+  `a hub that is killed ${DEATHS} times under load loses what is on its way once each time, and repeats nothing`,
+  async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'gjallar-hub-'));
+    const mesh = new Mesh(1, directory);
+    const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
+    const thread = new HubThread(new URL('../../build/cluster/hub/thread.js', import.meta.url), {
+      ...{ directory, machine: 'machine0', address, meshed: () => [1], onStuck: () => {} },
+      log: { error: () => {} } as never,
+    });
+    const told: unknown[] = [];
+    const timers: NodeJS.Timeout[] = [];
+    try {
+      const hub = new HubClient(1, 'machine0', hubOnMesh(mesh));
+      await mesh.listen();
+      await thread.start();
+      await mesh.join([HUB]);
+      const events = { onDown: (reason: string) => told.push(reason), onUp: () => told.push('up') };
+      const bus = framesBackplane('redis-frames', {
+        ...{ links: linksOf(mesh), machine: 'machine0', window: ownWindow(), hub, events },
+      });
+      const quiet = { onDown: () => {}, onUp: () => {} };
+      const members = [await startMember(bus), await startMember(onRedisFrames(redis.url, quiet))] as const;
+      const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
+      const heard: [number[], number[]] = [[], []];
+      const sent = [0, 0];
+      for (const at of [0, 1] as const) {
+        await pairs[at].socket.join('room');
+        pairs[at].client.on('n', (from: number, number: number) => {
+          if (from !== at) heard[from as 0 | 1].push(number);
+        });
+      }
+      for (const at of [0, 1] as const) {
+        timers.push(setInterval(() => members[at].io.to('room').emit('n', at, sent[at]!++), 2));
+      }
+      const flows = async () => {
+        const from = [...sent];
+        await until(() => heard.every((numbers, at) => numbers.at(-1)! >= from[at]! + 20));
+      };
+      await flows();
+      expect(heard.map(gapsIn)).toEqual([0, 0]);
+      for (let death = 1; death <= DEATHS; death++) {
+        thread.end();
+        await until(() => told.filter((word) => word === HUB_GONE).length === death);
+        await bus.ready();
+        await flows();
+        for (const numbers of heard) expect(gapsIn(numbers)).toBeLessThanOrEqual(death);
+      }
+      for (const numbers of heard) expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
+      expect(told).toEqual(['up', ...Array.from({ length: DEATHS }, () => [HUB_GONE, 'up']).flat()]);
+      expect(bus.traffic.outages).toBe(DEATHS);
+      for (const timer of timers) clearInterval(timer);
+      disconnectPairs();
+      for (const member of members) await member.close();
+    } finally {
+      for (const timer of timers) clearInterval(timer);
+      await thread.close();
+      mesh.close();
+      await rm(directory, { recursive: true, force: true });
+    }
+  },
+  90_000 + 10_000 * DEATHS,
+);
+
+/** Whether this system has clocks for each process. */
+const hasOwnClocks = spawnSync('unshare', ['--time', '--monotonic', '30', 'true']).status === 0;
+if (!hasOwnClocks) console.warn('The test of a machine with another clock is skipped: unshare --time does not work.');
+/** The shell stays outside, and passes the signal on. */
+const ANOTHER_CLOCK = [
+  ...['unshare', '--time', '--monotonic', '30', '--boottime', '30'],
+  ...['sh', '-c', '"$@" & trap "kill -TERM $!" TERM; wait $!; wait $!; exit $?', 'sh'],
+];
+
+(hasOwnClocks ? describe : describe.skip)('two machines of whose clocks one is 30 s off', () => {
+  let servers: RunningServer[];
+
+  beforeAll(async () => {
+    const environment = { WORKERS: '2', REDIS_URL: redis.url, HISTORY_TTL: '0' };
+    const late = fileURLToPath(new URL('support/late-clock.cjs', import.meta.url));
+    servers = await Promise.all([
+      startServer(environment),
+      startServer({ ...environment, NODE_OPTIONS: `--require ${late}` }, ANOTHER_CLOCK),
+    ]);
+  });
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+  });
+
+  test('hear each message once and in order, also in rooms that were joined just now', async () => {
+    const clients = Array.from({ length: 20 }, (_, index) => connect(servers[index % 2]!.url));
+    await Promise.all(clients.map(upgraded));
+    for (const room of ['one', 'two', 'three']) {
+      for (const client of clients) expectOk(await client.emitWithAck('join', room));
+      expectOnceAndInOrder(await everyoneTalks(clients, room, 20), clients.length, 20);
+    }
+  });
+
+  test('greet once a second, however many workers they have', async () => {
+    const spy = new Redis(redis.url);
+    const greetings = new Map<string, number[]>();
+    await spy.subscribe('socket.io:frames:hubs');
+    spy.on('messageBuffer', (_channel, bytes: Buffer) => {
+      expect(isGreeting(bytes)).toBe(true);
+      const { machine } = openGreeting(bytes);
+      greetings.set(machine, [...(greetings.get(machine) ?? []), performance.now()]);
+    });
+    const COUNT = 5;
+    await until(() => [...greetings.values()].filter((times) => times.length >= COUNT).length === 2);
+    spy.disconnect();
+    expect(greetings.size).toBe(2);
+    for (const times of greetings.values()) {
+      // Timers may be late, and catch up.
+      expect(times.at(-1)! - times[0]!).toBeGreaterThan((times.length - 1) * 1000 - 500);
+    }
+  });
+});
