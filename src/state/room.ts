@@ -232,8 +232,8 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /**
-   * Resolves once this worker has what the other workers of the machine had changed before the call. It costs one question to the
-   * hub. Await it before `get()` if the last change may have been made on another worker.
+   * Resolves once this worker has what the other workers had changed before the call. It costs one question to the hub, which asks
+   * those of other machines for at most a second. Await it before `get()` if the last change may have been made on another worker.
    */
   caughtUp(): Promise<void> {
     return this.core.caughtUp();
