@@ -20,6 +20,7 @@ const entries = [
   'emitter/index',
   'run/preload',
   'cluster/hub/thread',
+  'state/hub-service',
   // Loaded when they are needed, by loadPart().
   'recovery/index',
 ];

@@ -25,6 +25,8 @@ export interface HubService {
 
 /** What a service does with its hub. What is sent to somebody that is not here is dropped. */
 export interface HubServiceHost {
+  /** Whether there are no other machines, now and later. */
+  readonly isAlone: boolean;
   sendToWorker(worker: number, message: Uint8Array): void;
   sendToHub(hub: string, message: Uint8Array): void;
 }
@@ -42,6 +44,8 @@ declare module './process.js' {
      * @param open opens the service, if the hub is in this process
      */
     hubLink?: (service: HubServiceNumber, open: OpenHubService) => HubLink;
+    /** The number of a Socket.IO server among those of this worker, the same on all workers. */
+    numberOf?: (server: object) => number;
   }
 }
 
@@ -68,6 +72,7 @@ function linkAlone(open: OpenHubService): HubLink {
     }
   };
   const service = open({
+    isAlone: true,
     sendToWorker: (_worker, message) => {
       // Not in the middle of what the worker does.
       if (waiting.length === 0) process.nextTick(deliver);

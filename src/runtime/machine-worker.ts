@@ -90,6 +90,7 @@ export class MachineWorker implements EngineHost {
       stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
       engines: this,
       ...(open.hub && { hubLink: open.hub.linkOf }),
+      numberOf: (io) => Math.max(0, this.servers.indexOf(io as Server)),
     });
     this.metrics = new WorkerMetrics(mesh, {
       version,

@@ -1,6 +1,6 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
-import type { Encoded } from './options.js';
+import type { Encoded } from './values.js';
 
 const hooked = new WeakSet<Adapter>();
 
@@ -23,25 +23,30 @@ export interface Entry {
   readonly key: string;
   /** The beginning of its change on the wire, encoded once. */
   readonly head: string;
-  /** Its place in this worker's order of changes; each change has the next number. */
+  /** Its place in the order of changes of the machine. */
   seq: number;
-  /** When it was made, on the hybrid clock of the worker that made it. */
+  /** When it was made, on the hybrid clock of the machine that made it. */
   clock: number;
-  /** The worker that made it. */
+  /** The sequencer that made it. */
   origin: string;
   /** Undefined if the key was deleted. */
   value: Encoded | undefined;
+  /** When the key is deleted, in ms since 1970; undefined if it stays. */
+  expires: number | undefined;
   /** Of key and value. */
   bytes: number;
 }
 
-/** A change as workers exchange it. */
-export type Change = Pick<Entry, 'key' | 'clock' | 'origin' | 'value'>;
+/** A change as workers and machines exchange it. */
+export type Change = Pick<Entry, 'key' | 'clock' | 'origin' | 'value'> & { readonly expires?: number | undefined };
+
+/** Whether a change replaces another one of the same key. */
+export function isNewer(one: Pick<Change, 'clock' | 'origin'>, other: Pick<Change, 'clock' | 'origin'>): boolean {
+  return one.clock > other.clock || (one.clock === other.clock && one.origin > other.origin);
+}
 
 /** The log is compacted if it has this many superseded changes, and more than there are current ones. */
 const MAX_SUPERSEDED = 1024;
-/** While another worker is silent, at most this multiple of `maxDeleted` is remembered. */
-const MAX_WAITING = 4;
 
 /**
  * The keys of a room, and the order of their latest changes. A change moves its key to the end of the order, so a reader
@@ -62,23 +67,16 @@ export class Entries {
   forgottenSeq = 0;
   /** The latest time of a deletion that is forgotten. */
   forgottenClock = 0;
-  /** The latest time of a change. */
-  maxClock = 0;
+  /** Called with each deletion that is forgotten. */
+  onForget: ((key: string, clock: number) => void) | undefined;
   private readonly byKey = new Map<string, Entry>();
   private readonly deleted = new Set<string>();
   /** All changes by number; a change whose number is not its entry's any more is superseded. */
   private log: Entry[] = [];
   private seqs: number[] = [];
 
-  /**
-   * @param maxDeleted how many deleted keys are remembered
-   * @param completeUpTo the time up to which every change is here. Later deletions are remembered longer, within bounds:
-   *   an older change of such a key may still be on its way.
-   */
-  constructor(
-    private readonly maxDeleted: number,
-    private readonly completeUpTo: () => number = () => Number.POSITIVE_INFINITY,
-  ) {}
+  /** @param maxDeleted how many deleted keys are remembered */
+  constructor(private readonly maxDeleted: number) {}
 
   /** Deleted keys that are remembered. */
   get deletedSize(): number {
@@ -92,27 +90,31 @@ export class Entries {
   }
 
   /** The latest change of a key, also if that has deleted it. */
-  find(key: string): Readonly<Entry> | undefined {
+  find(key: string): Entry | undefined {
     return this.byKey.get(key);
   }
 
-  /** Applies a change, unless the key has a newer one. Returns whether it was applied. */
-  apply({ key, clock, origin, value }: Change): boolean {
+  /**
+   * Applies a change, unless the key has a newer one, or may have been deleted later than that. Returns whether it was applied.
+   */
+  apply(change: Change): boolean {
+    const before = this.byKey.get(change.key);
+    if (before ? !isNewer(change, before) : change.clock <= this.forgottenClock) return false;
+    this.put(change, this.seq + 1);
+    return true;
+  }
+
+  /** Applies a change whose place is known. */
+  put({ key, clock, origin, value, expires }: Change, seq: number): void {
     let entry = this.byKey.get(key);
-    // The key may have been deleted later than that. Nothing tells any more.
-    if (!entry && clock <= this.forgottenClock) return false;
-    if (entry && (clock < entry.clock || (clock === entry.clock && origin <= entry.origin))) return false;
     if (!entry) {
-      entry = { key, head: `[${JSON.stringify(key)}`, seq: 0, clock, origin, value: undefined, bytes: 0 };
+      const head = `[${JSON.stringify(key)}`;
+      entry = { key, head, seq: 0, clock, origin, value: undefined, expires: undefined, bytes: 0 };
       this.byKey.set(key, entry);
     } else if (entry.value !== undefined) this.count(entry, -1);
     else if (this.deleted.delete(key)) this.deletedBytes -= entry.bytes;
-    entry.seq = ++this.seq;
-    entry.clock = clock;
-    entry.origin = origin;
-    entry.value = value;
-    entry.bytes = bytesOf(key, value);
-    if (clock > this.maxClock) this.maxClock = clock;
+    this.seq = seq;
+    Object.assign(entry, { seq, clock, origin, value, expires, bytes: bytesOf(key, value) });
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);
@@ -120,9 +122,8 @@ export class Entries {
       if (this.deleted.size > this.maxDeleted) this.forgetSome();
     }
     this.log.push(entry);
-    this.seqs.push(entry.seq);
+    this.seqs.push(seq);
     if (this.log.length > 2 * this.byKey.size + MAX_SUPERSEDED) this.compact();
-    return true;
   }
 
   /** The entries, deleted ones included, that have changed after a number, in order. */
@@ -154,15 +155,14 @@ export class Entries {
   }
 
   private forgetSome(): void {
-    const complete = this.completeUpTo();
     for (const key of this.deleted) {
-      const isCrowded = this.deleted.size > MAX_WAITING * this.maxDeleted;
+      if (this.deleted.size <= this.maxDeleted) return;
       const entry = this.byKey.get(key)!;
-      if (this.deleted.size <= this.maxDeleted || (entry.clock > complete && !isCrowded)) return;
       this.deleted.delete(key);
       this.deletedBytes -= entry.bytes;
       this.byKey.delete(key);
       this.forgottenSeq = entry.seq;
+      this.onForget?.(key, entry.clock);
       this.forgottenClock = Math.max(this.forgottenClock, entry.clock);
       // Marks it as superseded in the log.
       entry.seq = 0;

@@ -21,15 +21,20 @@
  * - A value is encoded when it is set, once for all members and workers.
  */
 import type { Namespace, Server } from 'socket.io';
+import { hubServices } from '../base/hub-service.js';
+import { own } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import { GjallarError } from '../errors.js';
 import { endWith } from './entries.js';
+import { linkOverHub, openHubService } from './hub-service.js';
 import { type StateRoomOptions, settingsOf } from './options.js';
-import { Hub } from './replication/hub.js';
+import { SequencerClient } from './replica/client.js';
 import { StateRoom } from './room.js';
+import { localLink } from './sequencer/local.js';
 
 export type { StateRoomStats } from '../rooms/stores.js';
 export type { Chunk, StateChange, StateFormat, StateMeta, StateReader } from './members/format.js';
-export type { Joined, JoinOptions, StateRoomOptions } from './options.js';
+export type { Joined, JoinOptions, SetOptions, StateRoomOptions } from './options.js';
 export { StateRoom } from './room.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
@@ -39,11 +44,13 @@ type AnyServer = Server<any, any, any, any>;
 
 /** The state rooms of a namespace, and what keeps them the same on all workers. */
 interface Rooms {
-  readonly hub: Hub;
+  readonly client: SequencerClient;
   readonly byName: Map<string, StateRoom>;
 }
 
 const rooms = new WeakMap<AnyNamespace, Rooms>();
+/** Rooms that are about to end. */
+const ending = new WeakMap<AnyNamespace, Set<Promise<void>>>();
 
 /**
  * Creates a state room. Call it on every worker with the same name and options. The room ends with its server or namespace.
@@ -54,22 +61,39 @@ const rooms = new WeakMap<AnyNamespace, Rooms>();
 export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: StateRoomOptions = {}): StateRoom {
   const nsp: AnyNamespace = 'of' in of ? of.of('/') : of;
   const settings = settingsOf(name, options);
-  const { hub, byName } = rooms.get(nsp) ?? { hub: new Hub(nsp), byName: new Map<string, StateRoom>() };
+  const { client, byName } = rooms.get(nsp) ?? { client: clientOf(nsp), byName: new Map<string, StateRoom>() };
   if (byName.has(name)) {
     throw new GjallarError('BAD_INPUT', `There is a state room "${name}" already. Create it once, and keep it.`);
   }
-  const room = new StateRoom(nsp, hub, name, settings, () => {
+  const room = new StateRoom(nsp, client, name, settings, (ended) => {
     byName.delete(name);
-    if (byName.size > 0) return;
-    hub.close();
-    rooms.delete(nsp);
+    if (byName.size === 0) rooms.delete(nsp);
+    const all = ending.get(nsp) ?? new Set();
+    ending.set(nsp, all.add(ended));
+    own(
+      'closing a state room',
+      ended.finally(() => all.delete(ended)),
+    );
   });
   byName.set(name, room);
-  rooms.set(nsp, { hub, byName });
+  rooms.set(nsp, { client, byName });
   endWith(nsp, () => closeAll(nsp));
   return room;
 }
 
+const hubClients = new WeakMap<object, SequencerClient>();
+
+/** What keeps the rooms of a namespace: the hub of the machine, for all rooms of this worker, or this process. */
+function clientOf(nsp: AnyNamespace): SequencerClient {
+  const { hubLink } = thisProcess;
+  if (!hubLink) return new SequencerClient(localLink(nsp));
+  const client =
+    hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state, openHubService)));
+  hubClients.set(hubLink, client);
+  return client;
+}
+
 function closeAll(nsp: AnyNamespace): Promise<unknown> {
-  return Promise.all([...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close()));
+  const closed = [...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close());
+  return Promise.all([...closed, ...(ending.get(nsp) ?? [])]);
 }

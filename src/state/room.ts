@@ -1,55 +1,65 @@
 import { EventEmitter } from 'node:events';
 import type { Namespace } from 'socket.io';
+import { thisProcess } from '../base/process.js';
 import { GjallarError } from '../errors.js';
 import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../rooms/stores.js';
 import { RoomCore } from './core.js';
-import { bytesOf, type Change, KEY_BYTES } from './entries.js';
+import { bytesOf, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { type AnySocket, forgetDisconnect, leaveAtDisconnect, Member } from './members/members.js';
-import {
-  decodeValue,
-  type Encoded,
-  encodeValue,
-  type Joined,
-  type JoinOptions,
-  merged,
-  type StateRoomEvents,
-  type StateRoomSettings,
-  type StoreSettings,
-} from './options.js';
-import type { Hub } from './replication/hub.js';
-import { keysOf } from './store/fields.js';
-import { connectionTo } from './store/hosts.js';
-import { RoomStore } from './store/store.js';
+import type { Joined, JoinOptions, SetOptions, StateRoomEvents, StateRoomSettings } from './options.js';
+import type { SequencerClient } from './replica/client.js';
+import { StoreReports } from './replica/store-reports.js';
+import type { StoreNews } from './sequencer/messages.js';
+import { storeAddressOf } from './sequencer/store/address.js';
+import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 const MIN_RATE = 0.01;
 const MAX_RATE = 1000;
+/** A year. */
+const MAX_TTL_MS = 31_536_000_000;
 
 /** A room of newest values; see {@link stateRoom}. */
 export class StateRoom extends EventEmitter<StateRoomEvents> implements MeasuredStateRoom {
   private readonly core: RoomCore;
   private readonly bySocket = new Map<AnySocket, Member>();
   private readonly format: StateFormat;
+  private readonly store: StoreReports | undefined;
+  private isStoreDown = false;
   private closing: Promise<void> | undefined;
 
   /** @internal Use stateRoom(). */
   constructor(
     nsp: Namespace,
-    private readonly hub: Hub,
+    client: SequencerClient,
     /** The name of the room. */
     readonly name: string,
     private readonly settings: StateRoomSettings,
-    private readonly onClosed: () => void,
+    private readonly onClosed: (ended: Promise<void>) => void,
   ) {
     super();
-    this.format = socketIoFormat(nsp, this.settings.event);
-    const { store } = settings;
-    const openStore = store && ((core: RoomCore) => this.openStore(nsp, core, store));
-    this.core = new RoomCore(nsp, hub, name, settings, openStore, (keys) => {
-      if (this.listenerCount('change') > 0) this.emit('change', keys());
-    });
-    hub.add(this.core);
+    this.format = socketIoFormat(nsp, settings.event);
+    const { maxKeys, maxBytes, maxValueBytes, maxPatchBytes, store: stored } = settings;
+    const store = stored && storeAddressOf(stored, nsp.name, name, client.isLocal);
+    if (store) this.store = StoreReports.of(store);
+    this.store?.add(this);
+    this.core = new RoomCore(
+      nsp,
+      name,
+      client,
+      {
+        id: `${thisProcess.numberOf?.(nsp.server) ?? 0}\x1e${nsp.name}\x1e${name}`,
+        bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes },
+        store,
+      },
+      {
+        onChange: (keys) => {
+          if (this.listenerCount('change') > 0) this.emit('change', keys());
+        },
+        onStore: (news) => this.onStore(news),
+      },
+    );
     stateRooms.add(this);
   }
 
@@ -57,72 +67,99 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    * Sets a key. The newest value wins, whichever worker it comes from.
    * @param key 1 to `maxKeyLength` bytes
    * @param value JSON, or bytes (an ArrayBuffer, or a view on one such as a Buffer), but not bytes inside of JSON
-   * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, or STATE_FULL; the key then keeps the value that it has
+   * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, STATE_FULL, or BAD_INPUT; the key then keeps the value that it has
    */
-  set(key: string, value: unknown): void {
-    this.setEncoded(key, encodeValue(value));
+  set(key: string, value: unknown, options?: SetOptions): void {
+    this.setEncoded(key, encodeValue(value), expiryOf(options));
   }
 
   /**
-   * Sets some fields of a key whose value is an object, or that has none yet. The others keep the values that this worker
-   * knows ({@link caughtUp}); clients receive the whole value.
+   * Changes fields of a key whose value is an object, or that has none yet, as in RFC 7396: null deletes a field. The other fields
+   * keep what any worker of the machine has set before; clients receive the whole value.
+   * @returns resolves once it is done, and rejects with the codes below if another worker has changed the key meanwhile
    * @throws GjallarError as set(), BAD_STATE_VALUE if the value of the key or `fields` is no object, and STATE_PATCH_SIZE if
    *   the value is larger than `maxPatchBytes` before or after the change
    */
-  patch(key: string, fields: Record<string, unknown>): void {
+  patch(key: string, fields: Record<string, unknown>): Promise<void> {
     this.checkKey(key);
-    this.setEncoded(key, this.patched(key, fields));
+    const patched = this.patched(key, fields);
+    this.checkPlace(key, patched);
+    const done = this.core.patch(key, this.encodedFields(fields), patched);
+    // Whoever does not wait for it has seen all errors that this worker knows.
+    done.catch(() => {});
+    return done;
   }
 
-  /** The encoded value that patch() would set. @internal */
-  patched(key: string, fields: unknown): Encoded {
+  private encodedFields(fields: unknown): string {
+    const encoded = encodeValue(fields) as string;
+    if (Buffer.byteLength(encoded) > this.settings.maxPatchBytes) throw new GjallarError('STATE_PATCH_SIZE');
+    return encoded;
+  }
+
+  /** The encoded value that patch() would set here. @internal @throws as patch() */
+  patched(key: string, fields: unknown): string {
     const { maxPatchBytes } = this.settings;
-    const before = this.core.entries.get(key)?.value;
-    // A short request must not have a worker read and write a value of a megabyte.
-    const checked = (value: Encoded) => {
-      if (Buffer.byteLength(value) <= maxPatchBytes) return value;
-      throw new GjallarError(
-        'STATE_PATCH_SIZE',
-        `The value of the key is larger than ${maxPatchBytes} bytes, the most that a patch changes. Set the whole value, or ` +
-          'spread its fields over several keys.',
-      );
-    };
-    return checked(encodeValue(merged(before && checked(before), fields)));
+    const patched = patchedValue(this.core.overlay.get(key), fields, maxPatchBytes);
+    if (typeof patched === 'object') return encodeValue(JSON.parse(patched.value)) as string;
+    if (patched === 'BAD_STATE_VALUE') {
+      throw new GjallarError(patched, 'patch() changes fields of an object. Use set() for any other value.');
+    }
+    throw new GjallarError(
+      patched,
+      `The value of the key is larger than ${maxPatchBytes} bytes, the most that a patch changes. Set the whole value, or ` +
+        'spread its fields over several keys.',
+    );
+  }
+
+  /**
+   * Sets a key if it has the expected value, compared as JSON: no other worker of the machine can change it in between.
+   * @param expected undefined for no such key
+   * @param value undefined to delete the key
+   * @returns whether it was set
+   * @throws GjallarError as set(), and STATE_PATCH_SIZE if the value must be compared and is larger than `maxPatchBytes`;
+   *   OVERLOADED if the hub ends before it answers
+   */
+  async compareAndSet(key: string, expected: unknown, value: unknown, options?: SetOptions): Promise<boolean> {
+    this.checkKey(key);
+    const encoded = value === undefined ? undefined : encodeValue(value);
+    if (encoded !== undefined) this.checkPlace(key, encoded);
+    const before = expected === undefined ? undefined : encodeValue(expected);
+    return this.core.compareAndSet(key, before, encoded, expiryOf(options));
   }
 
   /** Bytes of the encoded value of a key; undefined if it has none. @internal */
   sizeOf(key: string): number | undefined {
-    const value = this.core.entries.get(key)?.value;
+    const value = this.core.overlay.get(key);
     return value === undefined ? undefined : Buffer.byteLength(value);
   }
 
   /** Deletes a key. Returns whether this worker knew it. */
   delete(key: string): boolean {
     this.checkKey(key);
-    const isKnown = this.core.entries.get(key) !== undefined;
+    const isKnown = this.core.overlay.get(key) !== undefined;
     if (isKnown) this.core.change(key, undefined);
     return isKnown;
   }
 
   /** A copy of the value of a key; undefined if it has none. */
   get(key: string): unknown {
-    const entry = this.core.entries.get(key);
-    return entry && decodeValue(entry.value);
+    const value = this.core.overlay.get(key);
+    return value === undefined ? undefined : decodeValue(value);
   }
 
   /** All keys with copies of their values, those that were changed last at the end. */
   *entries(): Generator<[key: string, value: unknown]> {
-    for (const { key, value } of this.core.entries.present()) yield [key, decodeValue(value)];
+    for (const [key, value] of this.core.overlay.present()) yield [key, decodeValue(value)];
   }
 
   /** All keys, those that were changed last at the end. */
   *keys(): Generator<string> {
-    for (const { key } of this.core.entries.present()) yield key;
+    for (const [key] of this.core.overlay.present()) yield key;
   }
 
   /** Bytes of all keys and their encoded values. */
   get bytes(): number {
-    return this.core.entries.bytes;
+    return this.core.overlay.bytes;
   }
 
   /**
@@ -130,13 +167,14 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    * of these keys.
    */
   get footprint(): number {
-    const { bytes, size, deletedBytes, deletedSize } = this.core.entries;
-    return bytes + deletedBytes + KEY_BYTES * (size + deletedSize);
+    const { entries, overlay } = this.core;
+    const deleted = entries.deletedSize + overlay.deletedSize;
+    return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
   }
 
   /** The number of keys. */
   get size(): number {
-    return this.core.entries.size;
+    return this.core.overlay.size;
   }
 
   /**
@@ -185,8 +223,8 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /**
-   * Resolves once this worker has what the other workers and the store have. That takes at most a few seconds longer
-   * than their answers; a Redis that does not answer delays it by 5 s. Members that join earlier wait for it; `get()`
+   * Resolves once this worker has what the machine, the other machines and the store have. That takes at most a few seconds
+   * longer than their answers; a Redis that does not answer delays it by 5 s. Members that join earlier wait for it; `get()`
    * and `entries()` do not. It also resolves when the room is closed.
    */
   ready(): Promise<void> {
@@ -194,11 +232,11 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /**
-   * Resolves once this worker has what the other workers had changed before the call. Await it before `patch()` or `get()`
-   * if the last change may have been made on another worker. A worker that does not answer is waited for a second.
+   * Resolves once this worker has what the other workers had changed before the call. It costs one question to the hub, which asks
+   * those of other machines for at most a second. Await it before `get()` if the last change may have been made on another worker.
    */
   caughtUp(): Promise<void> {
-    return this.hub.caughtUp();
+    return this.core.caughtUp();
   }
 
   /**
@@ -211,14 +249,14 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
 
   /** What the room counts on this worker. */
   stats(): StateRoomStats {
-    const { entries, members } = this.core;
+    const { changes, members } = this.core;
     return {
-      keys: entries.size,
-      bytes: entries.bytes,
+      keys: this.size,
+      bytes: this.bytes,
       members: members.size,
       behind: members.behind,
       behindLong: members.behindLong,
-      changes: entries.seq,
+      changes,
       conflated: members.conflated,
       savedBytes: Math.round(members.savedBytes),
       unstored: this.core.unstored,
@@ -228,7 +266,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   /** The share of `maxKeys` or `maxBytes` that is in use, whichever is larger: 0 to 1. */
   get fullness(): number {
     const { maxKeys, maxBytes } = this.settings;
-    const { size, bytes } = this.core.entries;
+    const { size, bytes } = this;
     return Math.max(size / maxKeys, bytes / maxBytes);
   }
 
@@ -237,34 +275,29 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    * @returns resolves once Redis has what this worker has set last, or does not take it; at once without a store
    */
   close(): Promise<void> {
-    this.closing ??= this.end();
+    if (!this.closing) {
+      this.closing = this.end();
+      this.onClosed(this.closing);
+    }
     return this.closing;
   }
 
-  private end(): Promise<void> {
+  private async end(): Promise<void> {
     stateRooms.remove(this);
-    this.hub.remove(this.core);
-    const stored = this.core.close();
+    const closed = this.core.close();
     for (const socket of this.bySocket.keys()) forgetDisconnect(socket, this);
     this.bySocket.clear();
-    this.onClosed();
-    return stored;
+    const unwritten = await closed;
+    this.store?.remove(this, unwritten);
   }
 
-  private openStore(nsp: Namespace, core: RoomCore, { redis, keyPrefix }: StoreSettings): RoomStore {
-    const { settings, hub, name } = this;
-    const room = {
-      name,
-      settings,
-      entries: core.entries,
-      keys: keysOf(keyPrefix, nsp.name, name),
-      apply: (change: Change) => core.apply(change),
-      onStore: (isUp: boolean, reason: string) => {
-        if (isUp) this.emit('storeUp');
-        else this.emit('storeDown', reason);
-      },
-    };
-    return new RoomStore(room, hub, connectionTo(redis));
+  private onStore(news: StoreNews): void {
+    this.store?.heard(this, news);
+    const isDown = news.down !== undefined;
+    if (isDown === this.isStoreDown) return;
+    this.isStoreDown = isDown;
+    if (isDown) this.emit('storeDown', news.down!);
+    else this.emit('storeUp');
   }
 
   private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {
@@ -293,28 +326,38 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   }
 
   /** Sets a key if the bounds allow it. @internal @throws GjallarError as set() */
-  setEncoded(key: string, value: Encoded): void {
+  setEncoded(key: string, value: Encoded, expires?: number): void {
     this.checkKey(key);
+    this.checkPlace(key, value);
+    this.core.change(key, value, expires);
+  }
+
+  private checkPlace(key: string, value: Encoded): void {
     const { maxKeys, maxBytes, maxValueBytes } = this.settings;
-    const { name } = this;
-    const { entries } = this.core;
+    const { name, size } = this;
     const bytes = bytesOf(key, value);
     if (bytes - Buffer.byteLength(key) > maxValueBytes) {
       throw new GjallarError('BAD_STATE_VALUE', `The value is larger than ${maxValueBytes} bytes (maxValueBytes).`);
     }
-    const before = entries.get(key);
-    if (!before && entries.size >= maxKeys) {
+    const before = this.core.overlay.sizeOf(key);
+    if (before === undefined && size >= maxKeys) {
       throw new GjallarError(
         'STATE_FULL',
         `The state room "${name}" has ${maxKeys} keys (maxKeys). Delete some first.`,
       );
     }
-    if (entries.bytes - (before?.bytes ?? 0) + bytes > maxBytes) {
+    if (this.bytes - (before ?? 0) + bytes > maxBytes) {
       throw new GjallarError(
         'STATE_FULL',
         `The state room "${name}" would have more than ${maxBytes} bytes (maxBytes). Delete some keys first.`,
       );
     }
-    this.core.change(key, value);
   }
+}
+
+/** @throws GjallarError BAD_INPUT */
+function expiryOf({ ttl }: SetOptions = {}): number | undefined {
+  if (ttl === undefined) return undefined;
+  if (typeof ttl === 'number' && ttl >= 1 && ttl <= MAX_TTL_MS) return Date.now() + ttl;
+  throw new GjallarError('BAD_INPUT', `ttl must be a number from 1 to ${MAX_TTL_MS}, in milliseconds.`);
 }

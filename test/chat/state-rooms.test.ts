@@ -5,9 +5,10 @@ import { SocketWatchers } from '../../src/chat/state/socket-watchers.js';
 import type { Watcher } from '../../src/chat/state/watchers.js';
 import type { GjallarError } from '../../src/errors.js';
 import { type StateRoom, stateRoom } from '../../src/state/index.js';
-import { encodeValue } from '../../src/state/options.js';
+import { encodeValue } from '../../src/state/values.js';
 import { disconnectAll, pairOn } from '../rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../rooms/support/node.js';
+import { onHubOf } from '../state/support/room-on.js';
 import { View } from '../state/support/view.js';
 import { until } from '../support/until.js';
 
@@ -17,6 +18,7 @@ let services: StateRooms[] = [];
 
 beforeEach(async () => {
   machine = await Machine.start();
+  await machine.startHub('machine0');
 });
 afterEach(async () => {
   disconnectAll();
@@ -37,7 +39,7 @@ async function start(workers: number, limits: Partial<StateLimits> = {}): Promis
     patchBytes: 5000,
     ...limits,
   };
-  services = nodes.map(({ io }) => new StateRooms(io as never, all));
+  services = nodes.map((node) => onHubOf(node, () => new StateRooms(node.io as never, all)));
   await Promise.all(services.map((rooms) => rooms.find('none')));
   return services;
 }

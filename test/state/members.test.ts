@@ -39,7 +39,7 @@ class Reader implements StateReader {
 test('a large value for many members is not held for all of them at once, while other messages are held', async () => {
   const clock = new TestClock();
   const outbox = new Outbox({ publish: () => true, numSubscribers: () => 0 }, 25, clock);
-  const entries = new Entries(10, () => 0);
+  const entries = new Entries(10);
   entries.apply({ key: 'k', value: 'x'.repeat(MB), clock: 1, origin: 'a' });
   const members = new Members({
     ...{ entries, outbox, published: entries.seq, compressFrom: undefined, changeBytes: 1 },

@@ -275,12 +275,11 @@ test('a server that starts without Redis serves after some time, and takes the s
   expect(view.messages.filter(([, meta]) => meta.snapshot)).toHaveLength(1);
   await two.room.stored();
   expect(await storedIn(redis.url)).toEqual({ kept: '1', newer: '"new"' });
-  // A version from before cannot tell that the client lacks it.
+  // A client with a version from before gets what it lacks.
   const late = await pairOn(two.node);
   const second = new View(late.client, 'quote');
   two.room.join(late.socket, { version });
-  await second.shows(() => true);
-  expect(second.messages[0]![1].snapshot).toBe(true);
+  await second.shows(({ kept }) => kept === 1);
 });
 
 test('what is no state in Redis reaches no client', async () => {
@@ -307,5 +306,5 @@ test('what is no state in Redis reaches no client', async () => {
   two.room.join(pair.socket);
   await view.shows(() => true);
   expect(view.state).toEqual({ good: 1, 'no-json': 2 });
-  expect(view.version).toMatch(/^[\w-]+(\.[\w-]+){4}$/);
+  expect(view.version).toMatch(/^[\w-]+(\.\w+){2}$/);
 });

@@ -82,12 +82,8 @@ onRedis(
     const [one, two] = [await workers.start(), await workers.start()];
     for (let key = 0; key < 100; key++) one.room.set(`k${key}`, 0);
     const first = await member(one.node, (_, socket) => one.room.join(socket as never));
-    const now = Date.now();
-    await eventually(async () => {
-      one.room.set('k0', Math.random());
-      await first.shows(({ k0 }) => k0 === one.room.get('k0'));
-      expect(Number.parseInt(first.version.split('.')[1]!, 36)).toBeGreaterThan(now * 4096);
-    });
+    one.room.set('k0', 1);
+    await first.shows(({ k0 }) => k0 === 1);
     const { version } = first;
     first.disconnect();
     one.room.set('k1', 1);
@@ -120,27 +116,38 @@ onRedis(
     const client = new Redis(redis.url);
     const fields = await client.hkeys('gjallar:{state:%2F:quotes}');
     expect(fields.filter((name) => name.startsWith('m')).length).toBe(11);
-    expect(await client.zcard('gjallar:{state:%2F:quotes}:deleted')).toBe(10);
     client.disconnect();
     expect(await storedIn(redis.url)).toEqual({ kept: '1' });
   },
 );
 
-onRedis('what a killed worker had not written is written by the others', async ({ redis, workers }) => {
-  const client = new Redis(redis.url, { enableOfflineQueue: false });
-  client.on('error', () => {});
-  await eventually(() => expect(client.status).toBe('ready'));
-  const [one, two] = [await workers.start(), await workers.start({ redis: client })];
+onRedis('what a killed worker has set last is stored', async ({ redis, workers }) => {
+  const [one, two] = [await workers.start(), await workers.start()];
   two.room.set('known', 1);
   await two.room.stored();
-  // This worker alone loses Redis.
-  client.disconnect();
   two.room.set('late', 'of two');
   await eventually(() => expect(one.room.get('late')).toBe('of two'));
-  expect(two.room.stats().unstored).toBe(1);
   (two.node as unknown as { bus: { close(): void } }).bus.close();
   await eventually(async () => expect(await storedIn(redis.url)).toEqual({ known: '1', late: '"of two"' }));
 });
+
+onRedis(
+  'a client of ioredis is used as it is in one process, and by its address with a hub',
+  async ({ redis, workers }) => {
+    const client = new Redis(redis.url, { enableOfflineQueue: false });
+    await eventually(() => expect(client.status).toBe('ready'));
+    const one = await workers.start({ redis: client });
+    one.room.set('a', 1);
+    await one.room.stored();
+    const alone = stateRoom(one.node.io, 'alone', { store: 'redis', redis: client });
+    alone.set('b', 2);
+    await alone.stored();
+    expect(await storedIn(redis.url)).toEqual({ a: '1' });
+    expect(await storedIn(redis.url, 'gjallar:{state:%2F:alone}')).toEqual({ b: '2' });
+    await alone.close();
+    client.disconnect();
+  },
+);
 
 onRedis('rooms, namespaces and prefixes have names of their own', async ({ redis, workers }) => {
   const { node } = await workers.start();

@@ -7,14 +7,17 @@ import { fileURLToPath } from 'node:url';
 import { end } from '../../harness/process/at-exit.js';
 
 const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
+const hubScript = fileURLToPath(new URL('hub.mjs', import.meta.url));
 
-/** Workers that share the state room `quotes`: on two machines over a bus, or on one machine without one. */
+/** Workers that share the state room `quotes`, with the hubs of their machines: two over a bus, or one without. */
 export class Cluster {
   workers = [];
   #directories;
   #bus;
   #store;
   #ids = 0;
+  /** By machine. */
+  #hubs = [];
 
   /**
    * @param {{ name: string, url: string | undefined }} bus what joins the workers
@@ -32,17 +35,10 @@ export class Cluster {
 
   /** Starts a worker, which has the state of the others when this resolves. */
   async start(machine) {
+    if (!this.#hubs[machine]) await this.startHub(machine);
     const id = ++this.#ids;
     const others = this.workers.filter((worker) => worker.machine === machine).map((worker) => `${worker.id}`);
-    const args = [
-      this.#directories[machine],
-      `${id}`,
-      `machine${machine}`,
-      this.#bus.name,
-      this.#bus.url ?? '-',
-      this.#store ?? '-',
-      ...others,
-    ];
+    const args = [this.#directories[machine], `${id}`, `machine${machine}`, this.#store ?? '-', '0', ...others];
     const child = fork(script, args, { execArgv: ['--no-warnings'] });
     child.setMaxListeners(0);
     const worker = new Worker(child, id, machine);
@@ -54,8 +50,27 @@ export class Cluster {
     return worker;
   }
 
+  /** Starts the hub of a machine, which links with the workers that are there. */
+  async startHub(machine) {
+    const workers = this.workers.filter((worker) => worker.machine === machine).map(({ id }) => `${id}`);
+    const { name, url = '-' } = this.#bus;
+    const args = [this.#directories[machine], `machine${machine}`, name, url, ...workers];
+    rmSync(join(this.#directories[machine], '0.sock'), { force: true });
+    const hub = fork(hubScript, args, { execArgv: ['--no-warnings'] });
+    this.#hubs[machine] = hub;
+    await once(hub, 'message');
+  }
+
+  /** Kills the hub of a machine. The next worker that starts there, or `startHub()`, starts another one. */
+  async killHub(machine) {
+    const hub = this.#hubs[machine];
+    this.#hubs[machine] = undefined;
+    if (hub) await end(hub);
+  }
+
   async remove() {
     await Promise.all(this.workers.map((worker) => worker.kill()));
+    await Promise.all(this.#hubs.map((_, machine) => this.killHub(machine)));
     for (const directory of this.#directories) rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -53,6 +53,7 @@ class Trial {
   #phases = 0;
   #quietPoints = 0;
   #kills = 0;
+  #hubKills = 0;
   #pauses = 0;
   #wrong = [];
   #store;
@@ -92,6 +93,9 @@ class Trial {
     const isStop = this.#store !== undefined && turn === 2;
     const killAt = this.model.changes + this.#random() * length;
     let isDue = kills > 0 || isStop;
+    // A hub is killed in the phases without other deaths, which it survives without a loss.
+    const hubAt = kills > 0 || isStop ? Number.POSITIVE_INFINITY : this.model.changes + this.#random() * length;
+    let isHubDue = true;
     if (this.#store && turn === 0) this.#fault = this.#store.fail();
     while (this.model.changes < end) {
       const { workers } = this.#cluster;
@@ -102,6 +106,10 @@ class Trial {
         isDue = false;
         if (isStop) await this.#restartAll();
         else await this.#kill(kills);
+      }
+      if (isHubDue && this.model.changes >= hubAt) {
+        isHubDue = false;
+        await this.#replaceHub();
       }
       await sent;
       if (this.#random() < 0.1) await sleep(this.#random() * 50);
@@ -125,6 +133,7 @@ class Trial {
       { name: 'changes', value: model.changes, least: 1 },
       { name: 'quiet points', value: this.#quietPoints, least: 1 },
       { name: 'workers killed', value: this.#kills },
+      { name: 'hubs killed', value: this.#hubKills },
       ...(this.#store
         ? [
             { name: 'faults of the store', value: this.#store.faults, least: 1 },
@@ -153,6 +162,7 @@ class Trial {
     this.#stops++;
     const { workers } = this.#cluster;
     await Promise.all(workers.map((worker) => worker.kill()));
+    for (let machine = 0; machine < this.#cluster.machines; machine++) await this.#cluster.killHub(machine);
     if (!isStored) for (const worker of workers) this.model.killed(worker);
     await this.#startAll();
     this.#reconnectAll();
@@ -172,6 +182,14 @@ class Trial {
     for (const client of this.#clients) {
       if (client.isGone) client.connect(this.#one(this.#cluster.workers));
     }
+  }
+
+  async #replaceHub() {
+    const machine = Math.floor(this.#random() * this.#cluster.machines);
+    this.#hubKills++;
+    await this.#cluster.killHub(machine);
+    await sleep(this.#random() * 500);
+    await this.#cluster.startHub(machine);
   }
 
   /** Kills workers at once, never the last one, and starts others in their place. */

@@ -1,10 +1,12 @@
 // A worker with a state room, in a process that can be stopped and killed. Its parent tells it over IPC what to do.
-// Arguments: the folder of the machine's mesh, the worker's id, its machine, the name of the bus, the URL of its Redis
-// or NATS (or `-`), the URL of the Redis that stores the room (or `-`), and the ids of the machine's other workers.
+// Arguments: the folder of the machine's mesh, the worker's id, its machine, the URL of the Redis that stores the room (or `-`), and
+// the ids of the machine's hub and other workers.
 
 import { Server } from 'socket.io';
-import { ownWindow } from '../../../build/backplanes/frames/links.js';
-import { backplaneKindOf } from '../../../build/backplanes/registry.js';
+import { HubClient } from '../../../build/backplanes/frames/hub/hub-client.js';
+import { embeddedBackplane } from '../../../build/backplanes/frames/open.js';
+import { hostApplication } from '../../../build/base/process.js';
+import { hubOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/engine/sockets.js';
 import { Engine } from '../../../build/index.js';
@@ -12,16 +14,15 @@ import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
 import { linksOf } from '../../../build/runtime/backplane.js';
 import { stateRoom } from '../../../build/state/index.js';
 
-const [directory, id, machine, busName, url, store, ...others] = process.argv.slice(2);
+const [directory, id, machine, store, ...others] = process.argv.slice(2);
 process.once('disconnect', () => process.exit());
 
 const mesh = new Mesh(Number(id), directory);
+const hub = new HubClient(Number(id), machine, hubOnMesh(mesh));
+hostApplication({ hubLink: (service) => hub.service(service) });
 await mesh.listen();
 await mesh.join(others.map(Number));
-const links = linksOf(mesh);
-const events = { onDown: () => {}, onUp: () => {} };
-const openBus = await backplaneKindOf(busName).load();
-const bus = openBus({ links, machine, window: ownWindow(), url, prefix: 'socket.io', events });
+const bus = embeddedBackplane(linksOf(mesh));
 const app = App();
 const engine = new Engine().attach(app);
 const io = new Server({ adapter: withNativeRooms(bus.factory, engine) });
@@ -38,6 +39,14 @@ await room.ready();
 const commands = {
   set: (key, value) => room.set(key, value),
   patch: (key, fields) => room.patch(key, fields),
+  compareAndSet: (key, expected, value) => room.compareAndSet(key, expected, value),
+  caughtUp: () => room.caughtUp(),
+  increment: async (key) => {
+    for (;;) {
+      const before = room.get(key);
+      if (await room.compareAndSet(key, before, (before ?? 0) + 1)) return;
+    }
+  },
   delete: (key) => room.delete(key),
   entries: () => [...room.entries()],
   stats: () => room.stats(),

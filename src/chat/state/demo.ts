@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { encodeValue } from '../../state/options.js';
+import { encodeValue } from '../../state/values.js';
 import type { StateRooms } from './rooms.js';
 
 /** The state room that the page `live.html` shows. */

@@ -2,7 +2,7 @@ import { own } from '../../base/owner.js';
 import { GjallarError } from '../../errors.js';
 import { KEY_BYTES } from '../../state/entries.js';
 import { type StateRoom, stateRoom } from '../../state/index.js';
-import type { Encoded } from '../../state/options.js';
+import type { Encoded } from '../../state/values.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 import { RoomOwners } from './owners.js';
@@ -125,9 +125,16 @@ export class StateRooms {
   /**
    * Sets a key within the bounds of the room, and of all rooms together.
    * @param encode the new value
+   * @param put sets it
    * @throws GjallarError STATE_FULL, BAD_STATE_KEY, BAD_STATE_VALUE
    */
-  async set(name: string, key: string, encode: (room: StateRoom) => Encoded, writer = AT_ONCE): Promise<void> {
+  async set(
+    name: string,
+    key: string,
+    encode: (room: StateRoom) => Encoded,
+    writer = AT_ONCE,
+    put = (room: StateRoom, value: Encoded) => room.setEncoded(key, value),
+  ): Promise<void> {
     const change = (room: StateRoom) => {
       const value = encode(room);
       const before = room.sizeOf(key);
@@ -136,7 +143,7 @@ export class StateRooms {
       if (growth > 0 && growth > this.limits.bytes - this.bytes) {
         throw this.full(`${this.limits.bytes} bytes of state (STATE_MAX_BYTES)`);
       }
-      room.setEncoded(key, value);
+      put(room, value);
     };
     await this.write(name, change, writer);
   }

@@ -6,7 +6,7 @@ import { WorkQueue } from '../../engine/limits/work-queue.js';
 import { GjallarError } from '../../errors.js';
 import { parseJson } from '../../http/json.js';
 import type { StateRoom } from '../../state/index.js';
-import { encodeValue } from '../../state/options.js';
+import { encodeValue } from '../../state/values.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
@@ -64,19 +64,26 @@ export class StateService {
   }
 
   /**
-   * Changes fields of a key whose value is an object, or that has none yet. The others keep the values that any worker had
-   * set before. @throws as set(), and STATE_PATCH_SIZE
+   * Changes fields of a key whose value is an object, or that has none yet, as in RFC 7396. The others keep the values that any
+   * worker of the machine had set before. @throws as set(), and STATE_PATCH_SIZE
    */
   async patch(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void> {
     const name = this.writable(caller, room);
     const body = await readBody();
     await this.rooms.caughtUp(name);
+    let fields: Record<string, unknown> = {};
     const value = (found: StateRoom) => {
-      const patched = found.patched(key, readObject(parseValue(body)));
+      fields = readObject(parseValue(body));
+      const patched = found.patched(key, fields);
       this.charge(caller, body.length + (found.sizeOf(key) ?? 0) + Buffer.byteLength(patched));
       return patched;
     };
-    await this.rooms.set(name, key, value, this.writer(caller, body.length));
+    let done: Promise<void> | undefined;
+    await this.rooms.set(name, key, value, this.writer(caller, body.length), (found) => {
+      done = found.patch(key, fields);
+    });
+    // The hub has changed the value that it has at that time.
+    await done;
   }
 
   /** Deletes a key. Resolves with whether it had a value. */

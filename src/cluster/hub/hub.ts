@@ -135,6 +135,7 @@ export class Hub {
     this.formerWire = new OtherWire(FORMER_FRAMES, status);
     this.services = new HubServices(
       {
+        isAlone: bridge === undefined,
         workers: () => this.locals.keys(),
         sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
         sendToHub: (service, hub, message) => this.sendToHub(hub, serviceEntry(service, message)),

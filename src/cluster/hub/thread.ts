@@ -3,7 +3,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ownWindow } from '../../backplanes/frames/links.js';
-import type { OpenHubService } from '../../base/hub-service.js';
+import { hubServices, type OpenHubService } from '../../base/hub-service.js';
 import { own } from '../../base/owner.js';
 import { loadPart } from '../../package.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
@@ -12,7 +12,7 @@ import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
 
 /** The files of the services, which export a function of this name. rolldown.config.js has them among its entries. */
-const services: { readonly [service: number]: `./${string}.js` } = {};
+const services: { readonly [service: number]: `./${string}.js` } = { [hubServices.state]: './state/hub-service.js' };
 
 function loadService(service: number): OpenHubService | undefined {
   const file = services[service];

@@ -4,7 +4,7 @@ import type { NativeWebSocket } from '../../engine/http/exchange.js';
 import { Session } from '../../engine/session/session.js';
 import type { EncodedPackets } from '../../rooms/encoded-packet.js';
 import type { Entries, Entry } from '../entries.js';
-import { decodeValue } from '../options.js';
+import { decodeValue } from '../values.js';
 
 /** How a kind of client gets changes. Clients with the same format share a topic, and what is encoded for it. */
 export interface StateFormat {

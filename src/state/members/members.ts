@@ -172,7 +172,6 @@ export class Members {
   /** Publishes a chunk to all live members. */
   publish(chunk: Chunk, meta: StateMeta): void {
     this.measure(chunk.bytes);
-    const { outbox, compressFrom } = this.host;
     for (const [format, members] of this.live) {
       if (members.size === 0) continue;
       if (chunk.bytes > LARGE_BYTES && members.size * chunk.bytes > MAX_AT_ONCE_BYTES) {
@@ -181,12 +180,27 @@ export class Members {
         continue;
       }
       this.count(members.size * conflatedIn(chunk));
-      for (const message of format.encode(chunk, meta)) {
-        const isBinary = typeof message !== 'string';
-        const frame = isBinary ? message : format.prefix + message;
-        const compress = compressFrom !== undefined && frame.length >= compressFrom;
-        outbox!.publish(this.host.topicOf(format), frame, isBinary, compress);
-      }
+      this.publishTo(format, chunk, meta);
+    }
+  }
+
+  /** The order of changes is another one. Live members get what is different, and all others a snapshot. */
+  renewed(chunk: Chunk): void {
+    for (const [format, members] of this.live) {
+      if (chunk.bytes > LARGE_BYTES) for (const member of members) this.leaveTopic(member, members);
+      else if (members.size > 0 && chunk.entries.length > 0) this.publishTo(format, chunk, this.metaOf(chunk));
+    }
+    for (const member of this.others) Object.assign(member, { seq: NOTHING, goal: 0 });
+    this.serveSoon();
+  }
+
+  private publishTo(format: StateFormat, chunk: Chunk, meta: StateMeta): void {
+    const { outbox, compressFrom } = this.host;
+    for (const message of format.encode(chunk, meta)) {
+      const isBinary = typeof message !== 'string';
+      const frame = isBinary ? message : format.prefix + message;
+      const compress = compressFrom !== undefined && frame.length >= compressFrom;
+      outbox!.publish(this.host.topicOf(format), frame, isBinary, compress);
     }
   }
 

@@ -11,6 +11,7 @@ import { embeddedBackplane, framesBackplane } from '../../../src/backplanes/fram
 import { NatsPubSub } from '../../../src/backplanes/nats/pub-sub.js';
 import type { PubSub } from '../../../src/backplanes/pub-sub.js';
 import { RedisPubSub, ShardedPubSub } from '../../../src/backplanes/redis/pub-sub.js';
+import type { ProcessHost } from '../../../src/base/process.js';
 import type { WorkerLinks } from '../../../src/base/worker-links.js';
 import type { Hub } from '../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../src/cluster/hub/mesh-hub.js';
@@ -22,6 +23,7 @@ import { Engine, type EngineOptions } from '../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../src/rooms/native-rooms.js';
 import { linksOf } from '../../../src/runtime/backplane.js';
 import type { TemplatedApp } from '../../../src/sockets.js';
+import { openHubService } from '../../../src/state/hub-service.js';
 import type { Base } from '../../bases/support/bases.js';
 
 /** A server of the test's own, in this process. */
@@ -97,24 +99,22 @@ export class Machine {
   }
 
   /** Gives the machine a hub, in the place of the one that it has. */
-  async startHub(id: string, address: HubAddress): Promise<void> {
+  async startHub(id: string, address?: HubAddress): Promise<void> {
     const mesh = new Mesh(HUB, this.directory);
     const workers = workersOnMesh(mesh);
     const linked = mesh.listen().then(() => mesh.join(this.meshes.map((other) => other.id)));
-    const hub = await openHub(address, { machine: id, workers, window: ownWindow(), isLinked: linked });
+    const hub = await openHub(address, {
+      ...{ machine: id, workers, window: ownWindow(), isLinked: linked, loadService: () => openHubService },
+    });
     await linked;
     this.hub = { id, hub };
   }
 
   /** The bus of one more worker, which reaches other machines through the hub. */
   openHubBackplane(name: string, events: BackplaneEvents): Promise<Backplane> {
-    let client: HubClient;
     const { id } = this.hub!;
-    return this.openBackplane(
-      (links) => framesBackplane(name, { links, machine: id, window: ownWindow(), hub: client, events }),
-      (mesh) => {
-        client = new HubClient(mesh.id, id, hubOnMesh(mesh));
-      },
+    return this.openBackplane((links, hub) =>
+      framesBackplane(name, { links, machine: id, window: ownWindow(), hub: hub!, events }),
     );
   }
 
@@ -123,18 +123,18 @@ export class Machine {
    * @param open opens a bus that uses the mesh
    */
   async openBackplane(
-    open: (links: WorkerLinks) => Backplane = embeddedBackplane,
-    prepare: (mesh: Mesh) => void = () => {},
-  ): Promise<Backplane> {
+    open: (links: WorkerLinks, hub: HubClient | undefined) => Backplane = (links) => embeddedBackplane(links),
+  ): Promise<Backplane & { readonly hubLink: ProcessHost['hubLink'] }> {
     const mesh = new Mesh(++this.ids, this.directory);
-    prepare(mesh);
+    const client = this.hub && new HubClient(mesh.id, this.hub.id, hubOnMesh(mesh));
     await mesh.listen();
     const others = this.meshes.map((other) => other.id);
     await mesh.join([...(this.hub ? [HUB] : []), ...others, ...this.outside]);
     this.meshes.push(mesh);
-    const bus = open(linksOf(mesh));
+    const bus = open(linksOf(mesh), client);
     return {
       ...bus,
+      hubLink: client && ((service) => client.service(service)),
       close: () => {
         if (!this.meshes.includes(mesh)) return;
         bus.close();

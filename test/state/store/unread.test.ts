@@ -31,7 +31,9 @@ onRedis(
     await two.room.stored();
     // Comparing again deletes nothing either.
     const client = new Redis(redis.url);
-    await client.hincrby('gjallar:{state:%2F:quotes}', 'ageneration', 1);
+    const key = 'gjallar:{state:%2F:quotes}';
+    const marks = (await client.hkeys(key)).filter((field) => field.startsWith('w'));
+    await client.hdel(key, ...marks);
     client.disconnect();
     two.room.set('d', 'd');
     await two.room.stored();

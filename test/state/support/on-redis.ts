@@ -1,5 +1,5 @@
 import { test } from '@jest/globals';
-import { loadClient } from '../../../src/state/store/connection.js';
+import { loadClient } from '../../../src/state/sequencer/store/connection.js';
 import { RedisProcess } from '../../support/redis.js';
 import { StoredWorkers } from './stored.js';
 

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
-import { type StateRoom, type StateRoomOptions, stateRoom } from '../../../src/state/index.js';
+import type { StateRoom, StateRoomOptions } from '../../../src/state/index.js';
 import { Machine, startMember, type TestNode } from '../../rooms/support/node.js';
+import { roomOn } from './room-on.js';
 
 /** Workers of one machine with the stored room `quotes`, which can all end. */
 export class StoredWorkers {
@@ -18,9 +19,12 @@ export class StoredWorkers {
 
   /** Starts one more, which may not have anything yet. */
   async open(options: StateRoomOptions = {}): Promise<{ node: TestNode; room: StateRoom }> {
-    this.machine ??= await Machine.start();
+    if (!this.machine) {
+      this.machine = await Machine.start();
+      await this.machine.startHub('machine0');
+    }
     const node = await startMember(await this.machine.openBackplane());
-    const room = stateRoom(node.io, 'quotes', { event: 'quote', store: 'redis', ...this.options, ...options });
+    const room = roomOn(node, 'quotes', { event: 'quote', store: 'redis', ...this.options, ...options });
     const worker = { node, room };
     this.workers.push(worker);
     return worker;

@@ -1,7 +1,7 @@
 import { type Cluster, Redis } from 'ioredis';
-import { connectOnce, isClusterNode, openCluster, openRedis } from '../../backplanes/redis/connection.js';
-import { reasonOf } from '../../backplanes/redis-cause.js';
-import { owned } from '../../base/owner.js';
+import { connectOnce, isClusterNode, openCluster, openRedis } from '../../../backplanes/redis/connection.js';
+import { reasonOf } from '../../../backplanes/redis-cause.js';
+import { owned } from '../../../base/owner.js';
 
 /** How often Redis is asked what it is, if it did not say, in ms. */
 const RETRY_MS = 1000;

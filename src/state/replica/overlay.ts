@@ -1,0 +1,102 @@
+import { bytesOf, type Change, type Entries } from '../entries.js';
+import type { Encoded } from '../values.js';
+
+interface Pending {
+  readonly change: Change;
+  readonly number: number;
+  readonly bytes: number;
+}
+
+/** The entries of a room with what this worker has changed and the sequencer has not numbered yet on top. */
+export class Overlay {
+  size = 0;
+  bytes = 0;
+  /** Keys that this worker has deleted, and the sequencer has not. */
+  deletedSize = 0;
+  deletedBytes = 0;
+  private readonly pending = new Map<string, Pending>();
+
+  constructor(private entries: Entries) {}
+
+  get changes(): Change[] {
+    return [...this.pending.values()].map(({ change }) => change);
+  }
+
+  /** Whether this worker has changed a key and the sequencer has not. */
+  has(key: string): boolean {
+    return this.pending.has(key);
+  }
+
+  get(key: string): Encoded | undefined {
+    const pending = this.pending.get(key);
+    return pending ? pending.change.value : this.entries.get(key)?.value;
+  }
+
+  /** Bytes of a key and its value; undefined if it has none. */
+  sizeOf(key: string): number | undefined {
+    const pending = this.pending.get(key);
+    if (pending) return pending.change.value === undefined ? undefined : pending.bytes;
+    return this.entries.get(key)?.bytes;
+  }
+
+  /** All keys that have a value, those that were changed last at the end. */
+  *present(): Generator<[key: string, value: Encoded]> {
+    for (const { key, value } of this.entries.present()) if (!this.pending.has(key)) yield [key, value];
+    for (const { change } of this.pending.values()) if (change.value !== undefined) yield [change.key, change.value];
+  }
+
+  /** This worker has changed a key. */
+  add(change: Change, number: number): void {
+    const { key, value } = change;
+    this.around(key, () => {
+      this.remove(key);
+      const pending = { change, number, bytes: bytesOf(key, value) };
+      this.pending.set(key, pending);
+      if (value === undefined) this.countDeleted(pending, 1);
+    });
+  }
+
+  /** The sequencer has numbered a change. */
+  put(change: Change, seq: number): void {
+    this.around(change.key, () => this.entries.put(change, seq));
+  }
+
+  /** The sequencer has numbered what this worker has changed up to a number. */
+  acked(upTo: number): void {
+    for (const [key, { number }] of this.pending) {
+      // They are in order.
+      if (number > upTo) return;
+      this.around(key, () => this.remove(key));
+    }
+  }
+
+  /** The entries are others from now on. */
+  replace(entries: Entries): void {
+    this.entries = entries;
+    this.size = 0;
+    this.bytes = 0;
+    for (const [key] of this.present()) {
+      this.size++;
+      this.bytes += this.sizeOf(key)!;
+    }
+  }
+
+  private remove(key: string): void {
+    const pending = this.pending.get(key);
+    if (pending && pending.change.value === undefined) this.countDeleted(pending, -1);
+    this.pending.delete(key);
+  }
+
+  private countDeleted({ bytes }: Pending, sign: 1 | -1): void {
+    this.deletedSize += sign;
+    this.deletedBytes += sign * bytes;
+  }
+
+  private around(key: string, act: () => void): void {
+    const before = this.sizeOf(key);
+    act();
+    const now = this.sizeOf(key);
+    this.size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
+    this.bytes += (now ?? 0) - (before ?? 0);
+  }
+}
