@@ -209,43 +209,44 @@ export class Session
    * @param discard closes at once, and drops the waiting packets
    */
   close(discard = false): void {
-    if (discard && this.readyState !== 'closed') return this.closeTransport(true);
-    if (this.readyState !== 'open') return;
-    this.readyState = 'closing';
-    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.closeTransport(false));
-    else this.closeTransport(false);
-  }
-
-  private closeTransport(discard: boolean): void {
-    if (discard) this.transport.discard();
-    this.transport.close(() => this.onSessionClose('forced close'));
+    if (!discard) return this.endWhenSent('close');
+    if (this.readyState === 'closed') return;
+    this.transport.discard();
+    this.end('close');
   }
 
   /** Ends the session after the waiting packets have been sent, so that its client reconnects. */
   dismiss(): void {
-    if (this.readyState !== 'open') return;
-    this.readyState = 'closing';
-    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.dismissTransport());
-    else this.dismissTransport();
+    this.endWhenSent('dismiss');
   }
 
-  private dismissTransport(): void {
-    this.transport.dismiss(() => this.onSessionClose('forced close'));
+  private endWhenSent(how: 'close' | 'dismiss'): void {
+    if (this.readyState !== 'open') return;
+    this.readyState = 'closing';
+    if (this.buffer && this.buffer.length > 0) this.once('drain', () => this.end(how));
+    else this.end(how);
+  }
+
+  private end(how: 'close' | 'dismiss'): void {
+    this.transport[how](() => this.onSessionClose('forced close'));
   }
 
   /** Ends the session here silently, because it continues on another worker. */
   moveAway(): void {
+    this.release();
+    this.host.onSessionClosed(this);
+  }
+
+  private release(): void {
     this.readyState = 'closed';
     this.queue?.remove(this);
     this.transport.owner = nobody;
-    this.host.onSessionClosed(this);
   }
 
   private onSessionClose(reason: CloseReason, description?: unknown): void {
     if (this.readyState === 'closed') return;
-    this.readyState = 'closed';
+    this.release();
     this.host.counters.closed[reason]++;
-    this.queue?.remove(this);
     this.probe?.end();
     this.callbacks = undefined;
     // Listeners of the `close` event can still read the buffer.
@@ -253,7 +254,6 @@ export class Session
       this.buffer = undefined;
     });
     const { transport } = this;
-    transport.owner = nobody;
     // The session is no longer registered, so no further poll can reach it.
     transport.discard();
     transport.close(undefined, closeErrors[reason]);
