@@ -8,12 +8,6 @@ import { Member, Members } from '../../src/state/members/members.js';
 import { TestClock } from '../engine/support/clock.js';
 
 const MB = 1_000_000;
-const format: StateFormat = {
-  name: 'test',
-  prefix: '',
-  encode: ({ entries }) => [entries.map(({ value }) => value as string).join()],
-};
-
 /** A member that reads nothing. */
 class Reader implements StateReader {
   readonly topicSocket = undefined;
@@ -36,7 +30,20 @@ class Reader implements StateReader {
   }
 }
 
-test('a large value for many members is not held for all of them at once, while other messages are held', async () => {
+test.each([
+  ['a large value', 1],
+  // The time of a turn is over after the first member.
+  ['a large value that takes long to encode', 5],
+])('%s for many members is not held for all of them at once, while other messages are held', async (_name, times) => {
+  const format: StateFormat = {
+    name: 'test',
+    prefix: '',
+    encode: ({ entries }) => {
+      let text = '';
+      for (let time = 0; time < times; time++) text = JSON.stringify(entries.map(({ value }) => value));
+      return text === '' ? [] : [entries.map(({ value }) => value as string).join()];
+    },
+  };
   const clock = new TestClock();
   const outbox = new Outbox({ publish: () => true, numSubscribers: () => 0 }, 25, clock);
   const entries = new Entries(10);

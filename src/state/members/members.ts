@@ -112,6 +112,8 @@ export class Members {
   savedBytes = 0;
   private readonly live = new Map<StateFormat, Set<Member>>();
   private readonly others = new Set<Member>();
+  /** What the turns before have sent, which the outbox may still hold. */
+  private sentBefore = 0;
   private sinceMeasured = 0;
   private timer: NodeJS.Timeout | undefined;
   private immediate: NodeJS.Immediate | undefined;
@@ -238,7 +240,8 @@ export class Members {
     const now = performance.now();
     const end = now + TURN_MS;
     let wait = Number.POSITIVE_INFINITY;
-    let sent = 0;
+    let sent = this.sentBefore;
+    this.sentBefore = 0;
     let left = this.others.size;
     for (const member of this.others) {
       if (left-- === 0) break;
@@ -276,8 +279,10 @@ export class Members {
     const { outbox } = this.host;
     // The outbox would write all that it holds in one go.
     if (outbox && sent > MAX_AT_ONCE_BYTES) outbox.afterHeld(() => this.serveSoon());
-    else if (wait === 0) this.serveSoon();
-    else if (wait < Number.POSITIVE_INFINITY) this.serveIn(wait);
+    else if (wait === 0) {
+      this.sentBefore = sent;
+      this.serveSoon();
+    } else if (wait < Number.POSITIVE_INFINITY) this.serveIn(wait);
   };
 
   private serveIn(ms: number): void {
