@@ -29,7 +29,9 @@ test('values do not keep the bytes that they came in', () => {
   const bytes = { ...change, key: 'bytes', value: Buffer.alloc(100) };
   const read = decodeFromMachine(encode({ type: 'page', room: 'r', changes: [bytes, ...changes.slice(3)] }));
   const [first] = (read as { changes: readonly { value: unknown }[] }).changes;
-  expect((first!.value as Buffer).buffer.byteLength).toBeLessThan(20_000);
+  // Small ones share the pool of Node.js, whose size depends on its version.
+  expect((first!.value as Buffer).buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
+  expect(Buffer.poolSize).toBeLessThan(200_000);
 });
 
 test('what another machine says is checked', () => {
