@@ -1,6 +1,4 @@
-import { attempt } from './owner.js';
-import { thisProcess } from './process.js';
-import type { HubLink, HubLinkListener } from './worker-links.js';
+import type { HubLink } from './worker-links.js';
 
 /**
  * A part of the hub beside the bridge. One lives in the hub of each machine, and each worker has a link to that of its machine.
@@ -23,7 +21,7 @@ export interface HubService {
   close(): void;
 }
 
-/** What a service does with its hub. What is sent to somebody that is not here is dropped. */
+/** How a service reaches workers and other hubs. A message to one that is gone is dropped. */
 export interface HubServiceHost {
   /** Whether there are no other machines, now and later. */
   readonly isAlone: boolean;
@@ -47,52 +45,4 @@ declare module './process.js' {
     /** The number of a Socket.IO server among those of this worker, the same on all workers. */
     numberOf?: (server: object) => number;
   }
-}
-
-/** The number of the only worker of a hub that is in its process. */
-const ALONE = 1;
-
-/**
- * The link of this process to a service of its machine: in the hub, or, in a process without other workers, in this process. Call
- * it once for each service.
- */
-export function hubLinkOf(service: HubServiceNumber, open: OpenHubService): HubLink {
-  return thisProcess.hubLink?.(service, open) ?? linkAlone(open);
-}
-
-/** Joins a service with the only worker that it has, in one process. */
-function linkAlone(open: OpenHubService): HubLink {
-  let listener: HubLinkListener | undefined;
-  let waiting: Uint8Array[] = [];
-  const deliver = () => {
-    const messages = waiting;
-    waiting = [];
-    for (const message of messages) {
-      attempt('handling a message of the hub', () => listener?.onMessage(asBuffer(message)));
-    }
-  };
-  const service = open({
-    isAlone: true,
-    sendToWorker: (_worker, message) => {
-      // Not in the middle of what the worker does.
-      if (waiting.length === 0) process.nextTick(deliver);
-      waiting.push(message);
-    },
-    sendToHub: () => {},
-  });
-  service.onWorkerHere(ALONE);
-  return {
-    send: (message) => {
-      attempt('handling a message of a worker', () => service.onMessage(ALONE, asBuffer(message)));
-      return true;
-    },
-    listen: (given) => {
-      listener = given;
-      given.onHere();
-    },
-  };
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }

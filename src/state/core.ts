@@ -5,7 +5,7 @@ import { within } from '../base/within.js';
 import { privateParts } from '../compat/socket-io-server.js';
 import type { Outbox } from '../engine/delivery/outbox.js';
 import { Engine } from '../engine/engine.js';
-import { bytesOf, type Change, Entries, type Entry } from './entries.js';
+import { bytesOf, type Change, changeOf, Entries, type Entry } from './entries.js';
 import { type Chunk, type StateFormat, takeChunk } from './members/format.js';
 import { type Member, Members, type MembersHost } from './members/members.js';
 import type { Replica, SequencerClient } from './replica/client.js';
@@ -224,8 +224,8 @@ export class RoomCore implements MembersHost, Replica {
     switch (message.type) {
       case 'give': {
         const { changes, next } = pageOf(this.entries, message.after);
-        const plain = changes.map(({ key, clock, origin, value, expires }) => ({ key, clock, origin, value, expires }));
-        return this.client.send({ type: 'given', room: this.id, changes: plain, next, isAll: next === undefined });
+        const all = changes.map(changeOf);
+        return this.client.send({ type: 'given', room: this.id, changes: all, next, isAll: next === undefined });
       }
       case 'page':
         return this.onPage(message);

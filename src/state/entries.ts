@@ -40,6 +40,11 @@ export interface Entry {
 /** A change as workers and machines exchange it. */
 export type Change = Pick<Entry, 'key' | 'clock' | 'origin' | 'value'> & { readonly expires?: number | undefined };
 
+/** The change that an entry is the result of. */
+export function changeOf({ key, clock, origin, value, expires }: Change): Change {
+  return { key, clock, origin, value, expires };
+}
+
 /** Whether a change replaces another one of the same key. */
 export function isNewer(one: Pick<Change, 'clock' | 'origin'>, other: Pick<Change, 'clock' | 'origin'>): boolean {
   return one.clock > other.clock || (one.clock === other.clock && one.origin > other.origin);

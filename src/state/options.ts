@@ -50,7 +50,10 @@ export interface StateRoomOptions {
 
 /** How a key is set. */
 export interface SetOptions {
-  /** After this time, the key is deleted: 1 to 31,536,000,000 ms. Each `set()` decides anew; `patch()` keeps it. @default it stays */
+  /**
+   * Time in ms after which the key is deleted, from 1 to 31,536,000,000. The next `set()` without it removes it, and `patch()`
+   * keeps it. @default the key stays
+   */
   ttl?: number | undefined;
 }
 

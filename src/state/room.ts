@@ -82,7 +82,12 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    */
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
     this.checkKey(key);
-    const patched = this.patched(key, fields);
+    return this.patchTo(key, fields, this.patched(key, fields));
+  }
+
+  /** As patch(), with the value that patched() has just returned. @internal @throws as patch() */
+  patchTo(key: string, fields: Record<string, unknown>, patched: string): Promise<void> {
+    this.checkKey(key);
     this.checkPlace(key, patched);
     const done = this.core.patch(key, this.encodedFields(fields), patched);
     // Whoever does not wait for it has seen all errors that this worker knows.

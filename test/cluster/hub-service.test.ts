@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { HubClient } from '../../src/backplanes/frames/hub/hub-client.js';
 import { turnWindow } from '../../src/backplanes/frames/links.js';
-import { type HubService, type HubServiceHost, hubLinkOf, hubServices } from '../../src/base/hub-service.js';
+import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
 import { HubThread } from '../../src/cluster/hub/hub-thread.js';
 import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
@@ -173,17 +173,4 @@ test('a machine without a server has a hub thread, and its workers hear when it 
     await thread.close();
     mesh.close();
   }
-});
-
-test('a process without other workers has the service itself', async () => {
-  const services: Recorder[] = [];
-  const link = hubLinkOf(state, (host) => services[services.push(new Recorder(host)) - 1]!);
-  const heard: string[] = [];
-  link.listen({ onHere: () => heard.push('here'), onMessage: (bytes) => heard.push(`${bytes}`), onGone: () => {} });
-  expect(link.send(Buffer.from('a'))).toBe(true);
-  // Never in the middle of what the worker does.
-  expect(heard).toEqual(['here']);
-  await until(() => heard.length === 2);
-  expect(heard).toEqual(['here', 'back: a']);
-  expect(services[0]!.heard).toEqual(['worker 1 here', 'worker 1: a']);
 });

@@ -79,8 +79,8 @@ export class StateService {
       return patched;
     };
     let done: Promise<void> | undefined;
-    await this.rooms.set(name, key, value, this.writer(caller, body.length), (found) => {
-      done = found.patch(key, fields);
+    await this.rooms.set(name, key, value, this.writer(caller, body.length), (found, patched) => {
+      done = found.patchTo(key, fields, patched as string);
     });
     // The hub has changed the value that it has at that time.
     await done;

@@ -11,7 +11,7 @@ import type { FromHub, HubData, ToHub } from './hub-thread.js';
 import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
 
-/** The files of the services, which export a function of this name. rolldown.config.js has them among its entries. */
+/** The files of the services, which export a function of this name. bundle.js has them among its entries. */
 const services: { readonly [service: number]: `./${string}.js` } = { [hubServices.state]: './state/hub-service.js' };
 
 function loadService(service: number): OpenHubService | undefined {

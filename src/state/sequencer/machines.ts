@@ -1,6 +1,6 @@
 import { own, owned } from '../../base/owner.js';
 import { within } from '../../base/within.js';
-import type { Change } from '../entries.js';
+import { type Change, changeOf } from '../entries.js';
 import { UNITS_PER_MS } from '../version.js';
 import { type Digest, encode, type ToMachine } from './messages.js';
 import { PAGE_BYTES, pageOf, type SequencedRoom } from './room.js';
@@ -155,10 +155,10 @@ export class Machines {
       changes = [];
       bytes = 0;
     };
-    for (const { key, clock, origin, value, expires, bytes: size } of entries.after(after)) {
-      if (origin !== this.host.node && origin !== `${this.host.node}~`) continue;
-      changes.push({ key, clock, origin, value, expires });
-      bytes += size;
+    for (const entry of entries.after(after)) {
+      if (entry.origin !== this.host.node && entry.origin !== `${this.host.node}~`) continue;
+      changes.push(changeOf(entry));
+      bytes += entry.bytes;
       if (bytes > PAGE_BYTES) send();
     }
     send();
@@ -182,8 +182,7 @@ export class Machines {
       case 'pull': {
         if (room) this.publish(room);
         const { changes, next } = room ? pageOf(room.sequenced.entries, message.after) : { changes: [] };
-        const plain = changes.map(({ key, clock, origin, value, expires }) => ({ key, clock, origin, value, expires }));
-        return this.send(hub, { type: 'page', room: message.room, changes: plain, next });
+        return this.send(hub, { type: 'page', room: message.room, changes: changes.map(changeOf), next });
       }
       case 'page': {
         const pull = this.pulls.get(pullOf(hub, message.room));

@@ -38,6 +38,20 @@ export type Bounds = Pick<
 /** Loaded here: jest allows no import while one of several concurrent tests has just ended. */
 const openEmbedded = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
 
+/** A backplane that takes along what it stands on when it is closed. */
+function closedWith(bus: Backplane, base: { close(): void } | undefined): Backplane {
+  return {
+    ...bus,
+    get recovery() {
+      return bus.recovery;
+    },
+    close: () => {
+      bus.close();
+      base?.close();
+    },
+  };
+}
+
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
  * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
@@ -62,16 +76,7 @@ export async function joinMesh(
     events: { ...quiet, onRecoveryBound },
     recovery: { links: linksFor(mesh, kinds.recovery), ...bounds },
   });
-  return {
-    ...bus,
-    get recovery() {
-      return bus.recovery;
-    },
-    close: () => {
-      bus.close();
-      mesh.close();
-    },
-  };
+  return closedWith(bus, mesh);
 }
 
 /** The hubs of machines, by the folders of their meshes, with the number of workers that use each. */
@@ -164,16 +169,7 @@ export async function joinerOf(choice: BackplaneChoice): Promise<(bounds?: Bound
       // Machines of a test have one clock.
       recovery: { slackMs: 0, ...bounds },
     });
-    return {
-      ...bus,
-      get recovery() {
-        return bus.recovery;
-      },
-      close: () => {
-        bus.close();
-        hub?.close();
-      },
-    };
+    return closedWith(bus, hub);
   };
 }
 
