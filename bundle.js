@@ -13,16 +13,16 @@ const dist = join(root, 'dist');
 const entries = [
   'main',
   'index',
-  'server/register',
-  'presence/index',
-  'history/index',
-  'state/index',
-  'emitter/index',
-  'run/preload',
+  'io/server/register',
+  'features/presence/index',
+  'features/history/index',
+  'features/state/index',
+  'cluster/emitter/index',
+  'host/run/preload',
   'cluster/hub/thread',
-  'state/hub-service',
+  'features/state/hub-service',
   // Loaded when they are needed, by loadPart().
-  'recovery/index',
+  'features/recovery/index',
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what
@@ -31,9 +31,9 @@ const entries = [
 const processes = {
   any: ['main'],
   library: ['index'],
-  recovery: ['recovery/index'],
-  hosted: ['server/register', 'run/preload', 'run/application', 'runtime/worker'],
-  worker: ['cli/service', 'chat/application', 'runtime/worker'],
+  recovery: ['features/recovery/index'],
+  hosted: ['io/server/register', 'host/run/preload', 'host/run/application', 'host/runtime/worker'],
+  worker: ['cli/service', 'service/chat/application', 'host/runtime/worker'],
   primary: ['cli/service', 'cli/primary'],
   runner: ['cli/run', 'cli/primary'],
   hub: ['cluster/hub/thread'],

@@ -77,7 +77,7 @@ function release() {
   );
   if (version !== present) {
     run('npm', 'version', version, '--no-git-tag-version', '--workspace=gjallar-compare', '--include-workspace-root');
-    const packages = 'src/compat/optional-packages.ts';
+    const packages = 'src/base/optional-packages.ts';
     const line = version.split('.', 2).join('.');
     const versions = readFileSync(packages, 'utf8').replace(
       /'gjallar-compare': \{.*\}/,

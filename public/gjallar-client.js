@@ -14,21 +14,21 @@
 /**
  * The events that a client receives and sends, for `Socket<ServerEvents, ClientEvents>` of socket.io-client. With
  * `AcknowledgedEvents` for the second, every event needs an acknowledgement, and `emitWithAck` knows the reply's type.
- * @typedef {import('../dist/chat/protocol.js').ServerEvents} ServerEvents
- * @typedef {import('../dist/chat/protocol.js').ClientEvents} ClientEvents
- * @typedef {import('../dist/chat/protocol.js').AcknowledgedEvents} AcknowledgedEvents
+ * @typedef {import('../dist/service/chat/protocol.js').ServerEvents} ServerEvents
+ * @typedef {import('../dist/service/chat/protocol.js').ClientEvents} ClientEvents
+ * @typedef {import('../dist/service/chat/protocol.js').AcknowledgedEvents} AcknowledgedEvents
  */
 
-/** @typedef {import('../dist/chat/protocol.js').ChatMessage} RoomMessage A message of a room. */
+/** @typedef {import('../dist/service/chat/protocol.js').ChatMessage} RoomMessage A message of a room. */
 
-/** @typedef {Extract<import('../dist/chat/protocol.js').DeletedMessages, { room: string }>} DeletedMessages Deleted messages of a room. */
+/** @typedef {Extract<import('../dist/service/chat/protocol.js').DeletedMessages, { room: string }>} DeletedMessages Deleted messages of a room. */
 
 /**
  * The position of a message: `offset` counts the messages of a log from 1 without gaps, `epoch` names the log.
- * @typedef {Required<import('../dist/chat/protocol.js').PostReply>} RoomPosition
+ * @typedef {Required<import('../dist/service/chat/protocol.js').PostReply>} RoomPosition
  */
 
-/** @typedef {{ ok: true } & import('../dist/chat/protocol.js').JoinReply} JoinResult The server's reply to a join. */
+/** @typedef {{ ok: true } & import('../dist/service/chat/protocol.js').JoinReply} JoinResult The server's reply to a join. */
 
 /**
  * A join that succeeded. `isFirst`: whether it was the first. `missing`: the number of earlier messages that are

@@ -17,19 +17,19 @@
  * app.listen(3000, () => {});
  * ```
  */
-import './compat/uws/environment.js';
+import './engine/uws/environment.js';
 import * as stock from 'socket.io';
-import { defaultBus, withoutLostState } from './backplanes/default-bus.js';
+import { loadPart } from './base/package.js';
 import type { Engine } from './engine/engine.js';
-import { loadPart } from './package.js';
-import type * as Recovery from './recovery/index.js';
+import type * as Recovery from './features/recovery/index.js';
 import {
   type AdapterClass,
   type AdapterFactory,
   type AnyNamespace,
   type AnyServer,
   withNativeRooms,
-} from './rooms/index.js';
+} from './io/rooms/index.js';
+import { defaultBus, withoutLostState } from './io/server/default-adapter.js';
 
 export type {
   BroadcastOperator,
@@ -42,6 +42,28 @@ export type {
 } from 'socket.io';
 export import Namespace = stock.Namespace;
 export import Socket = stock.Socket;
+export { type ErrorCode, errorCodes, GjallarError } from './base/errors.js';
+export { type AttachOptions, Engine } from './engine/engine.js';
+export type { Middleware } from './engine/http/middleware.js';
+export type { EngineRequest } from './engine/http/request.js';
+export type { EngineOptions } from './engine/options.js';
+export * as parser from './engine/parser/parser.js';
+export type { CloseReason } from './engine/protocol/close-reasons.js';
+export type { Session } from './engine/session/session.js';
+// The npm package of uWebSockets.js can only be imported. From here, it can also be required.
+export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './engine/sockets.js';
+export type { TemplatedApp } from './engine/uws/app.js';
+export type { ExpiredSession } from './features/recovery/index.js';
+export { type ServeClientOptions, serveClient } from './io/http/client-bundle.js';
+export type { AdapterClass, AdapterFactory } from './io/rooms/index.js';
+export {
+  countSockets,
+  fetchReachableSockets,
+  type ReachableSockets,
+  type SocketCount,
+} from './io/rooms/index.js';
+export type { GjallarOptions, PortOwnerName } from './io/server/engine-options.js';
+export { type Attachable, Server } from './io/server/server.js';
 export type {
   AcknowledgedEvents,
   ChatMessage,
@@ -53,29 +75,7 @@ export type {
   Reply,
   ServerEvents,
   WhoReply,
-} from './chat/protocol.js';
-export { type AttachOptions, Engine } from './engine/engine.js';
-export type { Middleware } from './engine/http/middleware.js';
-export type { EngineRequest } from './engine/http/request.js';
-export type { EngineOptions } from './engine/options.js';
-export type { CloseReason } from './engine/protocol/close-reasons.js';
-export type { Session } from './engine/session/session.js';
-// The npm package of uWebSockets.js can only be imported. From here, it can also be required.
-export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './engine/sockets.js';
-export { type ErrorCode, errorCodes, GjallarError } from './errors.js';
-export { type ServeClientOptions, serveClient } from './http/client-bundle.js';
-export * as parser from './parser/parser.js';
-export type { ExpiredSession } from './recovery/index.js';
-export type { AdapterClass, AdapterFactory } from './rooms/index.js';
-export {
-  countSockets,
-  fetchReachableSockets,
-  type ReachableSockets,
-  type SocketCount,
-} from './rooms/index.js';
-export type { GjallarOptions, PortOwnerName } from './server/engine-options.js';
-export { type Attachable, Server } from './server/server.js';
-export type { TemplatedApp } from './sockets.js';
+} from './service/chat/protocol.js';
 
 /**
  * An adapter whose rooms are uWebSockets.js topics, for `io.adapter()` or the server's `adapter` option.
@@ -107,5 +107,5 @@ export function onSessionExpired(
   of: AnyServer | AnyNamespace,
   listener: (session: Recovery.ExpiredSession) => void,
 ): () => void {
-  return loadPart<typeof Recovery>('./recovery/index.js').onSessionExpired(of, listener);
+  return loadPart<typeof Recovery>('./features/recovery/index.js').onSessionExpired(of, listener);
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import module from 'node:module';
 import { parseArgs } from 'node:util';
+import { GjallarError } from './base/errors.js';
+import { version } from './base/package.js';
 import { asksForHelp } from './cli/application-arguments.js';
 import { rememberSignals } from './cluster/primary/parent.js';
-import { checkProgramRuntime } from './compat/uws/runtime.js';
-import { GjallarError } from './errors.js';
-import { version } from './package.js';
+import { checkProgramRuntime } from './engine/uws/runtime.js';
 
 /** By then, a worker has loaded what it needs to listen. */
 const FLUSH_AFTER_MS = 2000;

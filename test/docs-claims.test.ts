@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { allOptions } from '../src/config/options.js';
-import { runOptionKeys } from '../src/config/run-options.js';
+import { allOptions } from '../src/host/config/options.js';
+import { runOptionKeys } from '../src/host/config/run-options.js';
 import { libraryOptions } from './support/library-options.js';
 
 /** Holds variables, options, limits, versions and times that pages name to the code and to deploy/. */
@@ -36,7 +36,7 @@ test('the configuration names the file of every secret', () => {
 });
 
 test('the configuration names every variable of the library', () => {
-  const sources = read('src/compat/uws/environment.ts');
+  const sources = read('src/engine/uws/environment.ts');
   const variables = new Set([...sources.matchAll(/process\.env\.(\w+)/g)].map(([, name]) => name!));
   const named = section('docs/reference/configuration.md', 'Other variables');
   expect([...variables].filter((name) => !named.includes(`| \`${name}\` |`))).toEqual([]);

@@ -5,67 +5,11 @@ import { describe, expect, test } from '@jest/globals';
 
 const source = fileURLToPath(new URL('../src', import.meta.url));
 
-/**
- * What each folder of src may import besides itself. The files at the top put everything together; `base` and `sockets`
- * are shared by all.
- */
-const layers: Record<string, readonly string[]> = {
-  errors: [],
-  base: ['errors'],
-  log: ['compat'],
-  package: [],
-  sockets: [],
-  config: ['backplanes', 'errors'],
-  engine: ['compat', 'errors'],
-  parser: ['compat', 'engine'],
-  compat: ['errors'],
-  rooms: ['compat', 'engine', 'errors'],
-  recovery: ['compat', 'engine', 'errors', 'rooms'],
-  backplanes: ['compat', 'engine', 'errors', 'package', 'recovery', 'rooms'],
-  cluster: ['backplanes', 'compat', 'engine', 'errors', 'package'],
-  http: ['compat', 'engine', 'errors'],
-  operations: [...['package', 'backplanes', 'cluster', 'compat', 'engine', 'errors', 'http', 'recovery', 'rooms']],
-  runtime: [
-    ...['backplanes', 'cluster', 'compat', 'config', 'engine', 'errors', 'http', 'log', 'operations', 'parser'],
-    ...['recovery', 'rooms'],
-  ],
-  server: ['backplanes', 'compat', 'engine', 'errors', 'http', 'parser', 'rooms'],
-  run: ['backplanes', 'compat', 'config', 'package', 'rooms', 'runtime', 'server'],
-  presence: ['errors', 'rooms'],
-  state: ['backplanes', 'compat', 'engine', 'errors', 'rooms'],
-  emitter: ['backplanes', 'compat', 'errors', 'rooms'],
-  // Nothing above this line knows the chat, which is one application on the runtime.
-  accounts: ['errors'],
-  history: ['backplanes', 'compat', 'engine', 'errors', 'operations', 'rooms'],
-  plain: ['accounts', 'engine', 'errors', 'http'],
-  api: ['accounts', 'engine', 'errors', 'http'],
-  chat: [
-    ...[
-      'accounts',
-      'api',
-      'config',
-      'engine',
-      'errors',
-      'history',
-      'http',
-      'operations',
-      'plain',
-      'presence',
-      'package',
-    ],
-    'rooms',
-    'runtime',
-    'state',
-  ],
-  cli: [
-    ...['chat', 'cluster', 'compat', 'config', 'errors', 'history', 'http', 'log', 'operations', 'runtime'],
-    'backplanes',
-    'package',
-  ],
-};
+/** The rooms of the house, in the order in which they may be imported: each knows those before it. */
+const rooms = ['base', 'engine', 'io', 'cluster', 'features', 'host', 'service', 'cli'];
 
 /**
- * Who may touch process.env besides src/config: to hand it over, for what the primary tells its workers, for what
+ * Who may touch process.env besides src/host/config: to hand it over, for what the primary tells its workers, for what
  * uWebSockets.js reads when it is loaded, and for applications that run unmodified.
  */
 const environmentReaders = [
@@ -73,9 +17,9 @@ const environmentReaders = [
   join('cli', 'primary.ts'),
   join('cli', 'run.ts'),
   join('cli', 'service.ts'),
-  join('run', 'preload.ts'),
-  join('runtime', 'surroundings.ts'),
-  join('compat', 'uws', 'environment.ts'),
+  join('host', 'run', 'preload.ts'),
+  join('host', 'runtime', 'surroundings.ts'),
+  join('engine', 'uws', 'environment.ts'),
 ];
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
@@ -97,15 +41,9 @@ const imports = new Map<string, { path: string; isLoaded: boolean }[]>(
   }),
 );
 
-/** The folder of a file, or the name of one at the top. */
-function layerOf(file: string): string {
-  const [first, ...rest] = file.split(sep);
-  return rest.length > 0 ? first! : first!.replace(/(\.d)?\.ts$/, '');
-}
+const roomOf = (file: string): number => (file.includes(sep) ? rooms.indexOf(file.split(sep)[0]!) : rooms.length);
 
 describe('imports', () => {
-  const lower = files.filter((file) => layerOf(file) in layers);
-
   test('are all found, and lead to files that are there', () => {
     expect(files.length).toBeGreaterThan(30);
     for (const [file, found] of imports) {
@@ -113,15 +51,10 @@ describe('imports', () => {
     }
   });
 
-  test('of each folder of src are held to something here', () => {
-    const folders = files.filter((file) => file.includes(sep)).map(layerOf);
-    expect([...new Set(folders)].filter((folder) => !(folder in layers))).toEqual([]);
-  });
-
-  test('point one way', () => {
-    const upward = lower.flatMap((file) => {
-      const allowed = [layerOf(file), 'base', 'sockets', ...layers[layerOf(file)]!];
-      const wrong = imports.get(file)!.filter(({ path }) => !allowed.includes(layerOf(path)));
+  test('point to rooms below; those of types may point up', () => {
+    expect(files.filter((file) => roomOf(file) < 0)).toEqual([]);
+    const upward = files.flatMap((file) => {
+      const wrong = imports.get(file)!.filter(({ path, isLoaded }) => isLoaded && roomOf(path) > roomOf(file));
       return wrong.map(({ path }) => `${file} imports ${path}`);
     });
     expect(upward).toEqual([]);
@@ -144,5 +77,7 @@ describe('imports', () => {
 
 test('nothing but the configuration reads the environment', () => {
   const readers = files.filter((file) => /\bprocess\.env\b/.test(readFileSync(join(source, file), 'utf8')));
-  expect(readers.filter((file) => layerOf(file) !== 'config' && !environmentReaders.includes(file))).toEqual([]);
+  expect(
+    readers.filter((file) => !file.startsWith(join('host', 'config')) && !environmentReaders.includes(file)),
+  ).toEqual([]);
 });

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
-import { handlers } from '../src/chat/handlers/index.js';
-import { allOptions, options } from '../src/config/options.js';
-import { errorCodes } from '../src/errors.js';
+import { errorCodes } from '../src/base/errors.js';
+import { allOptions, options } from '../src/host/config/options.js';
+import { handlers } from '../src/service/chat/handlers/index.js';
 
 /** Holds the README, CONTRIBUTING.md and the pages of the guide and the reference to the code. */
 

@@ -92,7 +92,7 @@ function putOptionsFirst() {
 }
 
 async function generate() {
-  const { errorCodes } = await import(join(root, 'build/errors.js'));
+  const { errorCodes } = await import(join(root, 'build/base/errors.js'));
   const codes = Object.entries(errorCodes).map(
     ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
   );
@@ -108,7 +108,7 @@ async function generate() {
   const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   page('command-line', commandLinePage(await allHelpTexts(version)), true);
-  const { describeApi } = await import(join(root, 'build/chat/api-description.js'));
+  const { describeApi } = await import(join(root, 'build/service/chat/api-description.js'));
   const api = JSON.parse(JSON.stringify(describeApi()));
   writeFileSync(join(pages, 'public/openapi.json'), JSON.stringify(api, undefined, 2));
   page('http-endpoints', [

@@ -1,5 +1,5 @@
 import { isArrayBuffer } from 'node:util/types';
-import { GjallarError } from '../errors.js';
+import { GjallarError } from './errors.js';
 
 /** A Buffer over the bytes of a view or an ArrayBuffer, without a copy; undefined for any other value. */
 export function bufferOver(value: ArrayBuffer | ArrayBufferView): Buffer;

@@ -1,22 +1,22 @@
 import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
+import { GjallarError } from '../base/errors.js';
+import { logOutput } from '../base/log.js';
+import { version } from '../base/package.js';
 import { Problems } from '../base/problems.js';
 import { memoryLimit } from '../base/system-limits.js';
 import type { Primary } from '../cluster/primary/primary.js';
-import type { RunConfig } from '../config/run-options.js';
-import { GjallarError } from '../errors.js';
-import { adminGuardOf } from '../http/guard.js';
-import { logOutput } from '../log.js';
-import { AdminServer, type AdminSource } from '../operations/admin/admin-server.js';
-import { machineHealth } from '../operations/admin/machine-health.js';
-import { audited } from '../operations/audit.js';
-import { MachineOverview } from '../operations/overview/machine-overview.js';
-import type { RecentEvents } from '../operations/overview/recent-events.js';
-import { version } from '../package.js';
-import type { ActInput, Answers } from '../runtime/answers.js';
-import { atMostEvery } from '../runtime/intervals.js';
-import { type Action, readAction, replyOf, targetOf } from '../runtime/operator/actions.js';
-import { outcomeOf, type Report } from '../runtime/operator/operator.js';
+import type { RunConfig } from '../host/config/run-options.js';
+import { AdminServer, type AdminSource } from '../host/operations/admin/admin-server.js';
+import { machineHealth } from '../host/operations/admin/machine-health.js';
+import { audited } from '../host/operations/audit.js';
+import { MachineOverview } from '../host/operations/overview/machine-overview.js';
+import type { RecentEvents } from '../host/operations/overview/recent-events.js';
+import type { ActInput, Answers } from '../host/runtime/answers.js';
+import { atMostEvery } from '../host/runtime/intervals.js';
+import { type Action, readAction, replyOf, targetOf } from '../host/runtime/operator/actions.js';
+import { outcomeOf, type Report } from '../host/runtime/operator/operator.js';
+import { adminGuardOf } from '../io/http/guard.js';
 
 /** How long workers may take to act for the operator, in ms: longer than they wait for other machines. */
 const ACT_TIMEOUT_MS = 8000;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { GjallarError } from '../errors.js';
+import { GjallarError } from '../base/errors.js';
 
 /** The flags of Node.js that are passed on to the process of an application, for `parseArgs()`. */
 export const nodeFlags = {

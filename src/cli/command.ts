@@ -1,4 +1,4 @@
-import type { Config } from '../config/options.js';
+import type { Config } from '../host/config/options.js';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,8 +1,8 @@
-import { loadConfig } from '../config/load.js';
-import { rejectRemovedCommand } from '../config/removed.js';
-import { isNear } from '../config/unknown-variables.js';
-import { GjallarError } from '../errors.js';
-import { version } from '../package.js';
+import { GjallarError } from '../base/errors.js';
+import { version } from '../base/package.js';
+import { loadConfig } from '../host/config/load.js';
+import { rejectRemovedCommand } from '../host/config/removed.js';
+import { isNear } from '../host/config/unknown-variables.js';
 import { asksForHelp } from './application-arguments.js';
 import type { Command } from './command.js';
 import { compare } from './compare.js';

@@ -1,5 +1,5 @@
-import { packageError } from '../compat/optional-packages.js';
-import { packageFile, packagePath, version } from '../package.js';
+import { packageError } from '../base/optional-packages.js';
+import { packageFile, packagePath, version } from '../base/package.js';
 import type { Command, Environment } from './command.js';
 
 /** The exit code if nothing could be compared. */
@@ -31,7 +31,7 @@ export const compare: Command = {
     const gjallar = {
       version,
       program: packagePath('dist/main.js'),
-      register: packageFile('dist/server/register.js').href,
+      register: packageFile('dist/io/server/register.js').href,
     };
     return ((await import(NAME)) as Comparison).compare(args, gjallar, environment);
   },

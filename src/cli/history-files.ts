@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
-import { requirePackages } from '../compat/optional-packages.js';
-import type { Config } from '../config/options.js';
-import { GjallarError } from '../errors.js';
+import { GjallarError } from '../base/errors.js';
+import { requirePackages } from '../base/optional-packages.js';
+import type { Config } from '../host/config/options.js';
 import type { Command } from './command.js';
 
 /** `gjallar backup FILE` */
@@ -50,7 +50,7 @@ function requireSqlite({ historyStore, redisUrl, historyTtl }: Config, remedy: s
 }
 
 /** What copies the files of SQLite. @throws GjallarError BAD_CONFIG if libsql is not installed */
-function openCopies(): Promise<typeof import('../history/sqlite/copy.js')> {
+function openCopies(): Promise<typeof import('../features/history/sqlite/copy.js')> {
   requirePackages('the history in SQLite', ['libsql']);
-  return import('../history/sqlite/copy.js');
+  return import('../features/history/sqlite/copy.js');
 }

@@ -1,22 +1,22 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { type BackplaneName, backplaneKindOf } from '../backplanes/index.js';
+import { GjallarError } from '../base/errors.js';
+import { createLog } from '../base/log.js';
 import { own, owned } from '../base/owner.js';
+import { packageFile } from '../base/package.js';
+import { type BackplaneName, backplaneKindOf } from '../cluster/backplanes/index.js';
 import { hasLostTerminal, onceOrphaned, takeSignals } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 // Used by the workers alone. Loaded here too, so that what they run on is reported once.
-import { socketsInUse } from '../compat/uws.js';
-import { descriptorLimit } from '../config/limits.js';
-import type { RunConfig } from '../config/run-options.js';
-import { unknownVariables } from '../config/unknown-variables.js';
-import { GjallarError } from '../errors.js';
-import { createLog } from '../log.js';
-import type { AdminServer } from '../operations/admin/admin-server.js';
-import { RecentEvents } from '../operations/overview/recent-events.js';
-import { packageFile } from '../package.js';
-import { logFailures } from '../runtime/exceptions.js';
-import { hasHubThread, hubAddressOf } from '../runtime/machines/hub-address.js';
-import { chooseBackplane } from '../runtime/redis-client.js';
+import { socketsInUse } from '../engine/uws/uws.js';
+import { descriptorLimit } from '../host/config/limits.js';
+import type { RunConfig } from '../host/config/run-options.js';
+import { unknownVariables } from '../host/config/unknown-variables.js';
+import type { AdminServer } from '../host/operations/admin/admin-server.js';
+import { RecentEvents } from '../host/operations/overview/recent-events.js';
+import { logFailures } from '../host/runtime/exceptions.js';
+import { hasHubThread, hubAddressOf } from '../host/runtime/machines/hub-address.js';
+import { chooseBackplane } from '../host/runtime/redis-client.js';
 
 const TOO_SMALL_LIMIT =
   'the limit of open files is too small: each worker rejects further connections beyond this number, or earlier; raise ' +
@@ -83,7 +83,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) {
       log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
-      const { noMetrics } = await import('../operations/metrics/metric.js');
+      const { noMetrics } = await import('../base/metric.js');
       if (noMetrics) log.warn(`the admin port serves no metrics: ${noMetrics}`);
     }
     process.send?.('ready');

@@ -2,12 +2,12 @@ import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadRunConfig } from '../config/load.js';
-import { rejectRemoved } from '../config/removed.js';
-import type { RunConfig } from '../config/run-options.js';
-import { GjallarError } from '../errors.js';
-import { logGreeting } from '../log.js';
-import { packageFile, packagePath, version } from '../package.js';
+import { GjallarError } from '../base/errors.js';
+import { logGreeting } from '../base/log.js';
+import { packageFile, packagePath, version } from '../base/package.js';
+import { loadRunConfig } from '../host/config/load.js';
+import { rejectRemoved } from '../host/config/removed.js';
+import type { RunConfig } from '../host/config/run-options.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 
@@ -31,7 +31,7 @@ export function runApplication(args: readonly string[]): Promise<void> {
   return runPrimary(config, {
     file,
     arguments: rest,
-    nodeFlags: [...flags, '--import', packageFile('dist/run/preload.js').href],
+    nodeFlags: [...flags, '--import', packageFile('dist/host/run/preload.js').href],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
     onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
     started: (facts) => greet(file, config, facts),

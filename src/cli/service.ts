@@ -1,13 +1,13 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
-import { type OptionalPackage, requirePackages } from '../compat/optional-packages.js';
-import { checkVersion, installedCopy } from '../compat/socket-io-version.js';
-import { isUnlimited, limitsOf } from '../config/limits.js';
-import { loadConfig } from '../config/load.js';
-import type { Config } from '../config/options.js';
-import { packagesOf as packagesOfArchive } from '../history/archive/database.js';
-import { logGreeting } from '../log.js';
-import { forkedSurroundings, holdSignals } from '../runtime/surroundings.js';
+import { logGreeting } from '../base/log.js';
+import { type OptionalPackage, requirePackages } from '../base/optional-packages.js';
+import { packagesOf as packagesOfArchive } from '../features/history/archive/database.js';
+import { isUnlimited, limitsOf } from '../host/config/limits.js';
+import { loadConfig } from '../host/config/load.js';
+import type { Config } from '../host/config/options.js';
+import { forkedSurroundings, holdSignals } from '../host/runtime/surroundings.js';
+import { checkVersion, installedCopy } from '../io/socket-io-version.js';
 import type { Started } from './primary.js';
 
 /**
@@ -23,8 +23,8 @@ export async function runService(version: string): Promise<void> {
   requirePackages('the chat service', packagesOf(config));
   if (!cluster.isPrimary) {
     holdSignals();
-    const { chatApplication } = await import('../chat/application.js');
-    const { startWorker } = await import('../runtime/worker.js');
+    const { chatApplication } = await import('../service/chat/application.js');
+    const { startWorker } = await import('../host/runtime/worker.js');
     return (await startWorker(config, version, chatApplication(config), forkedSurroundings())).stopped;
   }
   const { runPrimary } = await import('./primary.js');

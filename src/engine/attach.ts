@@ -1,9 +1,9 @@
-import type { TemplatedApp } from '../sockets.js';
 import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
 import type { RouteHost } from './http/route.js';
 import type { ConnectionGuard } from './limits/connection-guard.js';
 import type { EngineSettings } from './options.js';
 import { routeHttp, routeWebSockets, watchConnections } from './routes.js';
+import type { TemplatedApp } from './uws/app.js';
 
 /** The path on which the engine answers. */
 export interface AttachOptions {

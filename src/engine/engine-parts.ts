@@ -1,5 +1,4 @@
 import { EventEmitter } from 'node:events';
-import type { TemplatedApp } from '../sockets.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineCounters } from './counters.js';
 import { DeadlineQueue } from './deadlines.js';
@@ -22,6 +21,7 @@ import { LatePolls } from './session/late-polls.js';
 import type { Session } from './session/session.js';
 import { UnusedSessions } from './session/unused-sessions.js';
 import { TopKeys } from './top-keys.js';
+import type { TemplatedApp } from './uws/app.js';
 
 /** The parts of an engine: queues, limits, guards and counts, made from its options. */
 export abstract class EngineParts extends EventEmitter {

@@ -1,7 +1,6 @@
 import cors from 'cors';
 import { raise } from '../base/owner.js';
 import { thisProcess } from '../base/process.js';
-import type { TemplatedApp } from '../sockets.js';
 import { type Attached, type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
@@ -20,6 +19,7 @@ import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
+import type { TemplatedApp } from './uws/app.js';
 import { corkHolder } from './uws/cork-holder.js';
 
 export type { AttachOptions } from './attach.js';

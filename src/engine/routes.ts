@@ -1,8 +1,8 @@
-import type { TemplatedApp } from '../sockets.js';
 import type { HttpHost } from './http/guarded-requests.js';
 import type { HttpRoute, RouteHost, WebSocketRoute } from './http/route.js';
 import type { ConnectionGuard } from './limits/connection-guard.js';
 import { NodeApp } from './node/app.js';
+import type { TemplatedApp } from './uws/app.js';
 import { routeUwsHttp, routeUwsWebSockets, watchUwsConnections } from './uws/routes.js';
 
 /** Adds a route for HTTP requests. All HTTP requests arrive through such routes. */

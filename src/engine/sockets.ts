@@ -1,7 +1,7 @@
-import { uws } from '../compat/uws.js';
-import type { AppOptions, TemplatedApp, us_listen_socket } from '../sockets.js';
 import { NodeApp } from './node/app.js';
 import { ListenSocket } from './node/listen.js';
+import type { AppOptions, TemplatedApp, us_listen_socket } from './uws/app.js';
+import { uws } from './uws/uws.js';
 
 /** uWebSockets.js's `App`, or one on node:http if there is no binary. */
 export const App = (): TemplatedApp => (uws ? uws.App() : NodeApp.create());

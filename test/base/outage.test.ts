@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { errorCodes } from '../../src/base/errors.js';
 import { CheckedOutage } from '../../src/base/outage.js';
-import { errorCodes } from '../../src/errors.js';
-import { HistoryError } from '../../src/history/store.js';
+import { HistoryError } from '../../src/features/history/store.js';
 import { Reported } from '../support/reports.js';
 
 const secret = new Error('connect ECONNREFUSED 10.1.2.3:5432, user "operator"');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { doctor } from '../../src/cli/doctor/doctor.js';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig } from '../../src/host/config/load.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { NatsProcess } from '../support/nats.js';
 import { freePort, freePorts } from '../support/ports.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { runApp, stopAll } from '../run/support/application.js';
+import { runApp, stopAll } from '../host/run/support/application.js';
 import { runToEnd, startServer } from '../support/server.js';
 
 const preload = new URL('support/signal-at-start.mjs', import.meta.url).href;

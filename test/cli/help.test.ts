@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
+import { version } from '../../src/base/package.js';
 import { commands, runTool } from '../../src/cli/commands.js';
 import { allHelpTexts } from '../../src/cli/help.js';
-import { version } from '../../src/package.js';
 import { runToEnd } from '../support/server.js';
 
 const calls = ['', 'run ', ...Object.keys(commands).map((name) => `${name} `)].map((name) => `gjallar ${name}--help`);

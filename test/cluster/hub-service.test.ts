@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { HubClient } from '../../src/backplanes/frames/hub/hub-client.js';
-import { turnWindow } from '../../src/backplanes/frames/links.js';
 import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
+import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { HubThread } from '../../src/cluster/hub/hub-thread.js';
 import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { linkInProcess } from '../../src/cluster/hub/own-hub.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { turnWindow } from '../../src/engine/delivery/shared-window.js';
 import { RedisProcess, until } from '../support/redis.js';
 
 const { state } = hubServices;

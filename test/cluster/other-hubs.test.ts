@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { PubSub } from '../../src/backplanes/pub-sub.js';
+import type { PubSub } from '../../src/cluster/backplanes/pub-sub.js';
 import { greeting } from '../../src/cluster/hub/hub-frame.js';
 import { OtherHubs } from '../../src/cluster/hub/other-hubs.js';
 

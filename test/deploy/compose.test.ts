@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig } from '../../src/host/config/load.js';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';

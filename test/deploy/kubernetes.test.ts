@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { parse } from 'yaml';
-import { loadConfig } from '../../src/config/load.js';
+import { loadConfig } from '../../src/host/config/load.js';
 import { fileOf, objectsIn, read, wrongVariables } from './support.js';
 
 /** Holds the manifests to the server and to each other. `npm run deploy:check` holds them to the schemas and the chart. */

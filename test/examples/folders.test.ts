@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { root } from '../server/support/package.js';
+import { root } from '../io/server/support/package.js';
 import { examples } from './support/example.js';
 
 describe.each(examples)('the example %s', (name) => {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { root } from '../server/support/package.js';
+import { root } from '../io/server/support/package.js';
 import { blocksOf } from './support/blocks.js';
 
 /**
@@ -39,7 +39,7 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
   'docs/guide/authentication.md': { 'import ': 'test/guide/authentication.test.ts' },
   'docs/guide/durable-rooms.md': { 'import ': 'test/guide/durable-rooms.test.ts' },
-  'docs/guide/emitter.md': { '': 'test/emitter/emitter.test.ts' },
+  'docs/guide/emitter.md': { '': 'test/cluster/emitter/emitter.test.ts' },
   'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },
   'docs/guide/proxies.md': { '': 'test/guide/proxies.test.ts' },
 };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
-import { applicationWith, root } from '../server/support/package.js';
+import { applicationWith, root } from '../io/server/support/package.js';
 import { endWithFile } from '../support/children.js';
 import { nextEvent } from '../support/clients.js';
 import { copyPem } from '../support/pem.js';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
-import { applicationWith, root } from '../server/support/package.js';
+import { applicationWith, root } from '../io/server/support/package.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf } from './support/blocks.js';
 import '../support/long.js';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
-import { applicationWith } from '../server/support/package.js';
+import { applicationWith } from '../io/server/support/package.js';
 import { RedisProcess } from '../support/redis.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf } from './support/blocks.js';

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { applicationWith } from '../server/support/package.js';
+import { applicationWith } from '../io/server/support/package.js';
 import { endWithFile } from '../support/children.js';
 import { cleanEnvironment } from '../support/server.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';

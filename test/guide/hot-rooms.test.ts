@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type RunningApplication, runApp, stopAll } from '../run/support/application.js';
+import { type RunningApplication, runApp, stopAll } from '../host/run/support/application.js';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
 import { freePorts } from '../support/ports.js';
 import { until } from '../support/until.js';

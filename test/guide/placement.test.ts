@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
-import { type RunningApplication, runApp, stopAll } from '../run/support/application.js';
+import { type RunningApplication, runApp, stopAll } from '../host/run/support/application.js';
 import { connect, connected, disconnectAll, upgraded } from '../support/clients.js';
 import { freePorts } from '../support/ports.js';
 import { until } from '../support/until.js';

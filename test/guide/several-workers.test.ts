@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { runApp, stopAll } from '../run/support/application.js';
-import { applicationWith } from '../server/support/package.js';
+import { runApp, stopAll } from '../host/run/support/application.js';
+import { applicationWith } from '../io/server/support/package.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf, blocksOf } from './support/blocks.js';
 

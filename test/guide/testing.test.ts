@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { applicationWith, root } from '../server/support/package.js';
+import { applicationWith, root } from '../io/server/support/package.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf } from './support/blocks.js';
 

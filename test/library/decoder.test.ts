@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Decoder as StockDecoder } from 'socket.io-parser';
-import { Decoder } from '../../src/parser/parser.js';
+import { Decoder } from '../../src/engine/parser/parser.js';
 
 /** What a decoder makes of a text: the packet, or the error. */
 function read(decoder: { on(event: 'decoded', listener: (packet: object) => void): unknown; add(text: string): void }) {

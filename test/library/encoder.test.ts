@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { Encoder as StockEncoder } from 'socket.io-parser';
-import { Encoder } from '../../src/parser/parser.js';
+import { Encoder } from '../../src/engine/parser/parser.js';
 
 const EVENT = 2;
 const texts = [

@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
-import { isWithin, supportedVersions } from '../../src/compat/optional-packages.js';
-import { runApp, stopAll } from '../run/support/application.js';
+import { isWithin, supportedVersions } from '../../src/base/optional-packages.js';
+import { runApp, stopAll } from '../host/run/support/application.js';
 import { connect, disconnectAll, nextEvent } from '../support/clients.js';
 import { InstalledPackage, root } from './support/installed.js';
 

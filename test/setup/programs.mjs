@@ -15,7 +15,7 @@ export const PROGRAMS = [
     services: ['redis-server'],
     usedBy: [
       'support/redis.ts',
-      'backplanes/frames/hosts.test.ts',
+      'cluster/backplanes/frames/hosts.test.ts',
       'torture/faults.test.ts',
       'torture/drill.test.ts',
       'deploy/compose.test.ts',
@@ -38,13 +38,13 @@ export const PROGRAMS = [
     // Debian keeps each version's programs in a directory that is not in the path.
     found: () => inPath('postgres') || versionsOfPostgres().some((bin) => isProgram(join(bin, 'postgres'))),
     services: ['postgresql'],
-    usedBy: ['history/support/databases.ts', 'torture/faults.test.ts', 'torture/drill.test.ts'],
+    usedBy: ['features/history/support/databases.ts', 'torture/faults.test.ts', 'torture/drill.test.ts'],
   },
   {
     package: 'mariadb-server',
     found: () => inPath('mariadbd'),
     services: ['mariadb'],
-    usedBy: ['history/support/databases.ts'],
+    usedBy: ['features/history/support/databases.ts'],
   },
   {
     package: 'openssl',
@@ -94,7 +94,7 @@ export const PROGRAMS = [
     package: 'iproute2',
     found: () => inPath('ip'),
     services: [],
-    usedBy: ['backplanes/support/network.ts', 'torture/faults.test.ts'],
+    usedBy: ['cluster/backplanes/support/network.ts', 'torture/faults.test.ts'],
   },
 ];
 

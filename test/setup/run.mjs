@@ -2,7 +2,7 @@
 //
 //   npm test                        unit and process, which need Node and npm only
 //   npm run test:all [-- --install] these, long, system, and the documentation
-//   npm test -- test/chat           what is in a folder, whatever its tiers
+//   npm test -- test/service/chat           what is in a folder, whatever its tiers
 //
 // Of each tier, jest runs as many files at once as test/setup/tiers.mjs says. Other arguments are for jest.
 

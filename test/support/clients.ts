@@ -1,6 +1,6 @@
 import { afterAll } from '@jest/globals';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
-import type { ClientEvents, Reply, ServerEvents } from '../../src/chat/protocol.js';
+import type { ClientEvents, Reply, ServerEvents } from '../../src/service/chat/protocol.js';
 
 export type ChatClient = Socket<ServerEvents, ClientEvents>;
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { relative, resolve } from 'node:path';
 import { TestEnvironment } from 'jest-environment-node';
-import { nativeOnly } from '../bases/native-only.mjs';
+import { nativeOnly } from '../engine/bases/native-only.mjs';
 import { forbidProcesses } from './no-processes.mjs';
 
 /** How long a process that was told to end may take before the file is blamed for it. */

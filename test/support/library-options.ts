@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const files = ['src/engine/options.ts', 'src/server/engine-options.ts'];
+const files = ['src/engine/options.ts', 'src/io/server/engine-options.ts'];
 
 export interface LibraryOption {
   readonly name: string;

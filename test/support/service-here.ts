@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
-import { chatApplication } from '../../src/chat/application.js';
+import { version } from '../../src/base/package.js';
 import type { FromWorker } from '../../src/cluster/protocol.js';
-import { loadConfig } from '../../src/config/load.js';
 import { connections } from '../../src/engine/http/connections.js';
-import { version } from '../../src/package.js';
-import { Orders } from '../../src/runtime/lifecycle/orders.js';
-import { startWorker } from '../../src/runtime/worker.js';
+import { loadConfig } from '../../src/host/config/load.js';
+import { Orders } from '../../src/host/runtime/lifecycle/orders.js';
+import { startWorker } from '../../src/host/runtime/worker.js';
+import { chatApplication } from '../../src/service/chat/application.js';
 import { Lines } from './lines.js';
 import type { LogLine } from './server.js';
 

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { blockOf } from '../guide/support/blocks.js';
-import { applicationWith, root } from '../server/support/package.js';
+import { applicationWith, root } from '../io/server/support/package.js';
 import { endWithFile } from '../support/children.js';
 import { expectOk, nextEvent } from '../support/clients.js';
 import { cleanEnvironment, startServer } from '../support/server.js';

@@ -1,7 +1,7 @@
 // An application with durable rooms, whose clients talk in them.
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
-import { durableRooms, RedisHistoryStore } from '../../../dist/history/index.js';
+import { durableRooms, RedisHistoryStore } from '../../../dist/features/history/index.js';
 
 const http = createServer();
 const io = new Server(http);

@@ -3,16 +3,16 @@
 // the ids of the machine's hub and other workers.
 
 import { Server } from 'socket.io';
-import { HubClient } from '../../../build/backplanes/frames/hub/hub-client.js';
-import { embeddedBackplane } from '../../../build/backplanes/frames/open.js';
 import { hostApplication } from '../../../build/base/process.js';
+import { HubClient } from '../../../build/cluster/backplanes/frames/hub/hub-client.js';
+import { embeddedBackplane } from '../../../build/cluster/backplanes/frames/open.js';
 import { hubOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/engine/sockets.js';
+import { stateRoom } from '../../../build/features/state/index.js';
+import { linksOf } from '../../../build/host/runtime/backplane.js';
 import { Engine } from '../../../build/index.js';
-import { withNativeRooms } from '../../../build/rooms/native-rooms.js';
-import { linksOf } from '../../../build/runtime/backplane.js';
-import { stateRoom } from '../../../build/state/index.js';
+import { withNativeRooms } from '../../../build/io/rooms/native-rooms.js';
 
 const [directory, id, machine, store, ...others] = process.argv.slice(2);
 process.once('disconnect', () => process.exit());

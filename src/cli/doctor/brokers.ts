@@ -1,15 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { backplaneKindOf, backplaneNameOf } from '../../backplanes/index.js';
-import { hostAndPort, readNatsUrls, subjectOf } from '../../backplanes/nats/address.js';
-import { dial } from '../../backplanes/nats/dial.js';
-import { PROBE } from '../../backplanes/nats/parts.js';
-import { stockChannel } from '../../backplanes/other-wire.js';
-import { framesChannel, hubsChannel } from '../../backplanes/pub-sub.js';
-import { connectOnce } from '../../backplanes/redis/connection.js';
 import { own } from '../../base/owner.js';
-import type { Config } from '../../config/options.js';
-import { redisNamesOf } from '../../config/redis-names.js';
+import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
+import { hostAndPort, readNatsUrls, subjectOf } from '../../cluster/backplanes/nats/address.js';
+import { dial } from '../../cluster/backplanes/nats/dial.js';
+import { PROBE } from '../../cluster/backplanes/nats/parts.js';
+import { stockChannel } from '../../cluster/backplanes/other-wire.js';
+import { framesChannel, hubsChannel } from '../../cluster/backplanes/pub-sub.js';
+import { connectOnce } from '../../cluster/backplanes/redis/connection.js';
+import type { Config } from '../../host/config/options.js';
+import { redisNamesOf } from '../../host/config/redis-names.js';
 import { type Findings, reasonOf } from './findings.js';
 
 /** With a smaller max_payload, most frames of a busy server are split. */

@@ -1,5 +1,5 @@
-import { MACHINE } from '../../backplanes/frames/hub/entries.js';
-import { MalformedMessage } from '../../errors.js';
+import { MalformedMessage } from '../../base/errors.js';
+import { MACHINE } from '../backplanes/frames/hub/entries.js';
 
 /**
  * What the hubs of different machines exchange.

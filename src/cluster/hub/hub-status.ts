@@ -1,9 +1,9 @@
-import { Inbox } from '../../backplanes/connection-health.js';
-import type { BackplaneEvents } from '../../backplanes/events.js';
-import { hubHead, hubTypes } from '../../backplanes/frames/hub/entries.js';
-import type { HubStatus } from '../../backplanes/frames/hub/hub-health.js';
-import { messageOf } from '../../backplanes/frames/wire/message.js';
-import type { PubSub } from '../../backplanes/pub-sub.js';
+import { Inbox } from '../backplanes/connection-health.js';
+import type { BackplaneEvents } from '../backplanes/events.js';
+import { hubHead, hubTypes } from '../backplanes/frames/hub/entries.js';
+import type { HubStatus } from '../backplanes/frames/hub/hub-health.js';
+import { messageOf } from '../backplanes/frames/wire/message.js';
+import type { PubSub } from '../backplanes/pub-sub.js';
 
 interface StatusHost {
   /** The workers of this machine. */

@@ -1,5 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import { malformed } from '../../backplanes/connection-health.js';
+import { MalformedMessage } from '../../base/errors.js';
+import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
+import { own, reportFailure } from '../../base/owner.js';
+import type { SharedWindow } from '../../engine/delivery/shared-window.js';
+import { malformed } from '../backplanes/connection-health.js';
 import {
   EntryReader,
   entryKinds,
@@ -10,10 +14,9 @@ import {
   NO_MACHINE,
   Outgoing,
   serviceEntry,
-} from '../../backplanes/frames/hub/entries.js';
-import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
-import { Fences, ticksNow, Withheld } from '../../backplanes/frames/interest/withheld.js';
-import type { SharedWindow } from '../../backplanes/frames/links.js';
+} from '../backplanes/frames/hub/entries.js';
+import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
+import { Fences, ticksNow, Withheld } from '../backplanes/frames/interest/withheld.js';
 import {
   isEmitted,
   messageOf,
@@ -21,12 +24,9 @@ import {
   numbersOf,
   readEmitted,
   types,
-} from '../../backplanes/frames/wire/message.js';
-import { FORMER_FRAMES, OtherWire } from '../../backplanes/other-wire.js';
-import type { PubSub } from '../../backplanes/pub-sub.js';
-import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
-import { own, reportFailure } from '../../base/owner.js';
-import { MalformedMessage } from '../../errors.js';
+} from '../backplanes/frames/wire/message.js';
+import { FORMER_FRAMES, OtherWire } from '../backplanes/other-wire.js';
+import type { PubSub } from '../backplanes/pub-sub.js';
 import type { StatusBoard } from './hub-status.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { RoomIndex } from './room-index.js';

@@ -1,5 +1,5 @@
-import type { BackplaneEvents } from '../../backplanes/events.js';
-import { framesChannel, hubsChannel, type PubSub } from '../../backplanes/pub-sub.js';
+import type { BackplaneEvents } from '../backplanes/events.js';
+import { framesChannel, hubsChannel, type PubSub } from '../backplanes/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
 import { StatusBoard } from './hub-status.js';
 
@@ -42,15 +42,15 @@ export function hubOn(
 async function loadPubSub({ server, url, credentials, prefix, withoutFrames }: HubAddress): Promise<OpenPubSub> {
   switch (server) {
     case 'redis': {
-      const { RedisPubSub } = await import('../../backplanes/redis/pub-sub.js');
+      const { RedisPubSub } = await import('../backplanes/redis/pub-sub.js');
       return (events) => new RedisPubSub(url, events, withoutFrames ? undefined : prefix);
     }
     case 'redis-cluster': {
-      const { ShardedPubSub } = await import('../../backplanes/redis/pub-sub.js');
+      const { ShardedPubSub } = await import('../backplanes/redis/pub-sub.js');
       return (events) => new ShardedPubSub(url, events, prefix);
     }
     case 'nats': {
-      const { NatsPubSub } = await import('../../backplanes/nats/pub-sub.js');
+      const { NatsPubSub } = await import('../backplanes/nats/pub-sub.js');
       return (events) => new NatsPubSub({ url, credentials }, events);
     }
   }

@@ -1,9 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { EntryReader, Outgoing } from '../../backplanes/frames/hub/entries.js';
-import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
-import { ticksNow } from '../../backplanes/frames/interest/withheld.js';
-import type { PubSub } from '../../backplanes/pub-sub.js';
 import { own } from '../../base/owner.js';
+import { EntryReader, Outgoing } from '../backplanes/frames/hub/entries.js';
+import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
+import { ticksNow } from '../backplanes/frames/interest/withheld.js';
+import type { PubSub } from '../backplanes/pub-sub.js';
 import {
   ENTRIES,
   type FrameType,

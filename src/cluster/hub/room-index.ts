@@ -1,4 +1,4 @@
-import type { RoomKey } from '../../backplanes/frames/interest/rooms.js';
+import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
 
 /** Somebody who has members of rooms. */
 export interface RoomOwner {

@@ -2,17 +2,19 @@
  * The thread of the primary that is the hub of the machine. It runs no code of the application.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { ownWindow } from '../../backplanes/frames/links.js';
 import { hubServices, type OpenHubService } from '../../base/hub-service.js';
 import { own } from '../../base/owner.js';
-import { loadPart } from '../../package.js';
+import { loadPart } from '../../base/package.js';
+import { ownWindow } from '../../engine/delivery/shared-window.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';
 import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
 
 /** The files of the services, which export a function of this name. bundle.js has them among its entries. */
-const services: { readonly [service: number]: `./${string}.js` } = { [hubServices.state]: './state/hub-service.js' };
+const services: { readonly [service: number]: `./${string}.js` } = {
+  [hubServices.state]: './features/state/hub-service.js',
+};
 
 function loadService(service: number): OpenHubService | undefined {
   const file = services[service];

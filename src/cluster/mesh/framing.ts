@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { unsentBytes } from '../../compat/node-net.js';
+import { unsentBytes } from '../../engine/node/node-net.private.js';
 
 /** The frame of a message between workers: length of the rest (4 bytes, little endian), kind (1 byte), payload. */
 

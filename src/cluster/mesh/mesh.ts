@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { MalformedMessage } from '../../base/errors.js';
 import { reportFailure } from '../../base/owner.js';
 import { type MalformedSource, thisProcess } from '../../base/process.js';
-import { MalformedMessage } from '../../errors.js';
 import { socketOf } from '../protocol.js';
 import { FrameReader, frame, SlowPeerDetector } from './framing.js';
 

@@ -1,4 +1,4 @@
-import { MalformedMessage } from '../../errors.js';
+import { MalformedMessage } from '../../base/errors.js';
 import { type Kind, kinds, type Mesh, type MeshListener } from './mesh.js';
 
 /** The links of a mesh, for one of its purposes. */

@@ -1,5 +1,5 @@
+import { MalformedMessage } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
-import { MalformedMessage } from '../../errors.js';
 import { Questions } from '../questions.js';
 import { kinds, type Mesh } from './mesh.js';
 

@@ -1,5 +1,5 @@
+import { GjallarError } from '../../base/errors.js';
 import { makeSocketFolder } from '../../base/socket-folders.js';
-import { GjallarError } from '../../errors.js';
 
 /**
  * Creates the folder with the sockets of the workers.

@@ -1,7 +1,7 @@
+import { MalformedMessage } from '../../base/errors.js';
 import type { ResponseHeaders } from '../../engine/http/exchange.js';
 import type { RequestParts } from '../../engine/http/request.js';
 import type { MovingSession } from '../../engine/session/pending-sessions.js';
-import { MalformedMessage } from '../../errors.js';
 
 /**
  * The messages of the relay. A *receiver* is the worker that accepted the client's connection; the *owner* is the

@@ -1,7 +1,7 @@
+import { handshakeErrors } from '../../base/errors.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type { FrameReceiver, HttpExchange, UpgradeExchange, WebSocketConnection } from '../../engine/http/exchange.js';
-import { handshakeErrors } from '../../errors.js';
 import {
   asClose,
   asHeaders,

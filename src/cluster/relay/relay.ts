@@ -1,8 +1,8 @@
+import { MalformedMessage } from '../../base/errors.js';
 import { WORKER_NAME, workerName } from '../../base/worker-links.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
-import { MalformedMessage } from '../../errors.js';
 import { HUB, kinds } from '../mesh/mesh.js';
 import type { MeshLinks } from '../mesh/sub-mesh.js';
 import {

@@ -1,4 +1,4 @@
-import { handshakeErrors } from '../../errors.js';
+import { handshakeErrors } from '../../base/errors.js';
 import type { EngineCounters } from '../counters.js';
 import type { AddressLimits } from '../limits/address-limits.js';
 import type { LoadMonitor } from '../limits/load-monitor.js';

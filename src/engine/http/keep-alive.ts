@@ -1,4 +1,4 @@
-import { closesIdleConnections } from '../../compat/uws.js';
+import { closesIdleConnections } from '../uws/uws.js';
 
 /**
  * Which connections of HTTP requests stay open for further requests: `auto` closes those of proxies if the sockets would

@@ -1,7 +1,7 @@
 import { SocketAddress } from 'node:net';
-import type { HttpRequest, HttpResponse } from '../../sockets.js';
 import { clientAddress } from '../limits/client-address.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
+import type { HttpRequest, HttpResponse } from '../uws/app.js';
 
 /** The properties of a request's connection that applications read. */
 export interface RequestConnection {

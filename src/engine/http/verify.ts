@@ -1,4 +1,4 @@
-import { type HandshakeError, handshakeErrors } from '../../errors.js';
+import { type HandshakeError, handshakeErrors } from '../../base/errors.js';
 import type { Session } from '../session/session.js';
 import { startsWithUpgrade } from '../transports/registry.js';
 import type { TransportName } from '../transports/transport.js';

@@ -1,4 +1,4 @@
-import { GjallarError } from '../../errors.js';
+import { GjallarError } from '../../base/errors.js';
 import type { Clock } from '../clock.js';
 import { Allowance, Allowances, type Rate } from './rates.js';
 

@@ -1,5 +1,5 @@
+import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
-import { GjallarError } from '../../errors.js';
 import type { RequestCosts } from './request-costs.js';
 
 /** How many requests of one client may wait. */

@@ -1,13 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isAnswering } from '../../compat/node-net.js';
-import { GjallarError } from '../../errors.js';
-import type { AppOptions, Listening, TemplatedApp, us_listen_socket, Writable } from '../../sockets.js';
+import { GjallarError } from '../../base/errors.js';
 import { type HttpHost, handleRequest, hostOfOthers } from '../http/guarded-requests.js';
 import type { HttpRoute, RouteHost, WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
+import type { AppOptions, Listening, TemplatedApp, us_listen_socket, Writable } from '../uws/app.js';
 import { NodeHttpExchange } from './exchange.js';
 import { ListenSocket, listen, serverOf } from './listen.js';
+import { isAnswering } from './node-net.private.js';
 import { Progress } from './progress.js';
 import { NodeRequest } from './request.js';
 import { Routes } from './routes.js';

@@ -1,6 +1,6 @@
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import { bufferOver } from '../../base/bytes.js';
-import type { Writable } from '../../sockets.js';
+import type { Writable } from '../uws/app.js';
 
 /** Opcodes of frames. Source: RFC 6455, section 5.2. */
 export const opcodes = { continuation: 0x0, text: 0x1, binary: 0x2, close: 0x8, ping: 0x9, pong: 0xa } as const;

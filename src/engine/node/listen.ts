@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
-import type { AppOptions, Listening, us_listen_socket } from '../../sockets.js';
+import type { AppOptions, Listening, us_listen_socket } from '../uws/app.js';
 
 /** LIBUS_LISTEN_EXCLUSIVE_PORT: no other process may listen on the port. */
 const EXCLUSIVE = 1;

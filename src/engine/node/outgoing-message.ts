@@ -1,4 +1,4 @@
-import type { Writable } from '../../sockets.js';
+import type { Writable } from '../uws/app.js';
 import { compressedFrameOf, frameOf, opcodes } from './frames.js';
 
 /** A message as a frame that is made once for all WebSockets that get it. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { unsentBytes } from '../../compat/node-net.js';
+import { unsentBytes } from './node-net.private.js';
 
 /** A client that sends less of a body than this in this time is disconnected. */
 const MIN_BODY_BYTES = 10_000;

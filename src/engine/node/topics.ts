@@ -1,4 +1,4 @@
-import type { Writable } from '../../sockets.js';
+import type { Writable } from '../uws/app.js';
 import { OutgoingMessage } from './outgoing-message.js';
 
 /** What gets the messages of a topic. */

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 import { raise } from '../../base/owner.js';
-import type { Writable } from '../../sockets.js';
 import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
 import type { FrameEvents } from '../http/frame-events.js';
+import type { Writable } from '../uws/app.js';
 import { closeCodes, type FrameTarget, readFrames, type Unfinished } from './frame-reader.js';
 import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
 import { OutgoingMessage } from './outgoing-message.js';

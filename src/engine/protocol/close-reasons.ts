@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.js';
+import type { ErrorCode } from '../../base/errors.js';
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.

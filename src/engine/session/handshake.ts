@@ -1,4 +1,4 @@
-import { handshakeErrors } from '../../errors.js';
+import { handshakeErrors } from '../../base/errors.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { applyMiddleware } from '../http/middleware.js';

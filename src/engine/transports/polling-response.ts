@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
-import type { HandshakeError } from '../../errors.js';
+import type { HandshakeError } from '../../base/errors.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
 

@@ -1,5 +1,5 @@
+import { handshakeErrors } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
-import { handshakeErrors } from '../../errors.js';
 import type { Outbox } from '../delivery/outbox.js';
 import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';

@@ -1,4 +1,4 @@
-import type { ErrorCode } from '../../errors.js';
+import type { ErrorCode } from '../../base/errors.js';
 import type { NativeWebSocket } from '../http/exchange.js';
 import type { Packet, PacketData, PacketOptions, PacketType } from '../protocol/packet.js';
 

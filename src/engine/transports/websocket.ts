@@ -1,5 +1,4 @@
-import { isForbiddenFrame } from '../../compat/uws.js';
-import { closeCodeOf, type ErrorCode } from '../../errors.js';
+import { closeCodeOf, type ErrorCode } from '../../base/errors.js';
 import type { Closing } from '../delivery/closing.js';
 import type { Outbox } from '../delivery/outbox.js';
 import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
@@ -16,6 +15,7 @@ import {
   packetDigits,
 } from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
+import { isForbiddenFrame } from '../uws/uws.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 const MESSAGE = packetDigits.message;

@@ -1,8 +1,8 @@
-import type { HttpResponse } from '../../sockets.js';
 import { type HeldBytes, Holder } from '../delivery/held-bytes.js';
 import type { BodyCallback, BodyError } from '../http/exchange.js';
 import type { EngineRequest } from '../http/request.js';
 import { PartsOfBody } from '../incoming/parts-of-body.js';
+import type { HttpResponse } from './app.js';
 
 /**
  * Collects a body from the start of the request, because uWebSockets.js does not keep its bytes. `res.pause()` is not

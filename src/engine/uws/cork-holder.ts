@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { uws } from '../../compat/uws.js';
-import type { HttpResponse } from '../../sockets.js';
+import type { HttpResponse } from './app.js';
+import { uws } from './uws.js';
 
 /**
  * uWebSockets.js writes a warning to the standard error for each upgrade that is accepted outside any handler and any

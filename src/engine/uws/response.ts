@@ -1,6 +1,6 @@
-import type { HttpResponse } from '../../sockets.js';
 import { connections } from '../http/connections.js';
 import { type ResponseHeaders, statusLine } from '../http/exchange.js';
+import type { HttpResponse } from './app.js';
 
 export interface Response {
   status: number;

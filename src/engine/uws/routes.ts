@@ -1,10 +1,10 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from '../../sockets.js';
 import type { FrameReceiver } from '../http/exchange.js';
 import { FrameEvents } from '../http/frame-events.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { readRequest } from '../http/request.js';
 import { type HttpRoute, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
+import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from './app.js';
 import { type SocketData, UwsHttpExchange, UwsUpgradeExchange } from './uws-exchange.js';
 
 /** Values of uWebSockets.js's `compression` option. Its typings declare them as types only. */

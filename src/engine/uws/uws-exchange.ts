@@ -1,4 +1,3 @@
-import type { HttpResponse, us_socket_context_t } from '../../sockets.js';
 import { CountedBytes } from '../delivery/counted-bytes.js';
 import { HeldBytes } from '../delivery/held-bytes.js';
 import { connections } from '../http/connections.js';
@@ -16,6 +15,7 @@ import {
 import type { ExchangeHost } from '../http/guarded-requests.js';
 import { comesThroughProxy, endsConnection, type KeepAlive } from '../http/keep-alive.js';
 import type { EngineRequest } from '../http/request.js';
+import type { HttpResponse, us_socket_context_t } from './app.js';
 import { BodyCollector } from './body-collector.js';
 import { corkHolder } from './cork-holder.js';
 import { writeHeaders, writeResponse } from './response.js';

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { isClusterNode } from '../../../src/backplanes/redis/connection.js';
+import { isClusterNode } from '../../../src/cluster/backplanes/redis/connection.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
 import { freePort } from '../../support/ports.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';

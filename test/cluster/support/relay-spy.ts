@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { EntryReader, hubTypes } from '../../../src/backplanes/frames/hub/entries.js';
+import { EntryReader, hubTypes } from '../../../src/cluster/backplanes/frames/hub/entries.js';
 import { ENTRIES, frameTypes } from '../../../src/cluster/hub/hub-frame.js';
 
 /**

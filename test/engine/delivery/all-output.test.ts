@@ -11,9 +11,9 @@ import { routeHttp } from '../../../src/engine/routes.js';
 import type { Session } from '../../../src/engine/session/session.js';
 import { App } from '../../../src/engine/sockets.js';
 import { Server } from '../../../src/index.js';
-import { handshake } from '../../bases/support/frames.js';
-import { closeAll, closeLater } from '../../server/support/servers.js';
+import { closeAll, closeLater } from '../../io/server/support/servers.js';
 import { until } from '../../support/until.js';
+import { handshake } from '../bases/support/frames.js';
 import { closeEngines, listen } from '../support/engine.js';
 import { closeConnections, RawConnection } from '../support/tcp.js';
 
@@ -123,9 +123,9 @@ test.each(places)('%s that is not read counts, and no longer once its client is 
  * here how its output is counted, and adds a row above if that is a way of its own.
  */
 const writers: Readonly<Record<string, string>> = {
-  'api/actions.ts': 'a streamed response',
-  'api/rooms.ts': 'a streamed response',
-  'chat/application.ts': 'ends plain WebSockets',
+  'service/api/actions.ts': 'a streamed response',
+  'service/api/rooms.ts': 'a streamed response',
+  'service/chat/application.ts': 'ends plain WebSockets',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',
   'engine/delivery/closing.ts': 'frames of a session that is closing',
   'engine/delivery/outbox.ts': 'frames of a session on WebSocket',
@@ -139,13 +139,13 @@ const writers: Readonly<Record<string, string>> = {
   'engine/uws/cork-holder.ts': 'this process itself is the client',
   'engine/uws/response.ts': 'a response',
   'engine/uws/uws-exchange.ts': 'a streamed response',
-  'operations/admin/admin-server.ts': 'the port of the operator, with 256 connections',
-  'plain/plain-websockets.ts': 'ends plain WebSockets',
-  'server/listeners.ts': 'a response of a few bytes, and ends sockets',
+  'host/operations/admin/admin-server.ts': 'the port of the operator, with 256 connections',
+  'service/plain/plain-websockets.ts': 'ends plain WebSockets',
+  'io/server/listeners.ts': 'a response of a few bytes, and ends sockets',
 };
 
 /** Links to other processes have bounds of their own. */
-const links = ['backplanes/', 'cluster/mesh/', 'runtime/machines/', 'cli/', 'record/', 'compat/'];
+const links = ['cluster/backplanes/', 'cluster/mesh/', 'host/runtime/machines/', 'cli/'];
 
 test('no other part of the server writes to clients', () => {
   const source = fileURLToPath(new URL('../../../src', import.meta.url));

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Engine } from '../../../src/engine/engine.js';
 import { type GjallarOptions, Server } from '../../../src/index.js';
-import { closeAll, run } from '../../server/support/servers.js';
+import { closeAll, run } from '../../io/server/support/servers.js';
 import { until } from '../../support/until.js';
 import { closeEngines } from '../support/engine.js';
 import { openPolling } from '../support/raw.js';

@@ -1,7 +1,7 @@
 import { constants, deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import { type FrameTarget, readFrames, type Unfinished } from '../../../src/engine/node/frame-reader.js';
-import { Random } from '../../rooms/support/random.js';
+import { Random } from '../../io/rooms/support/random.js';
 
 /** What the reader of frames makes of the bytes of a client. Source of the cases: RFC 6455, RFC 7692, and the tests of ws. */
 

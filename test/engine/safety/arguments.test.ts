@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { MAX_ARGUMENTS } from '../../../src/parser/parser.js';
+import { MAX_ARGUMENTS } from '../../../src/engine/parser/parser.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
 import { serveGjallar } from '../support/application.js';

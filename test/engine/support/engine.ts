@@ -3,7 +3,7 @@ import { type AttachOptions, Engine } from '../../../src/engine/engine.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import type { Session } from '../../../src/engine/session/session.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
-import type { TemplatedApp } from '../../../src/sockets.js';
+import type { TemplatedApp } from '../../../src/engine/uws/app.js';
 import type { TestClock } from './clock.js';
 
 export interface RunningEngine {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { applicationWith, root } from '../../server/support/package.js';
+import { applicationWith, root } from '../../io/server/support/package.js';
 import { endWithFile } from '../../support/children.js';
 import { Lines } from '../../support/lines.js';
 import { freePort } from '../../support/ports.js';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root } from '../../server/support/package.js';
+import { root } from '../../io/server/support/package.js';
 
 /** A code block or a shell command of a page. */
 export interface Block {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
-import { root } from '../../server/support/package.js';
+import { root } from '../../io/server/support/package.js';
 import { violations } from '../support/axe.js';
 import type { Demo } from '../support/demo.js';
 

@@ -1,0 +1,375 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import type { Namespace } from 'socket.io';
+import {
+  Adapter,
+  type BroadcastOptions,
+  ClusterAdapterWithHeartbeat,
+  type ClusterMessage,
+  type ClusterResponse,
+  MessageType,
+  type Room,
+  type SocketId,
+} from 'socket.io-adapter';
+import { attempt } from '../../../base/owner.js';
+import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
+import {
+  type AdapterWithServers,
+  addToRooms,
+  BroadcastAnswers,
+  decodePackets,
+  EncodedPacket,
+  type EncodedPackets,
+  looksLikeSocketId,
+  type Notice,
+  type OtherServers,
+  type OtherServersEvents,
+  useRoomSets,
+} from '../../../io/rooms/index.js';
+import { type BroadcastPacket, decoderOf, namespaceOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
+import { Inbox } from '../connection-health.js';
+import { type BusMember, FrameBus } from './bus.js';
+import type { FrameLinks } from './links.js';
+import type { Broadcast } from './wire/broadcast.js';
+import { encodeMessage, encodeResponse, type Message } from './wire/message.js';
+
+/** What other workers report about a broadcast of this one that waits for the acknowledgements of clients. */
+class OthersAnswers {
+  /** The workers that have not reported the number of their clients, with the number of answers that came from them. */
+  private readonly waiting: Map<string, number>;
+
+  /**
+   * @param workers those that get the broadcast
+   * @param onCount called once for each worker, with the number of clients whose answers count
+   */
+  constructor(
+    workers: Iterable<string>,
+    private readonly onCount: (clients: number) => void,
+    private readonly onAnswer: (value: unknown) => void,
+  ) {
+    this.waiting = new Map(Array.from(workers, (worker) => [worker, 0]));
+  }
+
+  answered(worker: string, value: unknown): void {
+    const before = this.waiting.get(worker);
+    if (before !== undefined) this.waiting.set(worker, before + 1);
+    this.onAnswer(value);
+  }
+
+  counted(worker: string, clients: number): void {
+    if (this.waiting.delete(worker)) this.onCount(clients);
+  }
+
+  /** The worker is gone: the broadcast does not wait for its clients. */
+  gone(worker: string): void {
+    this.counted(worker, this.waiting.get(worker) ?? 0);
+  }
+}
+
+interface Packet {
+  type: number;
+  nsp: string;
+  data: unknown[];
+}
+
+/** The adapters of all namespaces on a bus of frames. */
+interface FrameAdapters {
+  factory: (nsp: Namespace) => FrameAdapter;
+  bus: FrameBus;
+}
+
+/** Joins the adapters of this worker with those of the workers that the links reach. */
+export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: Inbox = new Inbox()): FrameAdapters {
+  const bus = new FrameBus(links, window, inbox);
+  return { bus, factory: (nsp) => new FrameAdapter(nsp, bus) };
+}
+
+/** The adapter of a namespace whose messages go to other workers in frames. */
+class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember, AdapterWithServers {
+  readonly otherServers: OtherServers;
+  private readonly answers = new BroadcastAnswers(this);
+  /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
+  private readonly asked = new Map<string, OthersAnswers>();
+  private readonly name: string;
+  /** The rooms named like the id of a socket that are announced. */
+  private readonly idLike = new Set<string>();
+  /** Why the last message could not be encoded, if so. */
+  private readonly failures: Error[] = [];
+  /** The other servers that have the namespace. The links tell when one is here or gone, so none of them beats. */
+  private readonly servers = withoutHeartbeats(this);
+
+  constructor(
+    nsp: Namespace,
+    private readonly bus: FrameBus,
+  ) {
+    super(nsp, {});
+    useRoomSets(this);
+    // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
+    Object.assign(this, { uid: bus.id });
+    this.name = nsp.name;
+    this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {
+      id: bus.id,
+      send: (event: string, notice: Notice, to?: string) => this.notify([event, notice], to),
+    });
+    bus.members.set(this.name, this);
+    // A socket is known before it enters its own room, which is not announced.
+    this.on('create-room', (room: Room) => this.sids.has(room) || this.announce(String(room)));
+    this.on('delete-room', (room: Room) => this.withdraw(String(room)));
+  }
+
+  override close(): void {
+    super.close();
+    for (const room of this.rooms.keys()) this.withdraw(String(room));
+    this.bus.members.delete(this.name);
+  }
+
+  /** The promise resolves when the other workers know that the rooms have a member here. It costs nothing otherwise. */
+  override addAll(id: SocketId, rooms: Set<Room>): Promise<void> | void {
+    const { size } = this.rooms;
+    addToRooms(this, id, rooms);
+    // A socket's own room is never announced.
+    if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
+    return whenAwaited(async () => void (await this.bus.announced()));
+  }
+
+  private announce(room: string): void {
+    if (!looksLikeSocketId(room)) return this.bus.rooms.add(this.name, room);
+    this.idLike.add(room);
+    this.bus.claim(this.name, room);
+  }
+
+  private withdraw(room: string): void {
+    if (!looksLikeSocketId(room) || this.idLike.delete(room)) this.bus.rooms.remove(this.name, room);
+  }
+
+  /** Another worker has members of a room with this name. If it is the own room of a socket of this one, both announce it. */
+  receiveClaim(room: string): void {
+    if (!this.sids.has(room) || this.idLike.has(room)) return;
+    this.idLike.add(room);
+    this.bus.rooms.add(this.name, room);
+  }
+
+  receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
+    const Decoder = decoderOf(namespaceOf(this).server);
+    const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
+    Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });
+  }
+
+  receiveMessage(message: Message): void {
+    if (message.type === MessageType.BROADCAST && message.data.requestId !== undefined) {
+      return this.askClients(message, message.data.requestId);
+    }
+    // The base class tells requests and responses apart by their type.
+    this.onMessage(message as ClusterMessage);
+  }
+
+  greet(worker: string): void {
+    this.sendTo(worker, { type: MessageType.INITIAL_HEARTBEAT });
+    this.otherServers.emit('here', worker);
+  }
+
+  /** Has the clients of this worker answer a broadcast of another one. */
+  private askClients({ uid, data }: Extract<Message, { type: MessageType.BROADCAST }>, requestId: string): void {
+    const { packet, opts } = data as { packet: BroadcastPacket; opts: ReturnType<typeof plain> };
+    const options = { rooms: new Set(opts.rooms), except: new Set(opts.except), flags: opts.flags };
+    this.answers.broadcast(
+      packet,
+      options,
+      (clientCount) =>
+        this.publishResponse(uid, { type: MessageType.BROADCAST_CLIENT_COUNT, data: { requestId, clientCount } }),
+      (answer) => this.publishResponse(uid, { type: MessageType.BROADCAST_ACK, data: { requestId, packet: answer } }),
+    );
+  }
+
+  /** A server is known by its greeting, and by nothing else: a namespace that is closed here may still send. */
+  override onMessage(message: ClusterMessage): void {
+    const { type, uid } = message;
+    const isKnown = this.servers.has(uid);
+    if (type === MessageType.INITIAL_HEARTBEAT) this.sendTo(uid, { type: MessageType.HEARTBEAT });
+    if (type === MessageType.INITIAL_HEARTBEAT || type === MessageType.HEARTBEAT) {
+      this.servers.set(uid, 0);
+      return;
+    }
+    super.onMessage(message);
+    if (!isKnown) this.servers.delete(uid);
+    if (!isKnown || type !== MessageType.ADAPTER_CLOSE) return;
+    for (const answers of this.asked.values()) answers.gone(uid);
+    this.otherServers.emit('gone', uid);
+  }
+
+  override onResponse(response: ClusterResponse): void {
+    const { type, uid, data } = response;
+    const asked = this.asked.get(data.requestId);
+    if (!asked) return super.onResponse(response);
+    if (type === MessageType.BROADCAST_ACK) asked.answered(uid, data.packet);
+    else if (type === MessageType.BROADCAST_CLIENT_COUNT) asked.counted(uid, data.clientCount);
+  }
+
+  override delAll(id: SocketId): void {
+    this.answers.gone(id);
+    super.delAll(id);
+  }
+
+  /** Nothing waits for answers of that worker any longer. */
+  workerGone(worker: string): void {
+    this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: worker, nsp: this.name });
+  }
+
+  // The base class waits for the other workers before it acts on its own sockets. The application's next action could then
+  // overtake the broadcast, and local delivery would stop while the backplane is down.
+
+  override broadcast(packet: Packet | EncodedPacket, options: BroadcastOptions): Promise<void> {
+    // What cannot be encoded throws here, to the caller of emit(). The base class would reject a promise that nothing awaits.
+    const encoded = packet instanceof EncodedPacket ? packet : this.encode(packet);
+    if (!isLocal(options))
+      this.publish({ type: MessageType.BROADCAST, data: { packet: encoded, opts: plain(options) } });
+    Adapter.prototype.broadcast.call(this, encoded, localOnly(options));
+    return DONE;
+  }
+
+  override broadcastWithAck(
+    packet: BroadcastPacket,
+    options: BroadcastOptions,
+    onCount: (clients: number) => void,
+    onAnswer: (...values: unknown[]) => void,
+  ): void {
+    if (!isLocal(options)) this.askOthers(packet, options, onCount, onAnswer);
+    this.answers.broadcast(packet, options, onCount, onAnswer);
+  }
+
+  private askOthers(
+    packet: BroadcastPacket,
+    options: BroadcastOptions,
+    onCount: (clients: number) => void,
+    onAnswer: (value: unknown) => void,
+  ): void {
+    const requestId = randomUUID();
+    this.publish({ type: MessageType.BROADCAST, data: { packet, requestId, opts: plain(options) } });
+    this.asked.set(requestId, new OthersAnswers(this.servers.keys(), onCount, onAnswer));
+    // Socket.IO does not tell whether it still waits.
+    setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
+  }
+
+  override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_JOIN, data: { opts: plain(options), rooms } });
+    return super.addSockets(localOnly(options), rooms);
+  }
+
+  override delSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
+    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_LEAVE, data: { opts: plain(options), rooms } });
+    return super.delSockets(localOnly(options), rooms);
+  }
+
+  override disconnectSockets(options: BroadcastOptions, close: boolean): Promise<void> {
+    if (!isLocal(options))
+      this.publish({ type: MessageType.DISCONNECT_SOCKETS, data: { opts: plain(options), close } });
+    return super.disconnectSockets(localOnly(options), close);
+  }
+
+  /**
+   * The base class rejects if the event cannot be encoded, but socket.io drops its promise. The application gets the error at
+   * its call instead.
+   */
+  override serverSideEmit(packet: unknown[]): Promise<unknown> {
+    this.failures.length = 0;
+    const sent = super.serverSideEmit(packet);
+    const [failure] = this.failures;
+    if (!failure) return sent;
+    sent.catch(() => {});
+    throw failure;
+  }
+
+  protected override doPublish(message: ClusterMessage): Promise<string> {
+    try {
+      this.publishNow(message);
+    } catch (error) {
+      this.failures[0] = error as Error;
+      throw error;
+    }
+    return Promise.resolve('');
+  }
+
+  private publishNow(message: ClusterMessage): void {
+    if (this.bus.hasPeers) this.send(message);
+    // Greetings are for workers that have been found.
+    else if (message.type > MessageType.HEARTBEAT) this.bus.lose(message.type === MessageType.BROADCAST);
+  }
+
+  protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {
+    attempt('answering another server', () => this.bus.sendTo(requester, encodeResponse(response)));
+    return Promise.resolve();
+  }
+
+  /** Sends an event of a service to all other servers of the namespace, or to one. */
+  private notify(packet: unknown[], to: string | undefined): void {
+    if (to === undefined) this.publish({ type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
+    else this.sendTo(to, { type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
+  }
+
+  private sendTo(worker: string, message: DistributiveOmit<ClusterMessage, 'uid' | 'nsp'>): void {
+    this.bus.sendTo(worker, encodeMessage({ ...message, uid: this.bus.id, nsp: this.name } as ClusterMessage));
+  }
+
+  private send(message: ClusterMessage): void {
+    const broadcast = this.encodedBroadcast(message);
+    if (broadcast) return this.bus.broadcast(broadcast);
+    this.bus.sendToAll(encodeMessage(message));
+    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(String));
+  }
+
+  /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
+  private encodedBroadcast(message: ClusterMessage): Broadcast | undefined {
+    if (message.type !== MessageType.BROADCAST) return undefined;
+    const packet: unknown = message.data.packet;
+    // A packet with an acknowledgement gets an id of its own from each worker.
+    if (!(packet instanceof EncodedPacket)) return undefined;
+    const { rooms, except, flags } = message.data.opts;
+    // Some applications use numbers for rooms, which other workers must not take for strings.
+    if (!areTexts(rooms) || !areTexts(except)) return undefined;
+    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded: packet.encoded };
+  }
+
+  private encode(packet: Packet): EncodedPacket {
+    packet.nsp = this.name;
+    const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
+    return new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
+  }
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+const DONE = Promise.resolve();
+
+function isLocal({ flags }: BroadcastOptions): boolean {
+  return flags?.local === true;
+}
+
+function localOnly(options: BroadcastOptions): BroadcastOptions {
+  return { ...options, flags: { ...options.flags, local: true } };
+}
+
+/** Options as workers exchange them. */
+function plain({ rooms, except, flags }: BroadcastOptions) {
+  return { rooms: [...rooms] as string[], except: [...(except ?? [])] as string[], flags: flags ?? {} };
+}
+
+function areTexts(values: readonly unknown[]): boolean {
+  for (const value of values) if (typeof value !== 'string') return false;
+  return true;
+}
+
+/** A promise that does its work only if it is awaited. */
+function whenAwaited(work: () => Promise<void>): Promise<void> {
+  let result: Promise<void> | undefined;
+  const settled = () => {
+    result ??= work();
+    return result;
+  };
+  const lazy: Pick<Promise<void>, 'then' | 'catch' | 'finally'> = {
+    // biome-ignore lint/suspicious/noThenProperty: it is a promise
+    then: (onResolve, onReject) => settled().then(onResolve, onReject),
+    catch: (onReject) => settled().catch(onReject),
+    finally: (onSettle) => settled().finally(onSettle),
+  };
+  return lazy as Promise<void>;
+}

@@ -1,0 +1,288 @@
+import { reportFailure } from '../../../base/owner.js';
+import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
+import { looksLikeSocketId } from '../../../io/rooms/index.js';
+import { type Inbox, malformed } from '../connection-health.js';
+import { Interest, type Peer } from './interest/interest.js';
+import { keyOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
+import { ticksNow, Withheld } from './interest/withheld.js';
+import { type FrameLinks, ReachCounts, type Route, reachOf } from './links.js';
+import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
+import { claimOf, decodeMessage, type Message, numbersOf, types } from './wire/message.js';
+
+/**
+ * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
+ * about a fifth. The rest gathers more messages at moderate rates, where each frame would carry one.
+ */
+const FRAME_COST_MS = 0.2;
+/** Above this number of bytes, messages do not wait for the window. */
+const MAX_HELD_BYTES = 1024 * 1024;
+
+/** A message that waits for the end of the window. */
+interface Held {
+  /** The rooms that it is for; undefined if it is for all workers. */
+  readonly keys: readonly RoomKey[] | undefined;
+  /** Encoded once a worker is interested in it. */
+  content: Buffer | Broadcast;
+  readonly bytes: number;
+}
+
+type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
+
+/** The adapter of a namespace, as the bus calls it. */
+export interface BusMember {
+  receiveBroadcast(broadcast: Broadcast): void;
+  receiveMessage(message: Message): void;
+  receiveClaim(room: string): void;
+  /** The worker can be sent to, for the first time or after messages may have been lost. */
+  greet(worker: string): void;
+  workerGone(worker: string): void;
+}
+
+/**
+ * Group commit for workers: what this worker has for others leaves once per window, in one frame for each destination,
+ * and only where a room has members. The sender chooses the workers at the end of the window: all announcements that have
+ * arrived by then count. A worker that announces a room later gets the messages that it would have got if the announcement
+ * took no time.
+ */
+export class FrameBus {
+  /** What the metrics of the backplane count. */
+  readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
+  /** The adapters of this worker, by namespace. */
+  readonly members = new Map<string, BusMember>();
+  private readonly interest: Interest;
+  private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
+  private readonly hold: () => void;
+  private held: Held[] = [];
+  private heldBytes = 0;
+  /** The workers of other machines, where one peer stands for all of them. */
+  private readonly behind = new Set<string>();
+
+  constructor(
+    private readonly links: FrameLinks,
+    window: SharedWindow,
+    private readonly inbox: Inbox,
+  ) {
+    this.hold = window.share(() => this.flush() * FRAME_COST_MS);
+    this.interest = new Interest(links, {
+      onChange: this.hold,
+      onJoin: (worker) => worker !== links.hub && this.greet(worker),
+      onLeave: (worker) => worker !== links.hub && this.workerGone(worker),
+      onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
+    });
+    links.listen({
+      onMessage: (from, type, body) => this.receive(from, type, body),
+      onMalformed: (error) => inbox.drop(malformed(error)),
+      onJoin: (worker) => this.interest.resume(worker),
+      onLeave: (worker) => this.interest.remove(worker),
+      onHere: (worker) => {
+        this.behind.add(worker);
+        this.greet(worker);
+      },
+      onAway: (worker) => {
+        this.behind.delete(worker);
+        this.workerGone(worker);
+      },
+    });
+    for (const worker of links.workers()) this.interest.peerOf(worker);
+  }
+
+  /** This worker's id, which names it in messages. */
+  get id(): string {
+    return this.links.id;
+  }
+
+  /** The rooms that this worker has members of. */
+  get rooms(): OwnRooms {
+    return this.interest.rooms;
+  }
+
+  /** Whether there is another worker. */
+  get hasPeers(): boolean {
+    return this.behind.size > 0 || this.interest.peers.size > (this.links.hub ? 1 : 0);
+  }
+
+  /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
+  lose(isBroadcast: boolean): void {
+    if (isBroadcast) this.sent.reach.room.worker++;
+    this.links.lose();
+  }
+
+  /** Sends a broadcast to the workers that have members of its rooms. */
+  broadcast(broadcast: Broadcast): void {
+    const { nsp, rooms, flags, encoded } = broadcast;
+    // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
+    const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some((room) => this.mayBeOwn(nsp, room));
+    const keys = isForAll ? undefined : rooms.map((room) => keyOf(nsp, room));
+    let bytes = 0;
+    for (const packet of encoded) bytes += packet.length;
+    this.add({ keys, content: broadcast, bytes });
+  }
+
+  /** This worker has members of a room that is named like the id of a socket. Other workers may have the socket. */
+  claim(nsp: string, room: string): void {
+    this.flush();
+    this.interest.claim(nsp, room);
+  }
+
+  /** Sends a message to all workers. */
+  sendToAll(message: Buffer): void {
+    this.add({ keys: undefined, content: message, bytes: message.length });
+  }
+
+  /** Sends a message to one worker, after those that are held. */
+  sendTo(worker: string, message: Buffer): void {
+    this.flush();
+    if (!this.behind.has(worker)) return this.interest.tell(worker, message);
+    this.links.routeTo(worker).send(message);
+  }
+
+  /** Members of other workers will enter these rooms: from now on, all workers get messages to them until they say so. */
+  expect(nsp: string, rooms: readonly string[]): void {
+    this.flush();
+    this.interest.expect(nsp, rooms);
+  }
+
+  /**
+   * Resolves when all workers know the rooms that this one has members of. A worker that does not answer within a second
+   * is not waited for.
+   * @returns whether all have answered
+   */
+  announced(): Promise<boolean> {
+    return this.interest.announced();
+  }
+
+  close(): void {
+    this.flush();
+    this.interest.close();
+  }
+
+  private add(held: Held): void {
+    this.held.push(held);
+    this.heldBytes += held.bytes;
+    this.sent.messages++;
+    if (this.heldBytes > MAX_HELD_BYTES) this.flush();
+    else this.hold();
+  }
+
+  /** Sends what is held. Returns the number of frames. */
+  private flush(): number {
+    this.interest.announce();
+    const { held } = this;
+    if (held.length === 0) return 0;
+    this.held = [];
+    this.heldBytes = 0;
+    const now = ticksNow();
+    const { reach } = this.sent;
+    const routes = new Set<Route>();
+    const peers = this.reachable();
+    for (const message of held) {
+      const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
+      countsFor(message, reach)[reachOf(receivers)]++;
+      try {
+        for (const peer of receivers) {
+          peer.route.add(encoded(message), keysFor(peer, message));
+          routes.add(peer.route);
+        }
+      } catch (error) {
+        // The other messages leave nevertheless.
+        reportFailure('encoding a broadcast for other workers', error);
+      }
+      if (isForRooms(message) && receivers.length < peers.length) this.withheld.keep(message, receivers, now);
+    }
+    for (const route of routes) route.send();
+    this.sent.frames += routes.size;
+    return routes.size;
+  }
+
+  /** The peers that a message for all goes to. */
+  private reachable(): Peer[] {
+    const peers = [...this.interest.peers.values()];
+    return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== this.links.hub);
+  }
+
+  /** Whether a room may be the own room of a socket of any worker. */
+  private mayBeOwn(nsp: string, room: string): boolean {
+    return looksLikeSocketId(room) && !this.interest.isRoom(keyOf(nsp, room));
+  }
+
+  private greet(worker: string): void {
+    for (const member of this.members.values()) member.greet(worker);
+  }
+
+  private workerGone(worker: string): void {
+    this.interest.settle(worker);
+    for (const member of this.members.values()) member.workerGone(worker);
+  }
+
+  /** Sends a worker what it has not got because its announcement was on the way. */
+  private sendLate(peer: Peer, keys: readonly RoomKey[], since: number): void {
+    const messages = this.withheld.takeFor(peer, keys, since);
+    if (messages.length === 0) return;
+    for (const message of messages) peer.route.add(encoded(message), keysFor(peer, message));
+    peer.route.send();
+    this.sent.frames++;
+  }
+
+  private receive(from: string, type: number, body: Buffer): void {
+    if (type === types.broadcast) return this.receiveBroadcast(body);
+    if (type === types.cluster) return this.receiveMessage(body);
+    this.inbox.receive(
+      () => {
+        if (type === types.claim) this.receiveClaim(from, body);
+        else if (type === types.claimed) this.interest.settle(from, numbersOf(body));
+        else this.interest.receive(from, type, body);
+        return false;
+      },
+      () => {},
+    );
+  }
+
+  private receiveClaim(from: string, body: Buffer): void {
+    const [nsp, room] = claimOf(body);
+    this.interest.doubt(from, keyOf(nsp, room));
+    this.members.get(nsp)?.receiveClaim(room);
+  }
+
+  private receiveBroadcast(body: Buffer): void {
+    this.inbox.receive(
+      () => false,
+      () => {
+        const broadcast = decodeBroadcast(body);
+        this.members.get(broadcast.nsp)?.receiveBroadcast(broadcast);
+      },
+    );
+  }
+
+  private receiveMessage(body: Buffer): void {
+    let message: Message;
+    this.inbox.receive(
+      () => {
+        const decoded = decodeMessage(body);
+        message = decoded.message;
+        return decoded.isForApplication;
+      },
+      () => this.members.get(message.nsp)?.receiveMessage(message),
+    );
+  }
+}
+
+function isForRooms(message: Held): message is HeldForRooms {
+  return message.keys !== undefined;
+}
+
+/** Messages that are no broadcasts, such as those of serverSideEmit(), count as for all: placement does not shorten their way. */
+function countsFor(message: Held, { room, all }: ReachCounts): ReachCounts['room'] {
+  return isForRooms(message) ? room : all;
+}
+
+function keysFor(peer: Peer, { keys }: Held): readonly RoomKey[] | undefined {
+  return keys && peer.isElsewhere ? peer.routable(keys) : undefined;
+}
+
+/** A message is encoded once, whichever workers it is for. */
+function encoded(message: Held): Buffer {
+  const { content } = message;
+  const bytes = content instanceof Buffer ? content : encodeBroadcast(content as Broadcast);
+  message.content = bytes;
+  return bytes;
+}

@@ -1,0 +1,263 @@
+import { MalformedMessage } from '../../../../base/errors.js';
+import { own } from '../../../../base/owner.js';
+import type { FrameLinks, Route } from '../links.js';
+import { claimMessage, numbersMessage, numbersOf, types } from '../wire/message.js';
+import { keyOf, OwnRooms, type RoomKey } from './rooms.js';
+import { Fences, ticksNow } from './withheld.js';
+
+/** Another worker, and what this one knows of its rooms. */
+export class Peer {
+  /** The rooms that it has announced; undefined while they are not known. */
+  private rooms: Set<RoomKey> | undefined;
+  /** Rooms that it may have, until it has answered the ping with this number. */
+  private readonly expected = new Map<RoomKey, number>();
+
+  constructor(
+    readonly id: string,
+    readonly route: Route,
+    /** Whether it is on another machine. */
+    readonly isElsewhere = false,
+  ) {}
+
+  /** Whether it may have members of one of the rooms. */
+  wants(keys: readonly RoomKey[]): boolean {
+    const { rooms, expected } = this;
+    if (!rooms) return true;
+    for (const key of keys) if (rooms.has(key) || (expected.size > 0 && expected.has(key))) return true;
+    return false;
+  }
+
+  /** The rooms by which a message may be routed behind it; undefined if all there must get it. */
+  routable(keys: readonly RoomKey[]): readonly RoomKey[] | undefined {
+    const { rooms, expected } = this;
+    return rooms && (expected.size === 0 || !keys.some((key) => expected.has(key))) ? keys : undefined;
+  }
+
+  /** Whether it has announced members of a room. */
+  has(key: RoomKey): boolean {
+    return this.rooms?.has(key) ?? false;
+  }
+
+  add(keys: readonly RoomKey[]): void {
+    for (const key of keys) this.rooms?.add(key);
+  }
+
+  delete(keys: readonly RoomKey[]): void {
+    for (const key of keys) this.rooms?.delete(key);
+  }
+
+  replace(keys: readonly RoomKey[]): void {
+    this.rooms = new Set();
+    this.add(keys);
+  }
+
+  /** From now on, it counts as having members of every room. */
+  forget(): void {
+    this.rooms = undefined;
+  }
+
+  /** It may have members of these rooms once it has handled what was sent to it, up to the ping. */
+  expect(keys: readonly RoomKey[], ping: number): void {
+    for (const key of keys) this.expected.set(key, ping);
+  }
+
+  answered(ping: number): void {
+    for (const [key, number] of this.expected) if (number <= ping) this.expected.delete(key);
+  }
+}
+
+/** A message may have been on its way for this long, in ticks, when it arrives. */
+const WAY = 10;
+
+interface InterestEvents {
+  /** A change of this worker's rooms is to be announced by the end of the window. */
+  onChange(): void;
+  /** The worker can be sent to. */
+  onJoin(worker: string): void;
+  onLeave(worker: string): void;
+  /**
+   * The worker has had members of rooms for a moment.
+   * @param since when a message must have left, at the earliest, that reaches these members
+   */
+  onAdded(peer: Peer, keys: readonly RoomKey[], since: number): void;
+}
+
+/**
+ * What workers tell each other of their rooms. A worker announces a room in the turn in which the first member enters it,
+ * and by the end of the window when the last one leaves. Until a worker has announced its rooms, it counts as having members
+ * of all.
+ *
+ * ```
+ * WORKER                                  NEW
+ *  │                  rooms: a, b          │  the greeting
+ *  │ ◀──────────────────────────────────── │
+ *  │  rooms: a                             │
+ *  │ ────────────────────────────────────▶ │
+ *  │                  added: c, since      │  a client joins c; `await socket.join('c')` goes on with the pong
+ *  │                  ping                 │
+ *  │ ◀──────────────────────────────────── │
+ *  │  messages to c that left since, pong  │
+ *  │ ────────────────────────────────────▶ │
+ * ```
+ */
+export class Interest {
+  /** The rooms that this worker has members of. */
+  readonly rooms: OwnRooms;
+  private readonly known = new Map<string, Peer>();
+  private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
+  /** Rooms named like the id of a socket that may be its own room as well, by the workers that have claimed them. */
+  private readonly doubts = new Map<RoomKey, Set<string>>();
+  /** When the first of the members entered whose rooms are not announced yet. */
+  private enteredAt: number | undefined;
+
+  constructor(
+    private readonly links: FrameLinks,
+    private readonly events: InterestEvents,
+  ) {
+    this.rooms = new OwnRooms(
+      () => this.announceSoon(),
+      () => events.onChange(),
+    );
+  }
+
+  /** The other workers. */
+  get peers(): ReadonlyMap<string, Peer> {
+    return this.known;
+  }
+
+  /** Another worker, which is greeted if it is new. */
+  peerOf(worker: string): Peer {
+    const known = this.known.get(worker);
+    if (known) return known;
+    const peer = new Peer(worker, this.links.routeTo(worker), this.links.isElsewhere(worker));
+    this.known.set(worker, peer);
+    this.tell(worker, this.ownRooms());
+    this.events.onJoin(worker);
+    return peer;
+  }
+
+  /** The worker is here, perhaps again: it knows nothing of this one. */
+  resume(worker: string): void {
+    const known = this.known.get(worker);
+    if (!known) return void this.peerOf(worker);
+    known.forget();
+    this.tell(worker, this.ownRooms());
+  }
+
+  remove(worker: string): void {
+    this.known.delete(worker);
+    this.fences.leave(worker);
+    this.events.onLeave(worker);
+  }
+
+  /** Tells the other workers which rooms have changed. */
+  announce(): void {
+    const since = ((this.enteredAt ?? ticksNow()) - WAY) | 0;
+    this.enteredAt = undefined;
+    const { added, removed } = this.rooms.takeChanges();
+    if (added.length > 0) this.tellAll(numbersMessage(types.added, [since, ...added]));
+    if (removed.length > 0) this.tellAll(numbersMessage(types.removed, removed));
+  }
+
+  /**
+   * Announces a room that is named like the id of a socket. Until all workers have looked whether they have the socket,
+   * messages to the room go to all.
+   */
+  claim(nsp: string, room: string): void {
+    this.tellAll(claimMessage(nsp, room));
+    this.rooms.add(nsp, room);
+    const key = keyOf(nsp, room);
+    this.doubt(this.links.id, key);
+    const settled = this.announced().then(() => {
+      this.settle(this.links.id, [key]);
+      this.tellAll(numbersMessage(types.claimed, [key]));
+    });
+    own('asking for the socket of a room', settled);
+  }
+
+  /** A worker has claimed a room. */
+  doubt(worker: string, key: RoomKey): void {
+    this.doubts.set(key, (this.doubts.get(key) ?? new Set()).add(worker));
+  }
+
+  /** The claims of a worker hold, by default because it is gone. */
+  settle(worker: string, keys: Iterable<RoomKey> = this.doubts.keys()): void {
+    for (const key of [...keys]) {
+      const workers = this.doubts.get(key);
+      if (workers?.delete(worker) && workers.size === 0) this.doubts.delete(key);
+    }
+  }
+
+  /** Whether a room that is named like the id of a socket is announced, by all that have members of it. */
+  isRoom(key: RoomKey): boolean {
+    if (this.doubts.has(key)) return false;
+    if (this.rooms.announced.has(key)) return true;
+    for (const peer of this.known.values()) if (peer.has(key)) return true;
+    return false;
+  }
+
+  /** Members of other workers will enter these rooms: from now on, all workers count as having some until they answer. */
+  expect(nsp: string, rooms: readonly string[]): void {
+    const keys = rooms.map((room) => keyOf(nsp, room));
+    const number = this.fences.start(this.known.keys());
+    for (const peer of this.known.values()) peer.expect(keys, number);
+  }
+
+  /**
+   * Resolves when all workers know the rooms that this one has members of, and have handled all else that it has sent. A worker
+   * that does not answer within a second is not waited for.
+   * @returns whether all have answered
+   */
+  announced(): Promise<boolean> {
+    this.announce();
+    return this.fences.pass(this.known.keys());
+  }
+
+  /** @throws MalformedMessage if the message is none of these */
+  receive(from: string, type: number, body: Buffer): void {
+    const peer = this.peerOf(from);
+    const numbers = numbersOf(body);
+    const [first = 0] = numbers;
+    switch (type) {
+      case types.added: {
+        const added = numbers.slice(1);
+        peer.add(added);
+        return this.events.onAdded(peer, added, first);
+      }
+      case types.removed:
+        return peer.delete(numbers);
+      case types.rooms:
+        return peer.replace(numbers);
+      case types.ping:
+        this.announce();
+        return this.tell(from, numbersMessage(types.pong, numbers));
+      case types.pong:
+        peer.answered(first);
+        return this.fences.answered(from, first);
+      default:
+        throw new MalformedMessage(`a message has the unknown type ${type}`);
+    }
+  }
+
+  tell(worker: string, message: Buffer): void {
+    this.known.get(worker)?.route.send(message);
+  }
+
+  close(): void {
+    this.fences.close();
+  }
+
+  private announceSoon(): void {
+    if (this.enteredAt !== undefined) return;
+    this.enteredAt = ticksNow();
+    process.nextTick(() => this.announce());
+  }
+
+  private ownRooms(): Buffer {
+    return numbersMessage(types.rooms, this.rooms.announced);
+  }
+
+  private tellAll(message: Buffer): void {
+    for (const { route } of this.known.values()) route.send(message);
+  }
+}

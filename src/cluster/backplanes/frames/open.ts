@@ -1,0 +1,80 @@
+import { type WorkerLinks, workerName } from '../../../base/worker-links.js';
+import { ownWindow, type SharedWindow } from '../../../engine/delivery/shared-window.js';
+import type { Backplane, BackplaneSurroundings } from '../backplane.js';
+import { Inbox } from '../connection-health.js';
+import { frameAdapters } from './adapter.js';
+import { HubFrameLinks } from './hub/hub-frame-links.js';
+import { MeshFrameLinks } from './mesh-frame-links.js';
+
+/**
+ * The embedded backplane: connects the workers of one machine without another server.
+ * @param window the window of this worker's outbox; by default, one of its own
+ */
+export function embeddedBackplane(links: WorkerLinks, window: SharedWindow = ownWindow()): Backplane {
+  const inbox = new Inbox();
+  const { factory, bus } = frameAdapters(new MeshFrameLinks(links), window, inbox);
+  return {
+    name: 'embedded',
+    factory,
+    ready: async () => void (await bus.announced()),
+    traffic: {
+      ...{ isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
+      get malformed() {
+        return inbox.malformed;
+      },
+    },
+    sent: bus.sent,
+    close: () => bus.close(),
+  };
+}
+
+/**
+ * A backplane of frames between workers on any machines. Workers of one machine use its mesh, and the hub of the machine connects
+ * it with the others.
+ * @param name the value of the option BUS
+ */
+export function framesBackplane(
+  name: string,
+  { links, machine, window, hub, part = 0, events }: Omit<BackplaneSurroundings, 'url' | 'prefix'>,
+): Backplane {
+  if (!hub) throw new Error('the machine has no hub');
+  const inbox = new Inbox();
+  const mesh = new MeshFrameLinks(links, (worker) => workerName(worker, machine));
+  const { factory, bus } = frameAdapters(new HubFrameLinks(mesh, hub, part), window, inbox);
+  const { health } = hub;
+  health.report(events);
+  return {
+    name,
+    factory,
+    ready: async () => {
+      await health.whenUp();
+      await bus.announced();
+    },
+    caughtUp: async () => {
+      if (!health.isUp) throw new Error('other machines cannot be reached');
+      if (!(await bus.announced())) throw new Error('another worker does not answer');
+    },
+    traffic: {
+      get isUp() {
+        return health.isUp;
+      },
+      get unsent() {
+        return health.unsent;
+      },
+      get outages() {
+        return health.outages;
+      },
+      get pendingBytes() {
+        return health.pendingBytes;
+      },
+      get gaps() {
+        return health.gaps;
+      },
+      get malformed() {
+        return inbox.malformed + health.malformed;
+      },
+    },
+    sent: bus.sent,
+    close: () => bus.close(),
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * Publishes to the rooms of gjallar servers from another process, such as a cron job or a worker of a queue:
+ *
+ * ```
+ * import { Redis } from 'ioredis';
+ * import { Emitter } from 'gjallar/emitter';
+ *
+ * const redis = new Redis('redis://localhost', { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 });
+ * const emitter = new Emitter(redis);
+ * emitter.to('room').emit('report', { ready: true });
+ * await emitter.flush();
+ * redis.disconnect();
+ * ```
+ *
+ * ## Contract
+ *
+ * - The process is not a server: it emits at once, and servers neither count it nor wait for its answers.
+ * - All workers of all servers receive each message. Workers without members of the room drop it.
+ * - Messages of one emitter arrive in the order in which they were emitted. The order between messages of an emitter and
+ *   of a server is not defined.
+ * - Messages are not kept: a server that is cut off from Redis or NATS misses them. `flush()` tells whether Redis or NATS has
+ *   received them, and with Redis, how many workers were subscribed then.
+ * - Servers do not drop repeated messages, so the client must not send a command again when its answer is lost. ioredis does so
+ *   without these options. `flush()` then rejects with EMIT_FAILED, although Redis may have passed the messages on.
+ */
+
+import type { GjallarError } from '../../base/errors.js';
+import { Encoder, encodeToBytes } from '../../engine/parser/socket-io-parser.js';
+import { framesChannel } from '../backplanes/pub-sub.js';
+import { connectionOf, type NatsConnection, Outgoing, type RedisConnection } from './connection.js';
+import { type EventsMap, NamespaceEmitter, type Surroundings } from './target.js';
+
+export type { Delivery, NatsConnection, RedisConnection } from './connection.js';
+export type { EmitterTarget, EventsMap, Room } from './target.js';
+export type { NamespaceEmitter };
+
+export interface EmitterOptions {
+  /**
+   * What the names of the servers' channels begin with: their `REDIS_PREFIX` or `NATS_PREFIX`. With a database of Redis
+   * other than 0, servers use `socket.io-<number>` unless REDIS_PREFIX is set, so pass that. With another prefix than
+   * theirs, no server receives the messages. @default 'socket.io' with Redis, 'gjallar' with NATS
+   */
+  readonly key?: string;
+  /** The option `parser` of the servers, if they set one. @default Socket.IO's own */
+  readonly parser?: { readonly Encoder: new () => { encode(packet: never): unknown[] } };
+  /**
+   * Called with EMIT_FAILED when messages could not be sent. `flush()` then rejects as well.
+   * @default a warning of the process
+   */
+  readonly onError?: (error: GjallarError) => void;
+}
+
+/**
+ * Emits to the clients of all gjallar servers on a Redis, a Redis Cluster or NATS. It has the methods of
+ * `@socket.io/redis-emitter`, and `flush()`.
+ */
+export class Emitter<
+  EmitEvents extends EventsMap = EventsMap,
+  ServerSideEvents extends EventsMap = EventsMap,
+> extends NamespaceEmitter<EmitEvents, ServerSideEvents> {
+  /**
+   * @param client a connection of `ioredis`, `redis` or `@nats-io/transport-node`, which the caller keeps and closes. For a
+   *   Redis Cluster, pass a client of the cluster, because the servers use sharded pub/sub there.
+   * @throws GjallarError BAD_INPUT if `client` is none of these
+   */
+  constructor(client: RedisConnection | NatsConnection, options: EmitterOptions = {}) {
+    super(surroundingsOf(client, options));
+  }
+}
+
+function surroundingsOf(client: RedisConnection | NatsConnection, options: EmitterOptions): Surroundings {
+  const { parser, onError = ({ message }) => process.emitWarning(`gjallar: ${message}`) } = options;
+  const connection = connectionOf(client);
+  const { key = connection.defaultKey } = options;
+  return {
+    nsp: '/',
+    outgoing: new Outgoing(connection, framesChannel(key), onError),
+    encoder: encodeToBytes(parser ? new parser.Encoder() : new Encoder()),
+  };
+}

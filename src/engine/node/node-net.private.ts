@@ -1,0 +1,100 @@
+/**
+ * The private parts of node:net that gjallar relies on to take over a port, and to see the progress of a long write. Checked
+ * against Node.js 20.20 and 22.23. `test/engine/node/node-net.test.ts` fails if one is missing.
+ */
+import type { Server, Socket } from 'node:net';
+
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+
+/** Whether the option `reusePort` lets several processes listen on one port, each with a socket of its own. */
+export const sharesPorts = process.platform === 'linux' && (major > 23 || (major === 23 && minor >= 1));
+
+/** The methods of a handle that a listening server calls. */
+export interface ListenHandle {
+  /** Closes the listening socket at once. */
+  close(callback?: () => void): void;
+  ref(): void;
+  unref(): void;
+  hasRef(): boolean;
+  /** Fills in the address; returns an error number, 0 for none. */
+  getsockname(address: object): number;
+  readonly fd: number;
+}
+
+interface PrivateServer {
+  _handle: ListenHandle | null;
+  /** The number of open connections. A closed server emits `close` once it is 0. */
+  _connections: number;
+  _emitCloseIfDrained(): void;
+}
+
+function privately(server: Server): PrivateServer {
+  return server as unknown as PrivateServer;
+}
+
+/** The handle of a server that listens on a TCP port of this process; undefined for pipes and for cluster's handles. */
+export function tcpHandleOf(server: Server): ListenHandle | undefined {
+  const handle = privately(server)._handle;
+  return handle?.constructor.name === 'TCP' ? handle : undefined;
+}
+
+/** The handle of a server that listens in any way. */
+export function handleOf(server: Server): ListenHandle | null {
+  return privately(server)._handle;
+}
+
+/** Replaces the handle of a server; null if it no longer listens. */
+export function setHandle(server: Server, handle: ListenHandle | null): void {
+  privately(server)._handle = handle;
+}
+
+/** Counts connections that node:net does not know. A server that is closing emits `close` after the last one. */
+export function addConnections(server: Server, count: 1 | -1): void {
+  const inside = privately(server);
+  inside._connections += count;
+  if (count < 0) inside._emitCloseIfDrained();
+}
+
+/** The handle of a connected socket, as its own time-outs read it. */
+interface StreamHandle {
+  /** Bytes of all writes that were started. */
+  readonly bytesWritten: number;
+  /** Bytes of these that the kernel has not taken. */
+  readonly writeQueueSize: number;
+}
+
+/**
+ * The bytes of a socket that the kernel has not taken. `writableLength` tells no progress during one write of many
+ * messages.
+ */
+export function unsentBytes(socket: Socket): number {
+  const handle = streamHandleOf(socket);
+  if (!handle) return socket.writableLength;
+  // Also those that wait for the end of the write in progress.
+  return socket.bytesWritten - handle.bytesWritten + handle.writeQueueSize;
+}
+
+/** Whether node:http has a request on the connection whose response is not complete. */
+export function isAnswering(socket: Socket): boolean {
+  return Boolean((socket as unknown as { _httpMessage?: unknown })._httpMessage);
+}
+
+function streamHandleOf(socket: Socket): StreamHandle | null | undefined {
+  return (socket as unknown as { _handle?: StreamHandle | null })._handle;
+}
+
+/** The names of the private parts of a connected socket that are missing. */
+export function missingInSocket(socket: Socket): string[] {
+  const handle = streamHandleOf(socket);
+  return (['bytesWritten', 'writeQueueSize'] as const).filter((name) => typeof handle?.[name] !== 'number');
+}
+
+/** The names of the private parts that are missing in this version of Node.js. */
+export function missingInNet(server: Server): string[] {
+  const inside = privately(server);
+  const missing: string[] = [];
+  if (typeof inside._connections !== 'number') missing.push('_connections');
+  if (typeof inside._emitCloseIfDrained !== 'function') missing.push('_emitCloseIfDrained');
+  if (!('_handle' in inside)) missing.push('_handle');
+  return missing;
+}

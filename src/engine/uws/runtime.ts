@@ -1,0 +1,34 @@
+import { GjallarError } from '../../base/errors.js';
+
+const { bun, deno } = process.versions as { bun?: string; deno?: string };
+
+/** Bun or Deno with its version, if that is what imitates Node.js here. Both say so in `process.versions`. */
+export const otherRuntime = (bun && `Bun ${bun}`) || (deno && `Deno ${deno}`);
+
+/**
+ * Tried with portable sockets: Deno 2.9.6 runs them. On Bun 1.4.5, polling works, a WebSocket is never opened, and the
+ * process ends when a server is closed, because its node:net lacks what portable sockets call.
+ * @throws GjallarError BAD_CONFIG on Bun
+ */
+export function checkRuntime(): void {
+  if (!bun) return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    `gjallar does not run on ${otherRuntime}, because WebSockets would not open. Run the application with Node.js. ` +
+      'Socket.IO itself runs on Bun.',
+  );
+}
+
+/**
+ * The program `gjallar` starts workers with node:cluster, and loads itself into them with `--import`.
+ * @throws GjallarError BAD_CONFIG on Bun and Deno
+ */
+export function checkProgramRuntime(): void {
+  checkRuntime();
+  if (!otherRuntime) return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    `the program gjallar does not run on ${otherRuntime}, because it starts workers as only Node.js can. Run it with ` +
+      'Node.js, or import gjallar/register into the application.',
+  );
+}

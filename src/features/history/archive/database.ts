@@ -1,0 +1,204 @@
+import { dirname, resolve } from 'node:path';
+import type { Knex } from 'knex';
+import type Database from 'libsql';
+import { type OptionalPackage, requirePackages } from '../../../base/optional-packages.js';
+import { createFolder, retryWhileBusy } from '../files.js';
+
+type Dialect = 'sqlite' | 'postgres' | 'mysql';
+
+/** The kind of database that an `ARCHIVE_URL` names; undefined if there is no driver for it. */
+function dialectOf(url: string): Dialect | undefined {
+  const scheme = /^([a-z0-9+]+):/.exec(url)?.[1] ?? '';
+  const dialects = new Map<string, Dialect>([
+    ['sqlite', 'sqlite'],
+    ['postgres', 'postgres'],
+    ['postgresql', 'postgres'],
+    ['mysql', 'mysql'],
+    ['mariadb', 'mysql'],
+  ]);
+  return dialects.get(scheme);
+}
+
+const drivers: Readonly<Record<Dialect, OptionalPackage>> = { sqlite: 'libsql', postgres: 'pg', mysql: 'mysql2' };
+
+/** The packages that an archive at this URL needs. */
+export function packagesOf(url: string): OptionalPackage[] {
+  const dialect = dialectOf(url);
+  return dialect ? ['knex', drivers[dialect]] : [];
+}
+
+/**
+ * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
+ * @throws RangeError for another scheme
+ * @throws GjallarError BAD_CONFIG if a package is missing, or too old or new
+ */
+export async function connect(url: string): Promise<{ knex: Knex; dialect: Dialect }> {
+  const dialect = dialectOf(url);
+  requirePackages('ARCHIVE_URL', packagesOf(url));
+  const { default: knexModule } = await import('knex');
+  switch (dialect) {
+    case 'sqlite':
+      return { dialect, knex: await connectSqlite(url.replace(/^sqlite:(\/\/(?=\/))?/, '')) };
+    case 'postgres':
+      return { dialect, knex: knexModule({ client: 'pg', connection: url, ...remote }) };
+    case 'mysql': {
+      const connection = url.replace(/^mariadb:/, 'mysql:');
+      return { dialect, knex: knexModule({ client: 'mysql2', connection, ...remote }) };
+    }
+    default:
+      throw new RangeError('ARCHIVE_URL must begin with sqlite:, postgres:// or mysql://');
+  }
+}
+
+const ignore = () => {};
+/** Without it knex prints the errors that it also throws. */
+const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
+/** One process needs few connections: one to archive, the others to read. */
+const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
+
+async function connectSqlite(filename: string): Promise<Knex> {
+  const { default: knexModule } = await import('knex');
+  const { LibsqlClient } = await import('./knex.private.js');
+  createFolder(dirname(resolve(filename)));
+  return knexModule({
+    client: LibsqlClient,
+    connection: { filename },
+    useNullAsDefault: true,
+    log,
+    pool: {
+      min: 1,
+      max: 1,
+      afterCreate(connection: Database.Database, done: (error: Error | null, connection: unknown) => void) {
+        connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
+        done(null, connection);
+      },
+    },
+  });
+}
+
+/** Runs `work` in a transaction that no other process runs at the same time. */
+async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: Knex) => Promise<T>): Promise<T> {
+  if (dialect === 'sqlite') return retryBusy(() => knex.transaction(work));
+  return knex.transaction(async (trx) => {
+    if (dialect === 'postgres') {
+      await trx.raw('SELECT pg_advisory_xact_lock(hashtext(?))', [LOCK]);
+      return work(trx);
+    }
+    // MySQL commits a transaction with each table that it creates, so the session holds the lock.
+    await trx.raw('SELECT GET_LOCK(?, 60)', [LOCK]);
+    try {
+      return await work(trx);
+    } finally {
+      await trx.raw('SELECT RELEASE_LOCK(?)', [LOCK]);
+    }
+  });
+}
+
+const LOCK = 'gjallar_archive';
+
+/** Repeats an attempt while another process writes to the SQLite file. */
+export const retryBusy = <T>(attempt: () => Promise<T>): Promise<T> => retryWhileBusy(attempt, BUSY_TIMEOUT_MS, 20);
+
+const BUSY_TIMEOUT_MS = 6000;
+
+/** A conversation's log in one epoch. */
+export interface LogRow {
+  id: number;
+  /** SHA-256 of the name, in hex: short enough for an index, and the same in every collation. */
+  conversation_hash: string;
+  conversation: string;
+  epoch: string;
+  follows_epoch: string | null;
+  follows_offset: number | null;
+  last_offset: number;
+}
+
+export interface MessageRow {
+  log: number;
+  offset: number;
+  /** Milliseconds since 1970. */
+  said_at: number;
+  sender: string;
+  text: string;
+}
+
+/**
+ * `schema`: the number of migrations made. `cursor`: how far is archived. `archiver`: the lease, `until` its end.
+ * `erasures`: another text after each erasure.
+ */
+export interface StateRow {
+  name: 'schema' | 'cursor' | 'archiver' | 'erasures';
+  value: string;
+  until: number;
+}
+
+export const tables = { state: 'gjallar_state', logs: 'gjallar_logs', messages: 'gjallar_messages' } as const;
+
+type Migration = (trx: Knex, create: CreateTable) => Promise<void>;
+type CreateTable = (name: string, columns: (table: Knex.CreateTableBuilder) => void) => Promise<void>;
+
+/**
+ * Each is made once, in this order: append to the list, never change it. MySQL cannot roll back the creation of a table,
+ * so a migration that was interrupted must be able to run again.
+ */
+const migrations: readonly Migration[] = [
+  async (_trx, create) => {
+    await create(tables.logs, (table) => {
+      table.bigIncrements('id');
+      table.string('conversation_hash', 64).notNullable();
+      table.text('conversation', 'longtext').notNullable();
+      table.string('epoch', 64).notNullable();
+      table.string('follows_epoch', 64);
+      table.bigInteger('follows_offset');
+      table.bigInteger('last_offset').notNullable();
+      table.unique(['conversation_hash', 'epoch'], { indexName: 'gjallar_logs_key' });
+    });
+    await create(tables.messages, (table) => {
+      table.bigInteger('log').notNullable();
+      table.bigInteger('offset').notNullable();
+      table.bigInteger('said_at').notNullable();
+      table.text('sender', 'longtext').notNullable();
+      table.text('text', 'longtext').notNullable();
+      table.primary(['log', 'offset']);
+    });
+  },
+];
+
+/** Makes the migrations that are missing, once, however many processes start at the same time. */
+export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
+  await exclusively(knex, dialect, async (trx) => {
+    const create: CreateTable = async (name, columns) => {
+      if (await trx.schema.hasTable(name)) return;
+      await trx.schema.createTable(name, (table) => {
+        if (dialect === 'mysql') table.collate('utf8mb4_bin');
+        columns(table);
+      });
+    };
+    await create(tables.state, (table) => {
+      table.string('name', 32).primary();
+      table.text('value').notNullable();
+      table.bigInteger('until').notNullable();
+    });
+    for (const [name, value] of Object.entries({ schema: '0', cursor: '', archiver: '', erasures: '' })) {
+      const known = await trx<StateRow>(tables.state)
+        .where('name', name as StateRow['name'])
+        .first();
+      if (!known) await trx(tables.state).insert({ name, value, until: 0 });
+    }
+    const row = await trx<StateRow>(tables.state).where('name', 'schema').first();
+    const made = Number(row!.value);
+    if (made > migrations.length)
+      throw new Error('A later version of gjallar has written this archive. Use that version, or another database.');
+    for (const [index, migration] of migrations.entries()) {
+      if (index < made) continue;
+      await migration(trx, create);
+      await trx<StateRow>(tables.state)
+        .where('name', 'schema')
+        .update({ value: `${index + 1}` });
+    }
+  });
+}
+
+/** PostgreSQL stores no NUL in a text, and libsql reads none: NUL is written as SUB and `0`, SUB itself as SUB and `1`. */
+export const encode = (text: string): string => text.replaceAll('\x1a', '\x1a1').replaceAll('\0', '\x1a0');
+export const decode = (text: string): string => text.replaceAll('\x1a0', '\0').replaceAll('\x1a1', '\x1a');

@@ -1,0 +1,291 @@
+import type { Namespace } from 'socket.io';
+import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
+import { GjallarError } from '../../../base/errors.js';
+import { own } from '../../../base/owner.js';
+import { seldomWarnings } from '../../../base/warnings.js';
+import { PacketType, reservedEvents } from '../../../engine/parser/socket-io-parser.js';
+import { serviceOf } from '../../../io/rooms/index.js';
+import type { Conversation } from '../conversations/conversation.js';
+import { Conversations } from '../conversations/conversations.js';
+import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
+import type { DurableHealth } from './open.js';
+import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
+import {
+  AUTHOR,
+  answerRequests,
+  checkReadable,
+  eventOf,
+  type KeptPage,
+  positionOf,
+  readPage,
+  textOf,
+} from './requests.js';
+
+/** The event between workers. */
+const EVENT = 'gjallar:durable';
+
+interface EventPacket {
+  readonly type: number;
+  readonly id?: number;
+  readonly data: readonly [string, ...unknown[]];
+}
+
+/**
+ * Takes the broadcasts of the application to one durable room out of an adapter's way. Volatile and local messages, and
+ * those with an acknowledgement, are for the moment, and go on.
+ * @param keep gets such a broadcast
+ * @param onSeveral called with a durable room that a message names together with others: it is delivered, and not kept
+ * @returns what ends it
+ */
+function captureBroadcasts(
+  adapter: Adapter,
+  isDurable: (room: unknown) => room is string,
+  keep: (room: string, data: EventPacket['data'], except: string[]) => void,
+  onSeveral: (room: string) => void,
+): () => void {
+  const { broadcast } = adapter;
+  adapter.broadcast = (packet: EventPacket, options: BroadcastOptions) => {
+    const { rooms, except, flags } = options;
+    if (
+      rooms.size > 0 &&
+      !flags?.local &&
+      !flags?.volatile &&
+      packet.type === PacketType.EVENT &&
+      packet.id === undefined
+    ) {
+      for (const room of rooms) {
+        if (!isDurable(room)) continue;
+        if (rooms.size === 1) return keep(room, packet.data, Array.from(except ?? [], String));
+        onSeveral(room);
+        break;
+      }
+    }
+    return broadcast.call(adapter, packet, options);
+  };
+  return () => {
+    adapter.broadcast = broadcast;
+  };
+}
+
+/** How often messages that are too old are removed, in ms. */
+const TRIM_INTERVAL_MS = 60_000;
+/** How long until a store that failed is asked again, in ms. */
+const RETRY_MS = 1000;
+
+export interface PostOptions {
+  /**
+   * Idempotency key. A repeated message with the same key is not kept again, and resolves with the position of the first
+   * one. If `post()` rejects with `HISTORY_UNCERTAIN`, repeat the message with its key.
+   */
+  readonly key?: string;
+}
+
+/** The durable rooms of a namespace on this worker. */
+export class DurableRooms {
+  private readonly isDurable: (room: unknown) => room is string;
+  private readonly conversations: Conversations;
+  private readonly options: DurableRoomsOptions & typeof defaults;
+  private readonly onError: (error: unknown, room: string) => void;
+  private readonly following = new Set<string>();
+  private readonly trimmer: NodeJS.Timeout;
+  private readonly ends: (() => void)[] = [];
+  private isClosed = false;
+  private hasWarned = false;
+
+  /** @internal Use `durableRooms()`. */
+  constructor(
+    private readonly nsp: Namespace,
+    { store, loss }: Pick<DurableHealth, 'store' | 'loss'>,
+    options: DurableRoomsOptions,
+    private readonly onClose: () => Promise<void>,
+  ) {
+    this.options = { ...defaults, ...options } as typeof this.options;
+    this.onError = options.onError ?? seldomWarnings();
+    this.isDurable = matcherOf(options.rooms);
+    this.conversations = new Conversations(store, undefined, serviceOf(nsp, EVENT), {
+      hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),
+      hasUser: () => false,
+      deliver: (conversation, message) => this.deliver(conversation, message),
+      onNewEpoch: (finding, lastUsed) => loss.onNewEpoch(finding, lastUsed),
+      onRead: () => {},
+      startsWithAnnounced: true,
+    });
+    this.trimmer = setInterval(() => {
+      const trimmed = store.trim(Date.now()).catch((error: unknown) => this.onError(error, ''));
+      own('reporting an error of durable rooms', trimmed);
+    }, TRIM_INTERVAL_MS).unref();
+    this.watch();
+  }
+
+  /**
+   * Sends an event to the members of a durable room on all workers and machines. Resolves with its position once it is kept.
+   * Members then get it in the order of the positions, also those that are offline, if they return in time.
+   * @throws GjallarError BAD_ROOM, BAD_INPUT, MESSAGE_TOO_LARGE, OVERLOADED; HISTORY_REFUSED or HISTORY_UNAVAILABLE if
+   *   nothing is kept, and HISTORY_UNCERTAIN if that is not known
+   */
+  emit(room: string, event: string, ...values: unknown[]): Promise<AppendResult> {
+    return this.post(room, [event, ...values]);
+  }
+
+  /**
+   * The same as {@link emit}, with options.
+   * @throws GjallarError as `emit()`
+   */
+  async post(
+    room: string,
+    [event, ...values]: readonly [string, ...unknown[]],
+    options: PostOptions = {},
+  ): Promise<AppendResult> {
+    this.requireDurable(room);
+    return this.keep(room, event, textOf({ event, values, except: [] }), options);
+  }
+
+  /**
+   * Reads a page of events of a room, as `read()` of the store.
+   * @throws GjallarError BAD_ROOM if the room is not durable, OVERLOADED if too many reads wait; HistoryError if the
+   *   store cannot be reached
+   */
+  async read(room: string, query: PageQuery): Promise<KeptPage> {
+    this.requireDurable(room);
+    return readPage(this.requests, room, query, {});
+  }
+
+  /** Ends the durable rooms: messages are sent as before, and not kept. A store of the application stays open. */
+  async close(): Promise<void> {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    clearInterval(this.trimmer);
+    for (const end of this.ends) end();
+    // It announces the last messages.
+    this.conversations.close();
+    await this.onClose();
+  }
+
+  private get requests() {
+    const { isDurable, conversations, options, onError } = this;
+    return { isDurable, conversations, options: { ...options, onError }, nameOf: (room: string) => this.nameOf(room) };
+  }
+
+  /** Takes part in what happens in the namespace from now on. */
+  private watch(): void {
+    const { nsp, isDurable, requests } = this;
+    const { adapter } = nsp;
+    const answering = new WeakMap<AnySocket, () => void>();
+    const onConnection = (socket: AnySocket) => {
+      answering.set(socket, answerRequests(socket, requests));
+      if (socket.recovered) own('telling where durable rooms are', this.tellPositions(socket));
+    };
+    const onRoom = (room: unknown) => {
+      if (isDurable(room)) own('following a durable room', this.follow(room));
+    };
+    nsp.on('connection', onConnection);
+    adapter.on('create-room', onRoom);
+    const end = captureBroadcasts(
+      adapter,
+      isDurable,
+      (room, [event, ...values], except) => {
+        // What cannot be encoded throws here, to the caller of emit().
+        const kept = this.keep(room, event, textOf({ event, values, except }), {});
+        own(
+          'reporting an error of a durable room',
+          kept.catch((error: unknown) => this.onError(error, room)),
+        );
+      },
+      (room) => this.warnOfSeveral(room),
+    );
+    this.ends.push(end, () => {
+      nsp.off('connection', onConnection);
+      adapter.off('create-room', onRoom);
+      for (const socket of nsp.sockets.values()) answering.get(socket)?.();
+    });
+    for (const socket of nsp.sockets.values()) onConnection(socket);
+    for (const room of adapter.rooms.keys()) onRoom(room);
+  }
+
+  /**
+   * The recovery of connections does not keep the messages of durable rooms. So a client that was recovered is told the
+   * position of each of its rooms, from which on it gets messages as they come: what is before that, it can read.
+   */
+  private async tellPositions(socket: AnySocket): Promise<void> {
+    const rooms = [...socket.rooms].filter(this.isDurable);
+    if (rooms.length === 0) return;
+    const positions = rooms.map(async (room) => {
+      // While the store is unreachable, the client has to compare later.
+      const position = await this.conversations.follow(this.nameOf(room)).catch(() => undefined);
+      return { room, ...position };
+    });
+    socket.emit('durable:recovered', await Promise.all(positions));
+  }
+
+  /** Follows a room as long as it has members here. */
+  private async follow(room: string): Promise<void> {
+    if (this.following.has(room)) return;
+    this.following.add(room);
+    try {
+      await this.conversations.follow(this.nameOf(room));
+    } catch (error) {
+      this.onError(error, room);
+      setTimeout(() => {
+        if (!this.isClosed && this.nsp.adapter.rooms.has(room)) own('following a durable room', this.follow(room));
+      }, RETRY_MS).unref();
+    } finally {
+      this.following.delete(room);
+    }
+  }
+
+  private async keep(room: string, event: unknown, text: string, { key }: PostOptions): Promise<AppendResult> {
+    if (typeof event !== 'string' || reservedEvents.has(event)) {
+      throw new GjallarError('BAD_INPUT', `"${event}" cannot be the name of an event. Use another one.`);
+    }
+    checkReadable(text);
+    const { maxMessageBytes } = this.options;
+    if (Buffer.byteLength(text) > maxMessageBytes) throw new GjallarError('MESSAGE_TOO_LARGE');
+    const message = { from: AUTHOR, text, at: Date.now() };
+    const [result] = await this.conversations.post(
+      { room: this.nameOf(room) },
+      [message],
+      key === undefined ? {} : { key },
+    );
+    return result!;
+  }
+
+  /** Delivers to the members on this worker. */
+  private deliver(conversation: Conversation, message: StoredMessage): void {
+    const room = this.roomOf((conversation as { room: string }).room);
+    try {
+      const event = eventOf(message);
+      if (!event) return;
+      const to = this.nsp.local.to(room).except([...event.except]);
+      to.emit(event.event, ...event.values, { room, ...positionOf(message) });
+    } catch (error) {
+      this.onError(error, room);
+    }
+  }
+
+  private requireDurable(room: string): void {
+    if (!this.isDurable(room)) {
+      throw new GjallarError('BAD_ROOM', `The room "${room}" is not durable. Add its name to the option "rooms".`);
+    }
+  }
+
+  private warnOfSeveral(room: string): void {
+    if (this.hasWarned) return;
+    this.hasWarned = true;
+    this.onError(
+      new GjallarError(
+        'BAD_INPUT',
+        `A message to "${room}" and other rooms is not kept. Emit to each durable room alone.`,
+      ),
+      room,
+    );
+  }
+
+  /** Rooms of different namespaces may have the same name. */
+  private nameOf(room: string): string {
+    return `${this.nsp.name}\n${room}`;
+  }
+
+  private roomOf(name: string): string {
+    return name.slice(name.indexOf('\n') + 1);
+  }
+}

@@ -1,0 +1,79 @@
+import type { Socket } from 'socket.io';
+import { GjallarError } from '../../../base/errors.js';
+import type { HistoryStore } from '../store.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+export type AnySocket = Socket<any, any, any, any>;
+
+/** Which rooms are durable, where their messages are kept, and who may enter them. */
+export interface DurableRoomsOptions {
+  /**
+   * Names of durable rooms, of at most 512 characters. `*` stands for any characters, as in `order:*`; each name needs
+   * other characters too.
+   */
+  readonly rooms: string | readonly string[];
+  /**
+   * Where messages are kept. Several machines need a store that they share, such as `RedisHistoryStore`. Set either
+   * `store` or `dataDir`.
+   */
+  readonly store?: HistoryStore;
+  /** The folder of a SQLite file on this machine, which all its workers share. Set either `store` or `dataDir`. */
+  readonly dataDir?: string;
+  /**
+   * Whether a client may enter a room with the helper `DurableRooms` of `gjallar/client`. Otherwise, the helper
+   * gets ROOM_FORBIDDEN. @default a client can only follow rooms in which the application has put it
+   */
+  readonly mayJoin?: (socket: AnySocket, room: string) => boolean | Promise<boolean>;
+  /**
+   * How many bytes one message may have when it is encoded. Beyond it, `emit()` rejects with MESSAGE_TOO_LARGE.
+   * @default 256 KiB
+   */
+  readonly maxMessageBytes?: number;
+  /**
+   * How many durable rooms a client may be in. With this number, entering another one with the helper is answered with
+   * TOO_MANY_ROOMS. @default 100
+   */
+  readonly maxRooms?: number;
+  /** How long a message is kept, in ms. Applies with `dataDir`. @default 24 hours */
+  readonly ttlMs?: number;
+  /**
+   * How many messages of a room are kept. Beyond it, the oldest are removed. Applies with `dataDir`. @default 10,000
+   */
+  readonly maxMessages?: number;
+  /**
+   * How many bytes the messages in the file may take. Beyond it, the oldest of all rooms are removed. Applies with
+   * `dataDir`. @default 1 GiB
+   */
+  readonly maxBytes?: number;
+  /**
+   * Called if a message of `io.to(room).emit()` is not kept, and if a store fails. `room` is empty if the failure
+   * concerns no single room. @default a warning of the process, at most one in 10 s for each kind of error
+   */
+  readonly onError?: (error: unknown, room: string) => void;
+}
+
+export const defaults = {
+  maxMessageBytes: 256 * 1024,
+  maxRooms: 100,
+  maxMessages: 10_000,
+  maxBytes: 1024 ** 3,
+} as const;
+
+/** In UTF-16 characters. The store adds the namespace. */
+const MAX_ROOM_NAME = 512;
+
+/**
+ * @returns whether a room is durable
+ * @throws GjallarError BAD_INPUT for a pattern that matches every room, those of single sockets included
+ */
+export function matcherOf(rooms: string | readonly string[]): (room: unknown) => room is string {
+  const patterns = [rooms].flat().map((pattern) => {
+    if (!/[^*]/.test(pattern)) {
+      throw new GjallarError('BAD_INPUT', `A durable room cannot be named "${pattern}". Use a name such as "order:*".`);
+    }
+    const escaped = pattern.split(/\*+/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
+    return new RegExp(`^${escaped.join('.*')}$`, 's');
+  });
+  return (room): room is string =>
+    typeof room === 'string' && room.length <= MAX_ROOM_NAME && patterns.some((pattern) => pattern.test(room));
+}

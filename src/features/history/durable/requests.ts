@@ -1,0 +1,203 @@
+import { GjallarError, MalformedMessage } from '../../../base/errors.js';
+import { owned } from '../../../base/owner.js';
+import { Encoder, PacketType, placesOfAttachments, TrustedDecoder } from '../../../engine/parser/socket-io-parser.js';
+import { decodePackets } from '../../../io/rooms/encoded-packet.js';
+import type { Conversations } from '../conversations/conversations.js';
+import { fitting } from '../page.js';
+import { MAX_PAGE, type Page, type PageQuery, type StoredMessage } from '../store.js';
+import type { AnySocket, DurableRoomsOptions } from './options.js';
+
+/** An event to a room, as clients receive it. */
+interface DurableEvent {
+  readonly event: string;
+  readonly values: readonly unknown[];
+  /** Rooms whose sockets do not get it when it is delivered. */
+  readonly except: readonly string[];
+}
+
+/** The author of every kept event: the store takes messages without an author for erased ones. */
+export const AUTHOR = 'event';
+
+/** What is kept as the text of a message: the packet of Socket.IO, and its attachments in base64. */
+interface Kept {
+  p: string;
+  b?: string[];
+  x?: readonly string[];
+}
+
+const encoder = new Encoder();
+
+/**
+ * @returns the text that is kept
+ * @throws what Socket.IO's encoder throws, for values that it cannot encode
+ */
+export function textOf({ event, values, except }: DurableEvent): string {
+  const packet = { type: PacketType.EVENT, nsp: '/', data: [event, ...values] };
+  const [text, ...attachments] = encoder.encode(packet);
+  const kept: Kept = { p: text as string };
+  if (attachments.length > 0) kept.b = attachments.map((bytes) => (bytes as Buffer).toString('base64'));
+  if (except.length > 0) kept.x = except;
+  return JSON.stringify(kept);
+}
+
+/**
+ * @returns the event; undefined if it was erased
+ * @throws MalformedMessage if another program has written it
+ */
+export function eventOf({ from, text }: Pick<StoredMessage, 'from' | 'text'>): DurableEvent | undefined {
+  if (from === '') return undefined;
+  try {
+    const { p, b = [], x = [] } = JSON.parse(text) as Kept;
+    const [event, ...values] = decodePackets(
+      [p, ...b.map((attachment) => Buffer.from(attachment, 'base64'))],
+      TrustedDecoder,
+    );
+    if (typeof event === 'string') return { event, values, except: x };
+  } catch {
+    // It is no event.
+  }
+  throw new MalformedMessage('a message of a durable room is no event');
+}
+
+/**
+ * Values of the application may look like the places of attachments. Messages are read in pages, in which they would stand for
+ * the bytes of other messages.
+ * @throws GjallarError BAD_INPUT if a value looks so
+ */
+export function checkReadable(text: string): void {
+  if (!text.includes('_placeholder')) return;
+  const { p, b = [] } = JSON.parse(text) as Kept;
+  if (placesOfAttachments(p) !== b.length) {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'A message has a value with "_placeholder" that is no Buffer. Rename the property.',
+    );
+  }
+}
+
+/** How many attachments the text of a message has; 0 if it is no event. */
+function attachmentsOf(text: string): number {
+  try {
+    return (JSON.parse(text) as Kept).b?.length ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
+export interface KeptEvent {
+  readonly room: string;
+  readonly epoch: string;
+  readonly offset: number;
+  readonly event?: string;
+  readonly values?: readonly unknown[];
+  readonly deleted?: true;
+}
+
+export type KeptPage = Omit<Page, 'messages'> & { messages: KeptEvent[] };
+
+/** Clients of Socket.IO reject a packet with more attachments. A page with more is shorter than was asked. */
+const MAX_ATTACHMENTS = 10;
+/** How many requests of one client may be in progress. */
+const MAX_REQUESTS = 100;
+
+interface Rooms {
+  isDurable(room: unknown): room is string;
+  /** The name of a room in the history. */
+  nameOf(room: string): string;
+  readonly conversations: Conversations;
+  readonly options: Pick<DurableRoomsOptions, 'mayJoin' | 'onError'> & { readonly maxRooms: number };
+}
+
+/**
+ * Answers the requests of the helper `DurableRooms` of `gjallar/client`.
+ * @returns what ends it
+ */
+export function answerRequests(socket: AnySocket, rooms: Rooms): () => void {
+  let requests = 0;
+  const ends: (() => void)[] = [];
+  const on = (event: string, answer: (input: unknown) => Promise<object>) => {
+    const listener = async (input: unknown, reply: unknown) => {
+      if (typeof reply !== 'function') return;
+      requests++;
+      try {
+        if (requests > MAX_REQUESTS) throw new GjallarError('RATE_LIMITED');
+        reply({ ok: true, ...(await answer(input)) });
+      } catch (error) {
+        const isKnown = error instanceof Error && 'code' in error && 'status' in error;
+        if (!isKnown) rooms.options.onError?.(error, '');
+        const { code, message } = isKnown ? (error as GjallarError) : new GjallarError('INTERNAL');
+        reply({ ok: false, code, message });
+      } finally {
+        requests--;
+      }
+    };
+    const answering = owned(`answering ${event}`, listener);
+    socket.on(event, answering);
+    ends.push(() => socket.off(event, answering));
+  };
+  on('durable:join', (room) => join(socket, room, rooms));
+  on('durable:read', (query) => read(socket, query, rooms));
+  on('durable:leave', async (room) => {
+    if (rooms.isDurable(room)) await socket.leave(room);
+    return {};
+  });
+  return () => {
+    for (const end of ends) end();
+  };
+}
+
+async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
+  const { isDurable, nameOf, conversations, options } = rooms;
+  if (!isDurable(room)) throw new GjallarError('BAD_ROOM', 'This server keeps no messages of a room of this name.');
+  if (!socket.rooms.has(room)) {
+    const mayJoin = options.mayJoin && (await options.mayJoin(socket, room));
+    if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not enter the room "${room}".`);
+    if ([...socket.rooms].filter(isDurable).length >= options.maxRooms) {
+      throw new GjallarError('TOO_MANY_ROOMS', `This client is in ${options.maxRooms} rooms, the maximum. Leave one.`);
+    }
+    await socket.join(room);
+  }
+  return { room, ...(await conversations.follow(nameOf(room))) };
+}
+
+async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<KeptPage> {
+  const { room, epoch, after, before, limit = 100 } = (input ?? {}) as Record<string, unknown>;
+  if (!rooms.isDurable(room) || !socket.rooms.has(room)) throw new GjallarError('NOT_IN_ROOM');
+  const isText = epoch === undefined || (typeof epoch === 'string' && epoch.length <= 64);
+  const areNumbers = [after, before].every((each) => each === undefined || isCount(each));
+  if (!isText || !areNumbers || !isCount(limit) || limit < 1) throw new GjallarError('BAD_PAGE');
+  const query = { epoch, after, before, limit: Math.min(limit, MAX_PAGE) } as PageQuery;
+  return readPage(rooms, room, query, socket.conn, MAX_ATTACHMENTS);
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+export async function readPage(
+  { conversations, nameOf }: Pick<Rooms, 'conversations' | 'nameOf'>,
+  room: string,
+  query: PageQuery,
+  client: object,
+  maxAttachments = Number.POSITIVE_INFINITY,
+): Promise<KeptPage> {
+  const { messages: all, ...page } = await conversations.read({ room: nameOf(room) }, query, client);
+  const messages = fitting(all, maxAttachments, ({ text }) => attachmentsOf(text), query.after === undefined);
+  return { ...page, messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })) };
+}
+
+export function positionOf({ epoch, offset }: { epoch: string; offset: number }): { epoch: string; offset: number } {
+  return { epoch, offset };
+}
+
+function contentOf(message: {
+  from: string;
+  text: string;
+}): Pick<DurableEvent, 'event' | 'values'> | { deleted: true } {
+  try {
+    const kept = eventOf(message);
+    if (kept) return { event: kept.event, values: kept.values };
+  } catch {
+    // A message that cannot be read must not hide the others.
+  }
+  return { deleted: true };
+}

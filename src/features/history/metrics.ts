@@ -1,0 +1,147 @@
+import { counter, gauge, Histogram, type Metric } from '../../base/metric.js';
+import type { Archiver } from './archive/archiver.js';
+import type { HistoryCall } from './loss/store-health.js';
+import {
+  type AppendOptions,
+  type AppendResult,
+  type Changes,
+  HistoryError,
+  type HistoryStore,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type Position,
+  type StoreEvents,
+} from './store.js';
+
+/** The bounds of the histogram, in seconds. */
+const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
+
+export interface MeasuredOptions {
+  /** Whether this worker trims the store. It alone reports the size, because all workers share the store. */
+  isTrimmer(): boolean;
+  /** Called after every append and read that failed. */
+  onFailure(call: HistoryCall, conversation: string, error: HistoryError): void;
+}
+
+/** A store that measures how long users wait, and counts failures. */
+export class MeasuredHistory implements HistoryStore {
+  private readonly failures = new Map<string, number>();
+  private readonly seconds = new Histogram({
+    name: 'gjallar_history_seconds',
+    help: 'How long the history took to keep messages (append) or to read a page (read).',
+    label: 'call',
+    buckets: BUCKETS,
+  });
+  private trimmedForAge = 0;
+
+  constructor(
+    private readonly store: HistoryStore,
+    private readonly options: MeasuredOptions,
+  ) {}
+
+  metrics(): (Metric | Histogram)[] {
+    return [
+      this.seconds,
+      {
+        name: 'gjallar_history_failures_total',
+        type: 'counter',
+        help: 'Calls of the history that failed, by the code of the error.',
+        labels: ['code'],
+        read: () => this.failures,
+      },
+      gauge(
+        'gjallar_history_bytes',
+        'Bytes of messages that DATA_DIR holds. Reported by the worker that trims; not with Redis.',
+        () => (this.options.isTrimmer() ? this.store.bytes : undefined),
+      ),
+      {
+        name: 'gjallar_history_trimmed_total',
+        type: 'counter',
+        help: 'Messages that the worker has removed: older than HISTORY_TTL (age), or beyond HISTORY_MAX_BYTES (size).',
+        labels: ['reason'],
+        read: () => [
+          ['age', this.trimmedForAge],
+          ['size', this.store.trimmedForSize ?? 0],
+        ],
+      },
+    ];
+  }
+
+  append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]> {
+    return this.timed('append', conversation, this.store.append(conversation, messages, options));
+  }
+
+  read(conversation: string, query: PageQuery): Promise<Page> {
+    return this.timed('read', conversation, this.store.read(conversation, query));
+  }
+
+  head(conversation: string): Promise<Position> {
+    return this.store.head(conversation);
+  }
+
+  erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
+    return this.store.erase(conversation, epoch, offsets);
+  }
+
+  async trim(now: number): Promise<number> {
+    const removed = await this.store.trim(now);
+    this.trimmedForAge += removed;
+    return removed;
+  }
+
+  changes(after: string | undefined, limit: number): Promise<Changes> {
+    return this.store.changes(after, limit);
+  }
+
+  check(conversation: string): Promise<void> {
+    return this.store.check(conversation);
+  }
+
+  listen(events: StoreEvents): void {
+    this.store.listen?.(events);
+  }
+
+  close(): Promise<void> {
+    return this.store.close();
+  }
+
+  private async timed<T>(call: HistoryCall, conversation: string, result: Promise<T>): Promise<T> {
+    const start = performance.now();
+    try {
+      return await result;
+    } catch (error) {
+      if (error instanceof HistoryError) {
+        this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1);
+        this.options.onFailure(call, conversation, error);
+      }
+      throw error;
+    } finally {
+      this.seconds.observe(call, (performance.now() - start) / 1000);
+    }
+  }
+}
+
+/** How far the archive lags behind the store. */
+export function archiveMetrics(archiver: () => Archiver | undefined): Metric[] {
+  return [
+    gauge(
+      'gjallar_archive_lag_seconds',
+      'Age of the oldest message that waits to be archived. Reported only by the worker that archives.',
+      () => {
+        const lag = archiver()?.lagMs;
+        return lag === undefined ? undefined : lag / 1000;
+      },
+    ),
+    counter(
+      'gjallar_archive_messages_total',
+      'Messages that the worker has written to the archive.',
+      () => archiver()?.archived,
+    ),
+    counter(
+      'gjallar_archive_failures_total',
+      'Failed attempts to archive. Each is repeated after a second.',
+      () => archiver()?.failures,
+    ),
+  ];
+}

@@ -1,0 +1,231 @@
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { openCluster, openRedis, storeOptions, watched } from '../../../cluster/backplanes/redis/connection.js';
+import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
+import { type LossNotices, RedisLossNotices } from '../loss/watch.js';
+import { buildPage, isForwards, type LogState, planPage } from '../page.js';
+import {
+  type AppendResult,
+  type Changes,
+  DEFAULT_MAX_MESSAGES,
+  type FormerEpoch,
+  freshEpoch,
+  HistoryError,
+  type HistoryLimits,
+  type Page,
+  type PageQuery,
+  type StoreEvents,
+} from '../store.js';
+import { RedisAppender, readError } from './append.js';
+import { readChanges } from './changes.js';
+import { ConnectionWatch } from './connection-watch.js';
+import { BUCKETS, Keys } from './keys.js';
+import { messageOf, readRange, withErased } from './range.js';
+import { type Scripts, withScripts } from './scripts.js';
+
+export interface RedisHistoryOptions extends HistoryLimits {
+  /**
+   * A URL such as `redis://…`, or a client of ioredis with {@link redisClientOptions}. A cluster takes these as
+   * `redisOptions`.
+   */
+  redis: string | Redis | Cluster;
+  /** How long Redis may take to answer, in ms. Beyond it, the call is rejected. Applies to a URL only. @default 2000 */
+  timeoutMs?: number;
+  /**
+   * While the store is busy, the shortest time between two pipelines, in ms. An idle store sends at once. @default 1
+   */
+  windowMs?: number;
+  /** What the names of all keys begin with. @default `gjallar:` */
+  keyPrefix?: string;
+  /** Called with each error of the connection, before the client connects again. Applies to a URL only. */
+  onError?: (error: Error) => void;
+}
+
+const TIMEOUT_MS = 2000;
+/** How often a page is read whose log is replaced meanwhile. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * The options of a client for {@link RedisHistoryStore}. It rejects instead of waiting: an append must not arrive after its
+ * caller has stopped waiting. A connection that stays silent for `timeoutMs` is closed and made again.
+ * @param timeoutMs how long Redis may take to answer, in ms. @default 2000
+ */
+export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
+  return storeOptions(timeoutMs);
+}
+
+/**
+ * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
+ *
+ * Messages are as safe as Redis keeps them. Set `appendonly yes`: without it a restart loses the messages since the last
+ * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history. `maxmemory-policy noeviction`
+ * is required: with it, Redis rejects appends when it is full. With another one it removes messages, which is told as a
+ * problem.
+ */
+export class RedisHistoryStore extends CheckedStore {
+  private readonly client: (Redis | Cluster) & Scripts;
+  private readonly owned: boolean;
+  private readonly keys: Keys;
+  private readonly appender: RedisAppender;
+  private readonly watch: ConnectionWatch;
+  readonly lossNotices: LossNotices;
+
+  private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
+    super(options);
+    const { ttlMs } = this;
+    const { maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
+    this.client = withScripts(client);
+    this.owned = typeof options.redis === 'string';
+    const { keyPrefix = 'gjallar:' } = options;
+    this.keys = new Keys(keyPrefix);
+    this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
+    this.watch = new ConnectionWatch(client);
+    this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
+  }
+
+  /** @throws HistoryError `HISTORY_UNAVAILABLE` if Redis does not answer within the timeout */
+  static async open(options: RedisHistoryOptions): Promise<RedisHistoryStore> {
+    const store = RedisHistoryStore.connect(options);
+    try {
+      await store.ready(AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS));
+      return store;
+    } catch (error) {
+      await store.close();
+      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+    }
+  }
+
+  /**
+   * Returns a store at once, which connects by itself. As long as Redis cannot be reached, it rejects with
+   * `HISTORY_UNAVAILABLE`.
+   */
+  static connect(options: RedisHistoryOptions): RedisHistoryStore {
+    const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
+    const open = typeof redis === 'string' && redis.includes(',') ? openCluster : openRedis;
+    const client = typeof redis === 'string' ? open(redis, redisClientOptions(timeoutMs)) : watched(redis);
+    if (typeof redis === 'string') client.on('error', onError);
+    return new RedisHistoryStore(client, options);
+  }
+
+  get isReady(): boolean {
+    return this.client.status === 'ready';
+  }
+
+  listen(events: StoreEvents): void {
+    this.watch.listen(events);
+  }
+
+  /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */
+  ready(signal?: AbortSignal): Promise<void> {
+    if (this.isReady) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.client.once('ready', resolve);
+      signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+    });
+  }
+
+  protected async keep(job: AppendJob): Promise<AppendResult[]> {
+    try {
+      return await this.appender.append(job);
+    } catch (error) {
+      throw this.explained(error as HistoryError);
+    }
+  }
+
+  protected async page(conversation: string, query: PageQuery): Promise<Page> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const page = await this.tryRead(conversation, query);
+      if (page) return page;
+    }
+    throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the log was lost or continued while it was read'));
+  }
+
+  /** Undefined if another log took the place of the log between two commands: its messages have the same offsets. */
+  private async tryRead(conversation: string, query: PageQuery): Promise<Page | undefined> {
+    const state = await this.state(conversation);
+    const { from, to } = planPage(state, query);
+    if (from > to) return buildPage(state, query, []);
+    const forwards = isForwards(query);
+    const range = { from, to, forwards };
+    const { entries, isCut, epoch } = await this.ask(() => readRange(this.client, this.keys.of(conversation), range));
+    if (epoch !== state.epoch) return undefined;
+    const found = entries.map((entry) => messageOf(entry, state.epoch));
+    if (!state.hasErased || (isCut && found.length === 0)) return buildPage(state, query, found, isCut);
+    const first = isCut && !forwards ? found[0]!.offset : from;
+    const last = isCut && forwards ? found.at(-1)!.offset : to;
+    return buildPage(state, query, withErased(found, state.epoch, first, last), isCut);
+  }
+
+  protected blank({ conversation, epoch, offsets }: EraseJob): Promise<number> {
+    const { meta, stream, begun, low } = this.keys.of(conversation);
+    const args = [conversation, freshEpoch(), epoch, ...offsets];
+    return this.ask(() => this.client.gjallarErase(4, meta, stream, begun, low, ...args));
+  }
+
+  protected async removeOld(now: number): Promise<number> {
+    const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.trimBucket(bucket, now)));
+    return removed.reduce((sum, count) => sum + count, 0);
+  }
+
+  protected async probe(conversation: string): Promise<void> {
+    const { check } = this.keys.of(conversation);
+    await this.ask(() => this.client.gjallarCheck(1, check));
+  }
+
+  protected tail(after: string | undefined, limit: number): Promise<Changes> {
+    return this.ask(() => readChanges(this.client, this.keys, after, limit));
+  }
+
+  protected async end(): Promise<void> {
+    await this.appender.idle();
+    this.watch.close();
+    // Not quit(): that would wait for a Redis that does not answer.
+    if (this.owned) this.client.disconnect();
+  }
+
+  /** A few conversations at a time, so that a bucket's trimming never holds Redis up for long. */
+  private async trimBucket(bucket: number, now: number): Promise<number> {
+    const due = this.keys.due(bucket);
+    let total = 0;
+    for (;;) {
+      const late = await this.ask(() => this.client.zrangebyscore(due, '-inf', `(${now}`, 'LIMIT', 0, 16));
+      if (late.length === 0) return total;
+      for (const conversation of late) {
+        const stream = this.keys.stream(bucket, conversation);
+        const low = this.keys.low(bucket, conversation);
+        total += await this.ask(() =>
+          this.client.gjallarTrim(3, stream, due, low, conversation, now - this.ttlMs, this.ttlMs),
+        );
+      }
+    }
+  }
+
+  protected async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
+    const { meta, stream, begun, low } = this.keys.of(conversation);
+    const keys = [meta, stream, begun, low];
+    const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
+      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()),
+    );
+    const former = formers === '' ? [] : formers.split(',').map(parseFormer);
+    return { epoch, offset, first, former, hasErased: hasErased === 1 };
+  }
+
+  private async ask<Result>(command: () => Promise<Result>): Promise<Result> {
+    this.expectOpen();
+    try {
+      return await command();
+    } catch (error) {
+      throw this.explained(readError(error));
+    }
+  }
+
+  /** Without a connection, ioredis does not say why. */
+  private explained(error: HistoryError): HistoryError {
+    const isDown = error.code === 'HISTORY_UNAVAILABLE' && !this.isReady;
+    return isDown ? new HistoryError('HISTORY_UNAVAILABLE', this.watch.reason) : error;
+  }
+}
+
+function parseFormer(text: string): FormerEpoch {
+  const [epoch, offset, kept] = text.split(':');
+  return { epoch: epoch!, offset: Number(offset), kept: kept === '1' };
+}

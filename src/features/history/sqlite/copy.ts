@@ -1,0 +1,157 @@
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'libsql';
+import { GjallarError } from '../../../base/errors.js';
+import { createFolder } from '../files.js';
+import { formerSchema, markOf } from './mark.js';
+import { VERSION } from './schema.js';
+import { FILE } from './store.js';
+
+/** What a backup contains. */
+export interface BackupFacts {
+  messages: number;
+  conversations: number;
+}
+
+/**
+ * Copies the history of a server, which may be running, into a file that does not exist yet. The copy is of one moment.
+ *
+ * @throws GjallarError BAD_CONFIG
+ */
+export function backUpHistory(dataDir: string, file: string): BackupFacts {
+  const source = join(dataDir, FILE);
+  if (!existsSync(source)) throw failure(`DATA_DIR "${dataDir}" has no history. Set DATA_DIR to that of the server.`);
+  createEmpty(file);
+  try {
+    const db = new Database(source, { timeout: 5000 });
+    try {
+      db.prepare('VACUUM INTO ?').run([file]);
+    } finally {
+      db.close();
+    }
+    sync(file);
+    return checkBackup(file);
+  } catch (error) {
+    remove(file);
+    throw explained(error, `cannot save the history of DATA_DIR "${dataDir}" in "${file}"`);
+  }
+}
+
+/**
+ * Replaces the history in a folder by a backup, while no server uses the folder. The next start gives all conversations
+ * new epochs, so clients learn that messages may be missing.
+ *
+ * @throws GjallarError BAD_CONFIG
+ */
+export function restoreHistory(file: string, dataDir: string): BackupFacts {
+  const remedy = 'Name a file that gjallar backup has written.';
+  if (!existsSync(file)) throw failure(`there is no file "${file}". ${remedy}`);
+  try {
+    if (statSync(file).isDirectory()) throw failure(`"${file}" is a folder. ${remedy}`);
+    createFolder(dataDir);
+    return replaceBy(file, join(dataDir, FILE));
+  } catch (error) {
+    throw explained(error, `cannot restore "${file}" to DATA_DIR "${dataDir}"`);
+  }
+}
+
+function replaceBy(file: string, target: string): BackupFacts {
+  const draft = `${target}.restored`;
+  rmSync(draft, { force: true });
+  createEmpty(draft);
+  try {
+    copyFileSync(file, draft);
+    const facts = checkBackup(draft, file);
+    requireUnused(target);
+    sync(draft);
+    // Without a mark, the database counts as restored. It goes first, in case the next steps fail.
+    for (const path of [markOf(target), `${target}-wal`, `${target}-shm`]) rmSync(path, { force: true });
+    renameSync(draft, target);
+    sync(dirname(target));
+    return facts;
+  } finally {
+    remove(draft);
+  }
+}
+
+/**
+ * Also makes sure that the file is marked as one that had a mark, which a backup of an earlier version is not.
+ *
+ * @param name the file that the user has named
+ */
+function checkBackup(file: string, name = file): BackupFacts {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file);
+    const { integrity_check: verdict } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
+    if (verdict !== 'ok') throw new Error(verdict);
+    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+    if (version < 1 || version > VERSION) throw new Error(`it has format ${version}, not ${VERSION}`);
+    db.exec(formerSchema);
+    return db
+      .prepare(
+        'SELECT (SELECT COUNT(*) FROM messages) AS messages, (SELECT COUNT(*) FROM conversations) AS conversations',
+      )
+      .get() as BackupFacts;
+  } catch (error) {
+    if (isFull(error)) throw error;
+    throw failure(`"${name}" is not a complete history of this version: ${(error as Error).message}`);
+  } finally {
+    db?.close();
+  }
+}
+
+/** Leaving WAL mode needs the only connection to the database. */
+function requireUnused(target: string): void {
+  if (!existsSync(target)) return;
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(target, { timeout: 1000 });
+    db.exec('PRAGMA journal_mode = DELETE');
+  } catch (error) {
+    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) {
+      throw failure(`a server uses DATA_DIR "${dirname(target)}". Stop it before you restore a backup.`);
+    }
+    // A damaged database is replaced.
+  } finally {
+    db?.close();
+  }
+}
+
+function createEmpty(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw failure(`"${file}" exists. Name a new file.`);
+    throw explained(error, `cannot write "${file}"`);
+  }
+}
+
+/** Removes a database and what SQLite puts beside it, of which it leaves some on a full disk. */
+function remove(file: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) rmSync(file + end, { force: true });
+}
+
+function sync(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+function isFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG', 'SQLITE_FULL'].includes((error as { code?: string }).code ?? '');
+}
+
+/** One line with the reason, without the names of our drafts, and a remedy. */
+function explained(error: unknown, what: string): GjallarError {
+  if (error instanceof GjallarError) return error;
+  const [reason] = (error as Error).message.split(', ', 1);
+  const remedy = isFull(error)
+    ? 'Make room on that disk, or use another one.'
+    : 'Check the paths, their rights and the disk.';
+  return failure(`${what}: ${reason}. ${remedy}`);
+}
+
+function failure(message: string): GjallarError {
+  return new GjallarError('BAD_CONFIG', message);
+}

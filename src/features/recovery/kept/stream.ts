@@ -1,0 +1,293 @@
+import type { EncodedPackets } from '../../../io/rooms/index.js';
+import { firstBehind, RoomIndex } from './expiries.js';
+import { memoryOfBytes, memoryOfText } from './memory.js';
+
+/** The number of packets in one part of a log. */
+const PART_PACKETS = 500;
+/** Approximate size of a part without its packets, in bytes. */
+const STATE_BYTES = 100;
+
+/** A part of a worker's log, as another worker reads it. */
+export interface StreamState {
+  readonly sender: string;
+  readonly floor: number;
+  readonly floorAt: number;
+  readonly last: number;
+  readonly lastAt: number;
+  readonly packets: readonly KeptPacket[];
+}
+
+/**
+ * The same in parts, the newest first, each with its approximate size in bytes. Each continues the one before it.
+ * @param maxBytes the size of a part with more than one packet
+ */
+export function* parted(
+  state: StreamState,
+  maxBytes = Number.POSITIVE_INFINITY,
+): Iterable<[part: StreamState, bytes: number]> {
+  const { packets } = state;
+  if (packets.length === 0) yield [state, STATE_BYTES];
+  let { last, lastAt } = state;
+  for (let end = packets.length; end > 0; ) {
+    let start = end;
+    let bytes = STATE_BYTES;
+    while (start > 0 && end - start < PART_PACKETS) {
+      const size = sizeOf(packets[start - 1]!);
+      if (start < end && bytes + size > maxBytes) break;
+      bytes += size;
+      start--;
+    }
+    const before = packets[start - 1];
+    const floor = before ? before.number : state.floor;
+    const floorAt = before ? before.at : state.floorAt;
+    yield [{ ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) }, bytes];
+    end = start;
+    last = floor;
+    lastAt = floorAt;
+  }
+}
+
+/** The same up to the first packet for which this is true. */
+export function before(state: StreamState, isIt: (at: number) => boolean): StreamState {
+  const end = state.packets.findIndex(({ at }) => isIt(at));
+  if (end < 0) return state;
+  const newest = state.packets[end - 1] ?? { number: state.floor, at: state.floorAt };
+  return { ...state, last: newest.number, lastAt: newest.at, packets: state.packets.slice(0, end) };
+}
+
+/** A packet that a client may have to receive later. */
+export interface KeptPacket {
+  /** Its number among the packets of its sender. */
+  readonly number: number;
+  /** When it was sent, in ms since 1970. Rises with each packet of a sender. */
+  readonly at: number;
+  readonly rooms: readonly string[];
+  readonly except: readonly string[];
+  /** Encoded for clients, without an offset. */
+  readonly packets: EncodedPackets;
+}
+
+/**
+ * A packet that a message to the other workers carries: who sent it, its number, and when; and when its sender had sent the
+ * one before. The first one, and those of older versions, have no such time.
+ */
+export type Mark = readonly [sender: string, number: number, at: number, before?: number];
+
+/** Approximate memory of a kept packet besides its content, in bytes. */
+const PACKET_BYTES = 450;
+
+/** Approximate memory of a kept packet, in bytes. */
+function sizeOf({ packets, rooms, except }: KeptPacket): number {
+  let bytes = PACKET_BYTES;
+  for (const packet of packets) bytes += typeof packet === 'string' ? memoryOfText(packet) : memoryOfBytes(packet);
+  for (const room of rooms) bytes += memoryOfText(room);
+  for (const room of except) bytes += memoryOfText(room);
+  return bytes;
+}
+
+/** Attachments may be small parts of a large buffer, such as all that was received at once. That is not kept. */
+function withOwnBytes(packet: KeptPacket): KeptPacket {
+  if (packet.packets.length === 1) return packet;
+  const packets = packet.packets.map((part) =>
+    typeof part === 'string' || part.buffer.byteLength < 2 * part.byteLength + SMALL_BYTES ? part : copyOf(part),
+  );
+  return { ...packet, packets };
+}
+
+function copyOf(part: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(part.byteLength);
+  copy.set(part);
+  return copy;
+}
+
+/** A buffer of this size is kept for a part of it, in bytes. */
+const SMALL_BYTES = 256;
+/** Fewer packets are looked at one by one. */
+const MIN_INDEXED = 1000;
+
+/** The recent packets of one sender, in order. */
+export class Stream {
+  /** Packets up to this number are not kept. */
+  floor = 0;
+  /** When the newest of those was sent, at the latest. */
+  floorAt = 0;
+  /** The newest packet. */
+  last = 0;
+  lastAt = 0;
+  private packets: KeptPacket[] = [];
+  /** The position of the oldest kept packet. */
+  private head = 0;
+  private isReleased = false;
+  private index: RoomIndex<KeptPacket> | undefined;
+
+  constructor(private readonly memory: PacketMemory) {}
+
+  /** A list of its own, which may be sent in parts while this stream drops packets. */
+  get kept(): readonly KeptPacket[] {
+    return this.packets.slice(this.head);
+  }
+
+  /** Adds the newest packet. One below the floor is not kept: nothing would drop it again. */
+  add(given: KeptPacket): void {
+    if (!this.keeps(given.number)) return;
+    const packet = withOwnBytes(given);
+    this.last = packet.number;
+    this.lastAt = packet.at;
+    this.packets.push(packet);
+    this.memory.add(this, [packet]);
+  }
+
+  /** Adds older packets, which another worker has kept. */
+  prepend(given: readonly KeptPacket[], floor: number, floorAt: number): void {
+    if (this.isReleased) return;
+    const older = given.map(withOwnBytes);
+    this.packets = [...older, ...this.kept];
+    this.head = 0;
+    this.index = undefined;
+    this.floor = floor;
+    this.floorAt = floorAt;
+    this.memory.add(this, older);
+  }
+
+  keeps(number: number): boolean {
+    return number > this.floor && !this.isReleased;
+  }
+
+  /** From now on, packets up to this number are not kept. */
+  cut(number: number, at: number): void {
+    if (this.isReleased || number <= this.floor) return;
+    this.floor = number;
+    while (this.head < this.packets.length && this.packets[this.head]!.number <= number) {
+      this.memory.forget(this.packets[this.head]!);
+      // The array is moved later.
+      this.packets[this.head++] = undefined as never;
+    }
+    // Moving the array for each packet would be expensive.
+    if (this.head * 2 >= this.packets.length) {
+      this.packets = this.packets.slice(this.head);
+      this.head = 0;
+    }
+    this.floorAt = Math.max(this.floorAt, at);
+    this.last = Math.max(this.last, number);
+  }
+
+  /** Whether all packets behind a number are kept, those that were sent before `since` excepted. */
+  isComplete(number: number, since: number): boolean {
+    return this.floor <= number || this.floorAt <= since;
+  }
+
+  /**
+   * The packets behind a number. Returns undefined if some of them are not kept and were sent after `since`.
+   */
+  after(number: number, since: number): readonly KeptPacket[] | undefined {
+    if (!this.isComplete(number, since)) return undefined;
+    return this.packets.slice(firstBehind(this.packets, number, this.head));
+  }
+
+  /**
+   * The packets behind a number that are for one of the rooms, or for all. Looks at each of them, or looks up each room.
+   */
+  forRooms(rooms: ReadonlySet<string>, number: number): Iterable<KeptPacket> {
+    if (!this.isLongFor(rooms, number)) {
+      const isFor = (packet: KeptPacket) => packet.rooms.length === 0 || packet.rooms.some((room) => rooms.has(room));
+      return this.packets.slice(firstBehind(this.packets, number, this.head)).filter(isFor);
+    }
+    this.indexSome(Number.POSITIVE_INFINITY);
+    return this.index!.find(rooms, Math.max(number, this.floor));
+  }
+
+  /** How many packets behind a number are kept. */
+  countAfter(number: number): number {
+    return this.packets.length - firstBehind(this.packets, number, this.head);
+  }
+
+  /** Whether more packets than rooms would have to be looked at. */
+  isLongFor(rooms: ReadonlySet<string>, number: number): boolean {
+    return this.countAfter(number) > MIN_INDEXED + rooms.size;
+  }
+
+  /**
+   * Adds packets to the index.
+   * @returns whether all are in it
+   */
+  indexSome(count: number): boolean {
+    const { packets, head } = this;
+    // Most of what is in it is not kept any more.
+    if (this.index && this.index.size > MIN_INDEXED + 2 * (packets.length - head)) this.index = undefined;
+    this.index ??= new RoomIndex<KeptPacket>();
+    this.index.isUsed = true;
+    const from = firstBehind(packets, this.index.last, head);
+    const end = Math.min(packets.length, from + count);
+    for (let at = from; at < end; at++) this.index.add(packets[at]!);
+    return end === packets.length;
+  }
+
+  /** Frees the memory of an index that is not used any more. */
+  sweep(): void {
+    if (!this.index) return;
+    if (this.index.isUsed) this.index.isUsed = false;
+    else this.index = undefined;
+  }
+
+  /** Frees the memory of a stream that is not needed any more. */
+  release(): void {
+    this.isReleased = true;
+    for (const packet of this.kept) this.memory.forget(packet);
+    this.packets = [];
+    this.head = 0;
+    this.index = undefined;
+  }
+}
+
+/** Bounds the memory of all streams of a worker: the oldest packets are dropped first. */
+export class PacketMemory {
+  /** Approximate memory of all kept packets. */
+  bytes = 0;
+  /** The number of kept packets. */
+  size = 0;
+  /** Packets dropped since the start to stay within the bound. */
+  dropped = 0;
+  /** In the order in which they are dropped. Some may have been forgotten already, so that it does not hold the packets. */
+  private queue: { readonly stream: Stream; readonly number: number; readonly at: number }[] = [];
+  private head = 0;
+
+  constructor(private readonly maxBytes: number) {}
+
+  /** Counts the packets that a stream keeps from now on. All are counted before any is dropped, because a stream drops in order. */
+  add(stream: Stream, packets: readonly KeptPacket[]): void {
+    for (const packet of packets) {
+      this.queue.push({ stream, number: packet.number, at: packet.at });
+      this.size++;
+      this.bytes += sizeOf(packet);
+    }
+    while (this.bytes > this.maxBytes && this.head < this.queue.length) if (this.dropOldest()) this.dropped++;
+  }
+
+  /** Called by a stream for each packet that it does not keep any more. */
+  forget(packet: KeptPacket): void {
+    this.size--;
+    this.bytes -= sizeOf(packet);
+    const { length } = this.queue;
+    if (length > MIN_COMPACTED && length > 2 * this.size) this.compact();
+  }
+
+  /** Drops the packets that were sent before a time. */
+  dropBefore(time: number): void {
+    while (this.head < this.queue.length && this.queue[this.head]!.at < time) this.dropOldest();
+  }
+
+  /** Returns whether the packet was still kept. */
+  private dropOldest(): boolean {
+    const { stream, number, at } = this.queue[this.head++]!;
+    const wasKept = stream.keeps(number);
+    stream.cut(number, at);
+    return wasKept;
+  }
+
+  private compact(): void {
+    this.queue = this.queue.slice(this.head).filter(({ stream, number }) => stream.keeps(number));
+    this.head = 0;
+  }
+}
+
+const MIN_COMPACTED = 1024;

@@ -1,0 +1,150 @@
+import type { Namespace, Socket } from 'socket.io';
+import type { NativeWebSocket } from '../../../engine/http/exchange.js';
+import { Session } from '../../../engine/session/session.js';
+import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';
+import { packetStepsOf } from '../../../io/socket-io.private.js';
+import type { Entries, Entry } from '../entries.js';
+import { decodeValue } from '../values.js';
+
+/** How a kind of client gets changes. Clients with the same format share a topic, and what is encoded for it. */
+export interface StateFormat {
+  /** Unique among the formats of a room. */
+  readonly name: string;
+  /** What precedes each text on a WebSocket. */
+  readonly prefix: string;
+  /** The messages for a chunk, in order. */
+  encode(chunk: Chunk, meta: StateMeta): EncodedPackets;
+}
+
+interface Encoder {
+  encode(packet: { type: number; nsp: string; data: unknown[] }): EncodedPackets;
+}
+
+/** PacketType of socket.io-parser. */
+const EVENT = 2;
+
+/** The format of socket.io-client: one event with the changes and the meta. */
+export function socketIoFormat(nsp: Namespace, event: string): StateFormat {
+  const encoder = (nsp.server as unknown as { encoder: Encoder }).encoder;
+  const address = nsp.name === '/' ? '' : `${nsp.name},`;
+  const start = `[${JSON.stringify(event)},[`;
+  const encodeEvent = (changes: unknown[], meta: unknown) =>
+    encoder.encode({ type: EVENT, nsp: nsp.name, data: [event, changes, meta] });
+  const [sample] = encodeEvent([], {});
+  // The default parser writes JSON, in which values that are encoded already have their place.
+  const isJson = sample === `${EVENT}${address}${start}],{}]`;
+  return {
+    name: 'socket.io',
+    prefix: '4',
+    encode(chunk, meta) {
+      if (!isJson) return encodeEvent(chunk.entries.map(pairOf), meta);
+      const attachments: Buffer[] = [];
+      const pairs = chunk.entries.map(({ head, value }) => {
+        if (value === undefined) return `${head}]`;
+        if (typeof value === 'string') return `${head},${value}]`;
+        return `${head},{"_placeholder":true,"num":${attachments.push(value) - 1}}]`;
+      });
+      const type = attachments.length > 0 ? `${EVENT + 3}${attachments.length}-` : `${EVENT}`;
+      return [`${type}${address}${start}${pairs.join(',')}],${JSON.stringify(meta)}]`, ...attachments];
+    },
+  };
+}
+
+/** A change as the application sees it: a key and its value, or the key alone if it was deleted. */
+export type StateChange = [key: string, value: unknown] | [key: string];
+
+function pairOf({ key, value }: Chunk['entries'][number]): StateChange {
+  return value === undefined ? [key] : [key, decodeValue(value)];
+}
+
+/** What a client is told with its changes. */
+export interface StateMeta {
+  /** Pass it to `join()` after a reconnection to get only what has changed since. */
+  version: string;
+  /** Set on the first message of a snapshot: keys that the client has from before count no more. */
+  snapshot?: true;
+  /** Set if more changes follow at once: what the client has is not complete yet. */
+  more?: true;
+}
+
+/** The changes of one message. */
+export interface Chunk {
+  /** The entries of the keys, deleted ones included. */
+  readonly entries: readonly Entry[];
+  /** A reader that had everything up to the number `from` has everything up to `to` now. */
+  readonly from: number;
+  readonly to: number;
+  /** Approximate number of bytes. */
+  readonly bytes: number;
+  readonly isSnapshot: boolean;
+}
+
+/** The version of a reader that has nothing, and needs a snapshot. */
+export const NOTHING = -1;
+
+/**
+ * The changes after a number, up to another number, a size, or what a client accepts in one packet. A single larger change is a
+ * chunk too.
+ * @param from what the reader has, or NOTHING
+ */
+export function takeChunk(entries: Entries, from: number, upTo: number, maxBytes: number): Chunk {
+  const isSnapshot = from === NOTHING || from < entries.forgottenSeq;
+  const found: Entry[] = [];
+  let bytes = 0;
+  let attachments = 0;
+  let to = upTo;
+  for (const entry of entries.after(isSnapshot ? 0 : from)) {
+    if (entry.seq > upTo) break;
+    // A client that begins does not have what was deleted.
+    if (isSnapshot && entry.value === undefined) continue;
+    const size = entry.bytes + OVERHEAD;
+    if (entry.value instanceof Buffer) attachments++;
+    if (found.length > 0 && (bytes + size > maxBytes || attachments > MAX_ATTACHMENTS)) {
+      to = found.at(-1)!.seq;
+      break;
+    }
+    found.push(entry);
+    bytes += size;
+  }
+  return { entries: found, from, to, bytes, isSnapshot };
+}
+
+/** More in one packet end the connection of a client: the limit of socket.io-parser. */
+const MAX_ATTACHMENTS = 10;
+
+/** Approximate bytes around a key and its value in a message. */
+const OVERHEAD = 6;
+
+/** A client of a room, of any kind. */
+export interface StateReader {
+  /** Its WebSocket, if topics reach it at present. */
+  readonly topicSocket: NativeWebSocket | undefined;
+  /** Bytes that wait for it. */
+  readonly bufferedAmount: number;
+  /** Sends messages to it alone, in order. */
+  send(messages: EncodedPackets): void;
+}
+
+/** A socket of socket.io. */
+export class SocketReader implements StateReader {
+  constructor(private readonly socket: Socket) {}
+
+  get topicSocket(): NativeWebSocket | undefined {
+    const { session } = this;
+    return session?.readyState === 'open' && !session.upgrading ? session.transport.nativeSocket : undefined;
+  }
+
+  get bufferedAmount(): number {
+    return this.session?.bufferedAmount ?? 0;
+  }
+
+  send(messages: EncodedPackets): void {
+    packetStepsOf(this.socket).client.writeToEngine(messages, {});
+  }
+
+  /** Undefined if the engine is not gjallar's: nothing is known then of what waits. */
+  private get session(): Session | undefined {
+    const conn = this.socket.conn as unknown;
+    return conn instanceof Session ? conn : undefined;
+  }
+}

@@ -1,0 +1,186 @@
+import type { Cluster, Redis } from 'ioredis';
+import { GjallarError } from '../../base/errors.js';
+import { thisProcess } from '../../base/process.js';
+
+/** The options of a state room. */
+export interface StateRoomOptions {
+  /** The event that clients receive: 1 to 256 characters. @default the name of the room */
+  event?: string;
+  /** How many keys the room may have, from 1. Beyond it, `set()` throws STATE_FULL for a new key. @default 10,000 */
+  maxKeys?: number;
+  /**
+   * How many bytes all keys and their encoded values may have together, from 1. Beyond it, `set()` throws STATE_FULL.
+   * @default 64,000,000
+   */
+  maxBytes?: number;
+  /**
+   * How many bytes one encoded value may have, from 1. Beyond it, `set()` throws BAD_STATE_VALUE. @default 1,000,000
+   */
+  maxValueBytes?: number;
+  /**
+   * How many bytes an encoded value may have before and after `patch()`, from 1. Beyond it, `patch()` throws
+   * STATE_PATCH_SIZE; `set()` sets such values. @default 65,536
+   */
+  maxPatchBytes?: number;
+  /** How many bytes a key may have in UTF-8, from 1. Beyond it, `set()` throws BAD_STATE_KEY. @default 256 */
+  maxKeyLength?: number;
+  /**
+   * How many members of this worker may be behind, from 1. At this number, `join()` answers STATE_BUSY.
+   * @default 100,000
+   */
+  maxBehind?: number;
+  /**
+   * `redis` keeps the room in Redis too, where it outlives all servers.
+   *
+   * The machine on which a key is changed also writes it to Redis, in batches, a few milliseconds later. A server that starts
+   * reads the room from Redis before it serves the first member, for at most 5 s. While Redis is down, only that
+   * reading and writing waits; members get all changes.
+   * @default only in the memory of the servers
+   */
+  store?: 'redis';
+  /**
+   * The Redis of `store`: a URL, the URLs of several nodes of a Redis Cluster separated by commas, or a client of
+   * ioredis. The application closes such a client and listens to its errors. Create it with `enableOfflineQueue:
+   * false`. @default REDIS_URL in the chat service and under `gjallar run`; there is none otherwise
+   */
+  redis?: string | Redis | Cluster;
+  /** What the names of the keys in Redis begin with. @default `gjallar:`, or REDIS_PREFIX and a colon under `gjallar run` */
+  keyPrefix?: string;
+}
+
+/** How a key is set. */
+export interface SetOptions {
+  /**
+   * Time in ms after which the key is deleted, from 1 to 31,536,000,000. The next `set()` without it removes it, and `patch()`
+   * keeps it. @default the key stays
+   */
+  ttl?: number | undefined;
+}
+
+/** How a client joins. */
+export interface JoinOptions {
+  /**
+   * `meta.version` of the last message that the client has. With anything but such a version, the client gets a
+   * snapshot.
+   */
+  version?: unknown;
+  /**
+   * How many updates a second the client gets at most, from 0.01 to 1,000. Other values get the answer BAD_INPUT.
+   * @default as many as it reads
+   */
+  maxRate?: number | undefined;
+}
+
+/** What `join()` returns: an answer for the client. */
+export type Joined =
+  | {
+      ok: true;
+      /** The event of the changes. */
+      event: string;
+      /** How many keys the room has. */
+      keys: number;
+    }
+  | {
+      ok: false;
+      /** STATE_BUSY while `maxBehind` members are behind; BAD_INPUT for a `maxRate` out of range, or a closed room. */
+      code: string;
+      message: string;
+    };
+
+/** The events of a room for the application. */
+export interface StateRoomEvents {
+  /** Keys have changed, here or on another worker. At most one per window. */
+  change: [keys: string[]];
+  /** The room cannot be stored in Redis. The worker keeps trying. */
+  storeDown: [reason: string];
+  /** The room is stored again, and nothing is missing. */
+  storeUp: [];
+}
+
+/** Where a room is stored. */
+export interface StoreSettings {
+  readonly redis: string | Redis | Cluster;
+  readonly keyPrefix: string;
+}
+
+export type StateRoomSettings = Readonly<Required<Omit<StateRoomOptions, 'store' | 'redis' | 'keyPrefix'>>> & {
+  readonly store: StoreSettings | undefined;
+};
+
+const DEFAULTS = {
+  maxKeys: 10_000,
+  maxBytes: 64_000_000,
+  maxValueBytes: 1_000_000,
+  maxPatchBytes: 65_536,
+  maxKeyLength: 256,
+  maxBehind: 100_000,
+};
+
+/** In UTF-16 characters. An event may have the name of a room with something before it. */
+const MAX_NAME = 128;
+const MAX_EVENT = 256;
+
+/** @throws GjallarError BAD_INPUT */
+export function settingsOf(name: string, options: StateRoomOptions): StateRoomSettings {
+  const { event = name } = options;
+  for (const [what, text, longest] of [
+    ['name', name, MAX_NAME],
+    ['event', event, MAX_EVENT],
+  ] as const) {
+    if (typeof text !== 'string' || text.length < 1 || text.length > longest) {
+      throw new GjallarError(
+        'BAD_INPUT',
+        `A state room needs ${what === 'name' ? 'a' : 'an'} ${what} of 1 to ${longest} characters.`,
+      );
+    }
+  }
+  const settings = { ...DEFAULTS, event, store: storeOf(options) };
+  for (const field of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
+    const value = options[field] ?? DEFAULTS[field];
+    if (!Number.isSafeInteger(value) || value < 1) {
+      throw new GjallarError('BAD_INPUT', `The option ${field} of a state room must be an integer from 1.`);
+    }
+    settings[field] = value;
+  }
+  return settings;
+}
+
+const REDIS_URL = /^rediss?:\/\/./;
+/** Whether the client of Redis can read a URL. */
+function isReadable(text: string): boolean {
+  try {
+    const { username, password } = new URL(text);
+    decodeURIComponent(username);
+    decodeURIComponent(password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const DEFAULT_PREFIX = 'gjallar:';
+
+function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
+  if (store === undefined) return undefined;
+  if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
+  const { stateStore } = thisProcess;
+  const of = redis ?? stateStore?.redisUrl;
+  const urls = typeof of === 'string' ? of.split(',').map((url) => url.trim()) : [];
+  const isUrl = urls.length > 0 && urls.every((url) => REDIS_URL.test(url));
+  const isClient = typeof of === 'object' && of !== null && typeof of.defineCommand === 'function';
+  if (!isUrl && !isClient) {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +
+        'the option redis, or set REDIS_URL for "gjallar run".',
+    );
+  }
+  if (!urls.every(isReadable)) {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'The option redis of a state room has an invalid URL. Check its host and its port, and write special characters of ' +
+        'the password as %XX.',
+    );
+  }
+  return { redis: of as StoreSettings['redis'], keyPrefix: keyPrefix ?? stateStore?.keyPrefix ?? DEFAULT_PREFIX };
+}

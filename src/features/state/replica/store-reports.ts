@@ -1,0 +1,120 @@
+import { Outage } from '../../../base/outage.js';
+import type { Reason } from '../../../base/problems.js';
+import { thisProcess } from '../../../base/process.js';
+import { Seldom } from '../../../base/seldom.js';
+import { redisCause } from '../../../cluster/backplanes/redis-cause.js';
+import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../../io/rooms/stores.js';
+import type { StoreNews } from '../sequencer/messages.js';
+import type { StoreAddress } from '../sequencer/store/address.js';
+
+/** Why Redis takes no writes. Version 6 puts the code of an error inside a script behind other words. */
+const REJECTED = /\b(OOM|READONLY|MISCONF|NOREPLICAS|WRONGTYPE)\b/;
+
+/** What is down, in public words. */
+function reasonOf(reason: string): Reason {
+  const [, word] = REJECTED.exec(reason) ?? [];
+  const rejected: Reason | undefined = word
+    ? { code: 'REDIS_WRITES_REJECTED', text: `Redis rejects writes (${word})` }
+    : undefined;
+  const unreachable: Reason = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable' };
+  const { code, text } = redisCause(reason) ?? rejected ?? unreachable;
+  return { code, text: `${text}: state rooms are not stored` };
+}
+
+interface StoredRoom {
+  readonly name: string;
+  stored(): Promise<void>;
+}
+
+const all = new Map<StoreAddress['redis'], StoreReports>();
+
+/**
+ * What the operator learns of the Redis of state rooms. Whoever stores them, the hub or this process, tells the workers; an
+ * outage lasts while there are rooms that cannot be stored.
+ */
+export class StoreReports implements MeasuredStateStore {
+  private readonly counts = { written: 0, failures: 0, losses: 0, outages: 0 };
+  private readonly rooms = new Set<StoredRoom>();
+  private readonly failing = new Set<StoredRoom>();
+  private readonly outage = new Outage();
+  /** How many changes rooms had that were closed before Redis had them. */
+  private readonly dropped = new Map<string, number>();
+
+  private constructor(private readonly redis: StoreAddress['redis']) {
+    stateStores.add(this);
+  }
+
+  /** Those of a Redis, which all rooms with the same URL or client share. */
+  static of({ redis }: StoreAddress): StoreReports {
+    const reports = all.get(redis) ?? new StoreReports(redis);
+    all.set(redis, reports);
+    return reports;
+  }
+
+  get figures(): StateStoreFigures {
+    return { up: this.failing.size === 0 ? 1 : 0, ...this.counts };
+  }
+
+  async flushed(): Promise<void> {
+    await Promise.all([...this.rooms].map((room) => room.stored()));
+  }
+
+  add(room: StoredRoom): void {
+    this.rooms.add(room);
+  }
+
+  heard(room: StoredRoom, { down, counts }: StoreNews): void {
+    this.counts.written += counts?.written ?? 0;
+    this.counts.failures += counts?.failures ?? 0;
+    for (let left = counts?.losses ?? 0; left > 0; left--) this.lost(room.name);
+    if (down !== undefined) {
+      if (this.failing.size === 0) this.counts.outages++;
+      this.failing.add(room);
+      this.outage.begin(reasonOf(down), { reason: down });
+    } else if (this.failing.delete(room) && this.failing.size === 0) {
+      this.outage.end();
+      this.reportDropped();
+    }
+  }
+
+  /** @param unwritten how many changes of the room Redis does not have */
+  remove(room: StoredRoom, unwritten: number): void {
+    this.rooms.delete(room);
+    // If no failing room is left, that does not mean that Redis works.
+    if (this.failing.delete(room) && this.failing.size === 0) this.outage.close();
+    if (unwritten > 0) this.dropped.set(room.name, unwritten);
+    // Rooms that end together are one report.
+    if (this.failing.size === 0 || this.rooms.size === 0) this.reportDropped();
+    if (this.rooms.size > 0) return;
+    stateStores.remove(this);
+    all.delete(this.redis);
+  }
+
+  private lost(room: string): void {
+    this.counts.losses++;
+    const { log, problems } = thisProcess.reports;
+    problems.raise(LOST, LOST, LOST_MS);
+    if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);
+  }
+
+  private reportDropped(): void {
+    const { size: rooms } = this.dropped;
+    if (rooms === 0) return;
+    const [[room]] = this.dropped as unknown as [[string, number]];
+    let changes = 0;
+    for (const count of this.dropped.values()) changes += count;
+    this.dropped.clear();
+    thisProcess.reports.log.error({ rooms, room, changes }, DROPPED);
+  }
+}
+
+const DROPPED =
+  'state rooms were closed with changes that Redis does not have: they are lost unless another worker has the rooms';
+const LOST: Reason = {
+  code: 'STATE_LOST',
+  text: 'Redis has lost the state of state rooms: the servers write what they have again',
+};
+/** How long `/readyz` shows it, in ms. */
+const LOST_MS = 600_000;
+/** Each room notices it. */
+const lostLines = new Seldom(10_000);

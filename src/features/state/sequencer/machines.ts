@@ -1,0 +1,270 @@
+import { own, owned } from '../../../base/owner.js';
+import { within } from '../../../base/within.js';
+import { type Change, changeOf } from '../entries.js';
+import { UNITS_PER_MS } from '../version.js';
+import { type Digest, encode, type ToMachine } from './messages.js';
+import { PAGE_BYTES, pageOf, type SequencedRoom } from './room.js';
+
+/** How often machines compare what they have, in ms. */
+const DIGEST_MS = 2000;
+/** A room that differs so often is pulled, and so often while it changes: the difference may be on its way. */
+const MAX_DIFFERENT = 2;
+const MAX_DIFFERENT_BUSY = 15;
+/** How often a room differs at most before it is pulled again, if pulling did not help. */
+const MAX_PATIENCE = 256;
+/** How long the pages of another machine are waited for, in ms. */
+const PULL_MS = 5000;
+/** How long the answers of other machines are waited for, in ms. */
+const PING_MS = 1000;
+/** How long a change may be on its way to another machine, and how much clocks may differ, in ms. */
+const ON_ITS_WAY_MS = 10_000;
+/** Rooms in one message. */
+const DIGESTS = 500;
+
+/** A room, and what it has of other machines. */
+export interface SharedRoom {
+  readonly sequenced: SequencedRoom;
+  /** The number of the latest change that the other machines were sent. */
+  sentToMachines: number;
+  /** Up to this time, everything of another machine has been here, by its hub. */
+  readonly known: Map<string, number>;
+}
+
+export interface MachinesHost {
+  readonly node: string;
+  readonly rooms: ReadonlyMap<string, SharedRoom>;
+  sendToMachine(hub: string, message: Buffer): void;
+  /** Workers and Redis get what another machine has changed. */
+  changed(room: SharedRoom): void;
+  /** What a machine has changed and not stored may be lost. */
+  onMachineGone(): void;
+}
+
+interface Pull {
+  readonly hub: string;
+  readonly room: SharedRoom;
+  readonly knownUpTo: number;
+  latest: number;
+  taken: number;
+  readonly done: () => void;
+}
+
+interface Machine {
+  readonly different: Map<string, { count: number; patience: number }>;
+  /** The epochs of its rooms, and since when what it changes arrives here without a gap. */
+  readonly epochs: Map<string, { readonly epoch: string; readonly since: number }>;
+}
+
+/**
+ * Keeps rooms the same on all machines: each one sends its own changes to the others, and the last writer wins. When two
+ * meet, each pulls all rooms of the other. Digests find what was lost all the same.
+ */
+export class Machines {
+  private readonly hubs = new Map<string, Machine>();
+  private readonly pulls = new Map<string, Pull>();
+  private timer: NodeJS.Timeout | undefined;
+  private readonly pings = new Map<number, { readonly missing: Set<string>; readonly done: () => void }>();
+  private ids = 0;
+  private question: Promise<void> = Promise.resolve();
+  private nextQuestion: Promise<void> | undefined;
+
+  constructor(private readonly host: MachinesHost) {}
+
+  onHere(hub: string): void {
+    this.hubs.set(hub, { different: new Map(), epochs: new Map() });
+    this.timer ??= setInterval(
+      owned('comparing state rooms with other machines', () => this.sendDigests()),
+      DIGEST_MS,
+    ).unref();
+    own('pulling state rooms', this.pullAll(hub));
+  }
+
+  onGone(hub: string): void {
+    if (!this.hubs.delete(hub)) return;
+    for (const pull of [...this.pulls.values()]) if (pull.hub === hub) pull.done();
+    for (const id of this.pings.keys()) this.answered(hub, id);
+    this.host.onMachineGone();
+  }
+
+  close(): void {
+    clearInterval(this.timer);
+    for (const { done } of [...this.pulls.values()]) done();
+    this.hubs.clear();
+  }
+
+  /** Resolves once a new room has what the other machines have of it; undefined if there are none. */
+  fill(room: SharedRoom): Promise<unknown> | undefined {
+    if (this.hubs.size === 0) return undefined;
+    return Promise.all([...this.hubs.keys()].map((hub) => this.pull(hub, room)));
+  }
+
+  /** Resolves once what the other machines had changed is here, those that answer in time; undefined if there are none. */
+  caughtUp(): Promise<void> | undefined {
+    if (this.hubs.size === 0) return undefined;
+    // Callers during a question share the next one.
+    this.nextQuestion ??= this.question.then(() => {
+      this.nextQuestion = undefined;
+      this.question = this.ask();
+      return this.question;
+    });
+    return this.nextQuestion;
+  }
+
+  private async ask(): Promise<void> {
+    if (this.hubs.size === 0) return;
+    const id = ++this.ids;
+    const passed = new Promise<void>((done) => {
+      this.pings.set(id, { missing: new Set(this.hubs.keys()), done });
+    });
+    for (const hub of this.hubs.keys()) this.send(hub, { type: 'ping', id });
+    await within(PING_MS, passed);
+    this.pings.delete(id);
+  }
+
+  /**
+   * From which number a client continues that has had everything of a room on another machine at a time. It may have lacked what
+   * was on its way then. Undefined if that is not known: the machine is gone, or was apart.
+   */
+  numberAt({ sequenced }: SharedRoom, epoch: string, timeMs: number): number | undefined {
+    const from = (timeMs - ON_ITS_WAY_MS) * UNITS_PER_MS;
+    if (from < sequenced.entries.forgottenClock) return undefined;
+    for (const { epochs } of this.hubs.values()) {
+      const known = epochs.get(sequenced.name);
+      if (known?.epoch === epoch && known.since < timeMs - ON_ITS_WAY_MS) return sequenced.entries.seqBefore(from);
+    }
+    return undefined;
+  }
+
+  private answered(hub: string, id: number): void {
+    const ping = this.pings.get(id);
+    if (ping?.missing.delete(hub) && ping.missing.size === 0) ping.done();
+  }
+
+  /** Sends the other machines what this one has changed. */
+  publish(room: SharedRoom): void {
+    const { entries } = room.sequenced;
+    const after = room.sentToMachines;
+    room.sentToMachines = entries.seq;
+    if (this.hubs.size === 0 || after === entries.seq) return;
+    let changes: Change[] = [];
+    let bytes = 0;
+    const send = () => {
+      if (changes.length === 0) return;
+      const message = encode({ type: 'changes', room: room.sequenced.name, changes });
+      for (const hub of this.hubs.keys()) this.host.sendToMachine(hub, message);
+      changes = [];
+      bytes = 0;
+    };
+    for (const entry of entries.after(after)) {
+      if (entry.origin !== this.host.node && entry.origin !== `${this.host.node}~`) continue;
+      changes.push(changeOf(entry));
+      bytes += entry.bytes;
+      if (bytes > PAGE_BYTES) send();
+    }
+    send();
+  }
+
+  onMessage(hub: string, message: ToMachine): void {
+    if (!this.hubs.has(hub)) return;
+    if ('id' in message) {
+      if (message.type === 'ping') this.send(hub, { type: 'pong', id: message.id });
+      else this.answered(hub, message.id);
+      return;
+    }
+    if (message.type === 'digests') {
+      for (const digest of message.digests) this.compare(hub, digest);
+      return;
+    }
+    const room = this.host.rooms.get(message.room);
+    switch (message.type) {
+      case 'changes':
+        return room && this.take(room, hub, message.changes);
+      case 'pull': {
+        if (room) this.publish(room);
+        const { changes, next } = room ? pageOf(room.sequenced.entries, message.after) : { changes: [] };
+        return this.send(hub, { type: 'page', room: message.room, changes: changes.map(changeOf), next });
+      }
+      case 'page': {
+        const pull = this.pulls.get(pullOf(hub, message.room));
+        if (!pull) return;
+        const { sequenced } = pull.room;
+        for (const change of message.changes) {
+          pull.latest = Math.max(pull.latest, change.clock);
+          if (sequenced.merge(change, pull.knownUpTo) === 'taken') pull.taken++;
+        }
+        this.host.changed(pull.room);
+        if (message.next !== undefined)
+          return this.send(hub, { type: 'pull', room: message.room, after: message.next });
+        pull.room.known.set(hub, pull.latest);
+        pull.done();
+      }
+    }
+  }
+
+  private take(room: SharedRoom, hub: string, changes: readonly Change[]): void {
+    const known = room.known.get(hub);
+    let latest = known ?? 0;
+    for (const change of changes) {
+      room.sequenced.merge(change, known ?? -1);
+      latest = Math.max(latest, change.clock);
+    }
+    if (known !== undefined) room.known.set(hub, latest);
+    this.host.changed(room);
+  }
+
+  private async pullAll(hub: string): Promise<void> {
+    for (const room of [...this.host.rooms.values()]) await this.pull(hub, room);
+  }
+
+  /** Resolves with how many keys another machine had newer, once all are here, or it does not answer. */
+  private async pull(hub: string, room: SharedRoom): Promise<number> {
+    const { name } = room.sequenced;
+    const id = pullOf(hub, name);
+    if (!this.hubs.has(hub) || this.pulls.has(id)) return 0;
+    const latest = room.known.get(hub) ?? -1;
+    let done = () => {};
+    const isDone = new Promise<void>((resolve) => {
+      done = resolve;
+    });
+    const pull = { hub, room, knownUpTo: latest, latest, taken: 0, done };
+    this.pulls.set(id, pull);
+    this.send(hub, { type: 'pull', room: name, after: 0 });
+    await within(PULL_MS, isDone);
+    this.pulls.delete(id);
+    return pull.taken;
+  }
+
+  private sendDigests(): void {
+    if (this.hubs.size === 0) return;
+    const digests = [...this.host.rooms.values()].map(({ sequenced }) => sequenced.digest());
+    for (let at = 0; at < digests.length; at += DIGESTS) {
+      const message = encode({ type: 'digests', digests: digests.slice(at, at + DIGESTS) });
+      for (const hub of this.hubs.keys()) this.host.sendToMachine(hub, message);
+    }
+  }
+
+  private compare(hub: string, [name, count, sum, isQuiet, epoch]: Digest): void {
+    const room = this.host.rooms.get(name);
+    const { different, epochs } = this.hubs.get(hub)!;
+    if (!room) return;
+    if (epochs.get(name)?.epoch !== epoch) epochs.set(name, { epoch, since: Date.now() });
+    const [, ownCount, ownSum, isQuietHere] = room.sequenced.digest();
+    if (count === ownCount && sum === ownSum) return void different.delete(name);
+    const found = different.get(name) ?? { count: 0, patience: 1 };
+    different.set(name, found);
+    const most = (isQuiet && isQuietHere ? MAX_DIFFERENT : MAX_DIFFERENT_BUSY) * found.patience;
+    if (++found.count < most) return;
+    found.count = 0;
+    const pulled = this.pull(hub, room).then((taken) => {
+      // What differs because of the bounds stays different.
+      found.patience = taken > 0 ? 1 : Math.min(2 * found.patience, MAX_PATIENCE);
+    });
+    own('pulling a state room', pulled);
+  }
+
+  private send(hub: string, message: ToMachine): void {
+    this.host.sendToMachine(hub, encode(message));
+  }
+}
+
+const pullOf = (hub: string, room: string) => `${hub} ${room}`;

@@ -1,0 +1,268 @@
+import { MalformedMessage } from '../../../base/errors.js';
+import type { Change } from '../entries.js';
+import { isTick } from '../version.js';
+import type { StoreAddress } from './store/address.js';
+
+/**
+ * What workers and the sequencer of their machine say to each other, and what sequencers of different machines do.
+ *
+ * ```
+ * worker                            sequencer
+ *   open {quotes, epoch, number} →
+ *                                 ← give {after}            if it lacks what the worker has: it has started again
+ *   given {changes} →
+ *                                 ← page {epoch, changes, next}
+ *   more {after: next} →          ← page {…}                and from here on, each change:
+ *   changes {last: 7} →           ← changes {acked: 7}
+ *   patch {id: 8} →               ← changes {acked: 8}, reply {id: 8}
+ * ```
+ */
+export type ToSequencer = { readonly room: string } & (
+  | {
+      readonly type: 'open';
+      /** What the worker has already; an empty epoch for nothing. */
+      readonly epoch: string;
+      readonly number: number;
+      readonly bounds: RoomBounds;
+      readonly store?: StoreAddress | undefined;
+    }
+  | { readonly type: 'more'; readonly after: number }
+  /** `last` numbers the last of these changes among those of the worker. */
+  | { readonly type: 'changes'; readonly last: number; readonly changes: readonly Change[] }
+  /** What the worker has of others, or has said to a sequencer that is gone: the newer one counts. */
+  | {
+      readonly type: 'given';
+      readonly changes: readonly Change[];
+      readonly last?: number | undefined;
+      readonly next?: number | undefined;
+      readonly isAll?: boolean | undefined;
+    }
+  | ({ readonly id: number } & Request)
+);
+
+export type Request =
+  /** The fields of one value. */
+  | { readonly type: 'patch'; readonly changes: readonly [fields: Change] }
+  /** A change without a value stands for no such key. */
+  | { readonly type: 'compareAndSet'; readonly changes: readonly [expected: Change, value: Change] }
+  | { readonly type: 'ping' }
+  /** From which number a client continues that comes from another machine. */
+  | { readonly type: 'continue'; readonly epoch: string; readonly time: number }
+  | { readonly type: 'stored' }
+  | { readonly type: 'close' };
+
+/** A change with its place in the order of the machine. */
+export type NumberedChange = Change & { readonly seq: number };
+
+export type ToWorker = { readonly room: string } & (
+  | { readonly type: 'give'; readonly after: number }
+  | {
+      readonly type: 'page';
+      readonly epoch: string;
+      /** Whether it is the first page of everything, and not of what has changed. */
+      readonly isFirst: boolean;
+      readonly forgottenSeq: number;
+      readonly changes: readonly NumberedChange[];
+      /** The number after which the next page begins; undefined on the last page. */
+      readonly next?: number | undefined;
+      /** The number of the latest change, on the last page. */
+      readonly seq: number;
+    }
+  | {
+      readonly type: 'changes';
+      readonly seq: number;
+      /** The last change of the receiver that is in these, or before. */
+      readonly acked: number;
+      readonly changes: readonly NumberedChange[];
+    }
+  | {
+      readonly type: 'reply';
+      readonly id: number;
+      readonly isDone?: boolean | undefined;
+      /** The answer to `continue`; undefined for a snapshot. */
+      readonly from?: number | undefined;
+      /** A code of errors.ts. */
+      readonly error?: string | undefined;
+      readonly written?: number | undefined;
+      readonly unwritten?: number | undefined;
+    }
+  | ({ readonly type: 'store' } & StoreNews)
+);
+
+/** What happens to the store of a room. */
+export interface StoreNews {
+  /** Up to this number, Redis has everything. */
+  readonly written: number;
+  /** Why it cannot be stored; undefined if it can. */
+  readonly down?: string | undefined;
+  /** For the metrics of one worker: what has happened since the last news. */
+  readonly counts?: { readonly written: number; readonly failures: number; readonly losses: number } | undefined;
+}
+
+/** Between machines. Whoever can publish on the backplane can send these. */
+export type ToMachine =
+  | { readonly type: 'changes'; readonly room: string; readonly changes: readonly Change[] }
+  /** The rooms with their numbers of keys, and sums of them. */
+  | { readonly type: 'digests'; readonly digests: readonly Digest[] }
+  | { readonly type: 'pull'; readonly room: string; readonly after: number }
+  /** The answer comes behind everything that the receiver has changed before. */
+  | { readonly type: 'ping' | 'pong'; readonly id: number }
+  | {
+      readonly type: 'page';
+      readonly room: string;
+      readonly changes: readonly Change[];
+      readonly next?: number | undefined;
+    };
+
+export type Digest = readonly [room: string, count: number, sum: number, isQuiet: boolean, epoch: string];
+
+export interface RoomBounds {
+  readonly maxKeys: number;
+  readonly maxBytes: number;
+  readonly maxValueBytes: number;
+  readonly maxPatchBytes: number;
+}
+
+type AnyMessage = object & {
+  readonly type: string;
+  readonly changes?: readonly (Change & { readonly seq?: number })[];
+};
+
+const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8 } as const;
+
+/**
+ * Encodes a message: the length of its head (4), its head as JSON without the changes, and the changes:
+ *
+ *     kind (1) │ clock (8) │ expires (8)? │ seq (8)? │ origin, key, value: length (4), text or bytes
+ */
+export function encode(message: ToSequencer | ToWorker | ToMachine): Buffer {
+  const { changes, ...head } = message as AnyMessage;
+  return encodeParts(head, changes ? encodeChanges(changes) : undefined);
+}
+
+/** The changes that {@link encode} would encode, for messages with different heads. */
+export function encodeParts(head: object, body: Buffer | undefined): Buffer {
+  const text = JSON.stringify(head);
+  const length = Buffer.byteLength(text);
+  const bytes = Buffer.allocUnsafe(4 + length + (body?.length ?? 0));
+  bytes.writeUInt32LE(body ? length + 0x8000_0000 : length);
+  bytes.write(text, 4);
+  body?.copy(bytes, 4 + length);
+  return bytes;
+}
+
+export function encodeChanges(changes: readonly (Change & { readonly seq?: number })[]): Buffer {
+  let size = 0;
+  for (const { key, origin, value } of changes) {
+    size += 37 + 3 * key.length + origin.length + (typeof value === 'string' ? 3 * value.length : (value?.length ?? 0));
+  }
+  let bytes = Buffer.allocUnsafe(size);
+  let at = 0;
+  for (const { key, clock, origin, value, expires, seq } of changes) {
+    let kind: number = value === undefined ? kinds.deleted : typeof value === 'string' ? kinds.json : kinds.bytes;
+    if (expires !== undefined) kind |= kinds.expires;
+    if (seq !== undefined) kind |= kinds.seq;
+    bytes[at] = kind;
+    at = bytes.writeDoubleLE(clock, at + 1);
+    if (expires !== undefined) at = bytes.writeDoubleLE(expires, at);
+    if (seq !== undefined) at = bytes.writeDoubleLE(seq, at);
+    for (const text of [origin, key]) {
+      const length = bytes.write(text, at + 4);
+      bytes.writeUInt32LE(length, at);
+      at += 4 + length;
+    }
+    if (value === undefined) continue;
+    const length = typeof value === 'string' ? bytes.write(value, at + 4) : value.copy(bytes, at + 4);
+    bytes.writeUInt32LE(length, at);
+    at += 4 + length;
+  }
+  bytes = bytes.subarray(0, at);
+  // Long texts leave two thirds unused.
+  return size > 2 * at && size > 65_536 ? Buffer.from(bytes) : bytes;
+}
+
+/** Decodes what the other end on this machine has encoded. @throws MalformedMessage */
+export function decode<Message extends ToSequencer | ToWorker | ToMachine>(bytes: Buffer): Message {
+  try {
+    const first = bytes.readUInt32LE(0);
+    const length = first & 0x7fff_ffff;
+    const head = JSON.parse(bytes.toString('utf8', 4, 4 + length)) as Message;
+    return first === length ? head : ({ ...head, changes: decodeChanges(bytes, 4 + length) } as Message);
+  } catch (error) {
+    throw new MalformedMessage(`a message of state rooms: ${(error as Error).message}`);
+  }
+}
+
+function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })[] {
+  const changes: (Change & { seq?: number })[] = [];
+  let at = from;
+  const text = () => {
+    const length = bytes.readUInt32LE(at);
+    at += 4 + length;
+    if (at > bytes.length) throw new RangeError('a text is too short');
+    return bytes.toString('utf8', at - length, at);
+  };
+  while (at < bytes.length) {
+    const kind = bytes[at]!;
+    const clock = bytes.readDoubleLE(at + 1);
+    at += 9;
+    let expires: number | undefined;
+    let seq: number | undefined;
+    if (kind & kinds.expires) {
+      expires = bytes.readDoubleLE(at);
+      at += 8;
+    }
+    if (kind & kinds.seq) {
+      seq = bytes.readDoubleLE(at);
+      at += 8;
+    }
+    const origin = text();
+    const change: Change & { seq?: number } = { key: '', clock, origin, value: undefined, expires };
+    if (!isTick(clock)) throw new RangeError('a change has no time');
+    if (seq !== undefined) change.seq = seq;
+    (change as { key: string }).key = text();
+    if ((kind & kinds.kind) !== kinds.deleted) {
+      const length = bytes.readUInt32LE(at);
+      at += 4 + length;
+      if (at > bytes.length) throw new RangeError('a value is too short');
+      const isText = (kind & kinds.kind) === kinds.json;
+      change.value = isText ? bytes.toString('utf8', at - length, at) : Buffer.from(bytes.subarray(at - length, at));
+    }
+    changes.push(change);
+  }
+  return changes;
+}
+
+/** Names go into Redis. */
+const ORIGIN = /^[\w~-]{1,64}$/;
+
+type Check = (value: unknown) => boolean;
+const isText: Check = (value) => typeof value === 'string';
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const areChanges: Check = (value) =>
+  Array.isArray(value) && value.every(({ key, origin }: Change) => key !== '' && ORIGIN.test(origin));
+
+const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>>> = {
+  changes: { room: isText, changes: areChanges },
+  digests: {
+    digests: (value) => Array.isArray(value) && value.every((each) => Array.isArray(each) && isText(each[0])),
+  },
+  pull: { room: isText, after: isCount },
+  ping: { id: isCount },
+  pong: { id: isCount },
+  page: { room: isText, changes: areChanges, next: (value) => value === undefined || isCount(value) },
+};
+
+/**
+ * Decodes what another machine has sent. Other programs may publish on the backplane too.
+ * @throws MalformedMessage
+ */
+export function decodeFromMachine(bytes: Buffer): ToMachine {
+  const message = decode<ToMachine>(bytes);
+  const given = (message ?? {}) as unknown as Record<string, unknown>;
+  const fields = Object.hasOwn(checks, `${given.type}`) ? checks[given.type as ToMachine['type']] : undefined;
+  for (const [name, isValid] of Object.entries(fields ?? { type: () => false })) {
+    if (!isValid(given[name])) throw new MalformedMessage(`a message of state rooms with an invalid ${name}`);
+  }
+  return message;
+}

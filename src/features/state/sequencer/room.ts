@@ -1,0 +1,169 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ErrorCode } from '../../../base/errors.js';
+import { bytesOf, type Change, Entries, type Entry, isNewer } from '../entries.js';
+import { type Encoded, patchedValue } from '../values.js';
+import { type HybridClock, newEpoch } from '../version.js';
+import type { Digest, NumberedChange, RoomBounds } from './messages.js';
+
+/** What other machines change is accepted up to this multiple of the bounds. */
+const MAX_OVER = 4;
+/** Approximate size of one message. */
+export const PAGE_BYTES = 262_144;
+/** Without a change for so long, a room is quiet, in ms. */
+const QUIET_MS = 1000;
+
+/** Changes after a number, and the number after which the next page begins. */
+export interface Page {
+  readonly changes: readonly NumberedChange[];
+  readonly next?: number;
+}
+
+/** The entries of a room after a number, up to about the size of a message. */
+export function pageOf(entries: Entries, after: number): Page {
+  const changes: NumberedChange[] = [];
+  let bytes = 0;
+  for (const { key, clock, origin, value, expires, seq, bytes: size } of entries.after(after)) {
+    if (bytes > PAGE_BYTES) return { changes, next: seq - 1 };
+    changes.push({ key, clock, origin, value, expires, seq });
+    bytes += size;
+  }
+  return { changes };
+}
+
+/** A state room in the sequencer: gives each change its number, and its time. */
+export class SequencedRoom {
+  readonly entries: Entries;
+  readonly epoch = newEpoch();
+  /** Changes that were dropped because of the bounds. */
+  dropped = 0;
+  private changedAt = 0;
+  private digested: { readonly seq: number; readonly sum: number } | undefined;
+
+  /** @param node names the sequencer, uniquely in the cluster and over time */
+  constructor(
+    readonly name: string,
+    readonly bounds: RoomBounds,
+    private readonly node: string,
+    private readonly clock: HybridClock,
+    /** Called after each change. */
+    private readonly onChange: (room: SequencedRoom, entry: Entry) => void,
+  ) {
+    this.entries = new Entries(bounds.maxKeys);
+  }
+
+  /** A worker changes a key. It is dropped if the room is far over its bounds. */
+  set({ key, clock, value, expires }: Change): void {
+    this.clock.heard(clock);
+    if (value === undefined && this.entries.get(key) === undefined) return;
+    if (!this.hasPlace(key, value, MAX_OVER)) return;
+    this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires });
+  }
+
+  /** Changes some fields of a key. Returns the code of an error. */
+  patch({ key, value }: Change): ErrorCode | undefined {
+    const before = this.entries.get(key);
+    const patched = patchedValue(before?.value, JSON.parse(value as string), this.bounds.maxPatchBytes);
+    if (typeof patched !== 'object') return patched;
+    return this.replace(key, patched.value, before?.expires);
+  }
+
+  /** Sets a key if it has the expected value. Returns whether it does, or the code of an error. */
+  compareAndSet(expected: Change, { key, value, expires }: Change): boolean | ErrorCode {
+    const before = this.entries.get(key)?.value;
+    if (!isSame(before, expected.value)) {
+      const { maxPatchBytes } = this.bounds;
+      // A short request must not have values of a megabyte parsed.
+      for (const one of [before, expected.value])
+        if (one && bytesOf('', one) > maxPatchBytes) return 'STATE_PATCH_SIZE';
+      if (!isEqual(before, expected.value)) return false;
+    }
+    if (value === undefined && before === undefined) return true;
+    return this.replace(key, value, expires) ?? true;
+  }
+
+  private replace(key: string, value: Encoded | undefined, expires: number | undefined): ErrorCode | undefined {
+    if (value !== undefined && bytesOf('', value) > this.bounds.maxValueBytes) return 'BAD_STATE_VALUE';
+    if (!this.hasPlace(key, value, 1)) return 'STATE_FULL';
+    this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires });
+    return undefined;
+  }
+
+  /** Deletes a key whose time is over. */
+  expire(key: string): void {
+    this.put({ key, clock: this.clock.tick(), origin: this.node, value: undefined });
+  }
+
+  /**
+   * Takes what another machine, a worker or Redis has, if it is newer.
+   * @param knownUpTo a key of before this time has been here: if it is unknown, it was deleted since
+   * @param maxOver what exceeds this multiple of the bounds is left
+   * @returns whether it was taken, or left because of the bounds
+   */
+  merge(change: Change, knownUpTo = Number.POSITIVE_INFINITY, maxOver = MAX_OVER): 'taken' | 'left' | 'older' {
+    const { entries, clock } = this;
+    const { key, value } = change;
+    clock.heard(change.clock);
+    const before = entries.find(key);
+    if (before && !isNewer(change, before)) return 'older';
+    if (!this.hasPlace(key, value, maxOver)) return 'left';
+    if (before || change.clock > entries.forgottenClock) this.put(change);
+    else if (value === undefined) return 'older';
+    // Its deletion is forgotten here: the other side learns of it again.
+    else if (change.clock <= knownUpTo)
+      this.put({ key, clock: entries.forgottenClock, origin: `${this.node}~`, value: undefined });
+    // With its own time it would count as deleted, here and elsewhere.
+    else this.put({ ...change, clock: clock.tick(), origin: this.node });
+    return 'taken';
+  }
+
+  /** A number and a sum of what it has, the same wherever the same is. */
+  digest(): Digest {
+    const { entries } = this;
+    if (this.digested?.seq !== entries.seq) {
+      let sum = 0;
+      for (const { key, clock, origin } of entries.present()) sum = (sum + hashOf(`${clock} ${origin} ${key}`)) >>> 0;
+      this.digested = { seq: entries.seq, sum };
+    }
+    return [this.name, entries.size, this.digested.sum, performance.now() - this.changedAt > QUIET_MS, this.epoch];
+  }
+
+  private hasPlace(key: string, value: Encoded | undefined, times: number): boolean {
+    if (value === undefined) return true;
+    const { entries, bounds } = this;
+    const before = entries.get(key);
+    const growth = bytesOf(key, value) - (before?.bytes ?? 0);
+    const fits =
+      (before !== undefined || entries.size < times * bounds.maxKeys) &&
+      (growth <= 0 || entries.bytes + growth <= times * bounds.maxBytes);
+    if (!fits && times > 1) this.dropped++;
+    return fits;
+  }
+
+  private put(change: Change): void {
+    this.entries.put(change, this.entries.seq + 1);
+    this.changedAt = performance.now();
+    this.onChange(this, this.entries.find(change.key)!);
+  }
+}
+
+function isSame(one: Encoded | undefined, other: Encoded | undefined): boolean {
+  return Buffer.isBuffer(one) && Buffer.isBuffer(other) ? one.equals(other) : one === other;
+}
+
+/** As JSON: the order of fields does not matter. */
+function isEqual(one: Encoded | undefined, other: Encoded | undefined): boolean {
+  if (typeof one !== 'string' || typeof other !== 'string') return false;
+  try {
+    return isDeepStrictEqual(JSON.parse(one), JSON.parse(other));
+  } catch {
+    // They are nested too deeply.
+    return false;
+  }
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash >>> 0;
+}

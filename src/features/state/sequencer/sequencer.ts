@@ -1,0 +1,373 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { MalformedMessage } from '../../../base/errors.js';
+import { own } from '../../../base/owner.js';
+import { within } from '../../../base/within.js';
+import type { Entry } from '../entries.js';
+import { HybridClock } from '../version.js';
+import { Expiry } from './expiry.js';
+import { Machines, type SharedRoom } from './machines.js';
+import type { Request, StoreNews, ToMachine, ToSequencer, ToWorker } from './messages.js';
+import { type Page, pageOf, SequencedRoom } from './room.js';
+import type { StoreAddress } from './store/address.js';
+import { StoreConnection } from './store/connection.js';
+import { RoomStore } from './store/store.js';
+
+/** How long a sequencer that has started again waits for workers that have the room, in ms. */
+const GATHER_MS = 300;
+/** How long it waits for other machines after its start, in ms. */
+const MEET_MS = 400;
+/** How long members wait for what Redis has, in ms. */
+const MAX_LOAD_MS = 5000;
+/** How long a worker that closes a room waits for Redis, in ms. */
+const MAX_STORE_MS = 2000;
+/** How long a room without workers is kept: they may have been killed, in ms. */
+const IDLE_MS = 60_000;
+
+export interface SequencerHost {
+  /** Whether there can be other machines. */
+  readonly hasOthers: boolean;
+  sendToWorker(worker: number, message: ToWorker): void;
+  sendToMachine(hub: string, message: Buffer): void;
+}
+
+/** A worker that has a room. */
+interface Follower {
+  /** Whether it has everything up to `sent`. */
+  isOpen: boolean;
+  sent: number;
+  /** The last change of the worker that was applied, and the last that it was told of. */
+  acked: number;
+  toldAcked: number;
+  /** Whether the sequencer lacks what it has. */
+  isGiving: boolean;
+}
+
+interface Room extends SharedRoom {
+  readonly workers: Map<number, Follower>;
+  store: RoomStore | undefined;
+  /** How many things it waits for before workers get it. */
+  waits: number;
+  isReady: boolean;
+  idle: NodeJS.Timeout | undefined;
+}
+
+/** Gives the changes of the workers of a machine one order, and exchanges them with other machines and Redis. */
+export class Sequencer {
+  private readonly node = randomBytes(9).toString('base64url');
+  private readonly clock = new HybridClock();
+  private readonly rooms = new Map<string, Room>();
+  private readonly machines: Machines;
+  private readonly expiry = new Expiry();
+  private readonly startedAt = performance.now();
+  private readonly dirty = new Set<Room>();
+  /** Stores of rooms that are gone, which write what is left. */
+  private readonly dropping = new Map<string, Promise<number>>();
+  private isFlushDue = false;
+  private recent: { entries: SequencedRoom['entries']; seq: number; after: number; page: Page } | undefined;
+
+  constructor(private readonly host: SequencerHost) {
+    this.machines = new Machines({
+      node: this.node,
+      rooms: this.rooms,
+      sendToMachine: (hub, message) => host.sendToMachine(hub, message),
+      changed: () => this.flushSoon(),
+      onMachineGone: () => {
+        for (const { store } of this.rooms.values()) store?.syncSoon();
+      },
+    });
+  }
+
+  onWorkerGone(worker: number): void {
+    for (const room of this.rooms.values()) {
+      if (!room.workers.delete(worker)) continue;
+      this.readyIfDone(room);
+      if (room.workers.size > 0) continue;
+      room.idle = setTimeout(() => own('closing a state room', this.drop(room)), IDLE_MS).unref();
+    }
+  }
+
+  onMachineHere(hub: string): void {
+    this.machines.onHere(hub);
+  }
+
+  onMachineGone(hub: string): void {
+    this.machines.onGone(hub);
+  }
+
+  onMachineMessage(hub: string, message: ToMachine): void {
+    this.machines.onMessage(hub, message);
+    const room = 'room' in message ? this.rooms.get(message.room) : undefined;
+    if (room) checkBounds(room);
+  }
+
+  /** Resolves once Redis has everything, or does not take it. */
+  async close(): Promise<void> {
+    this.flush();
+    await Promise.all([...this.rooms.values()].map((room) => this.drop(room)));
+    this.machines.close();
+    this.expiry.close();
+  }
+
+  onMessage(worker: number, message: ToSequencer): void {
+    if (message.type === 'open') return this.open(worker, message);
+    const room = this.rooms.get(message.room);
+    const follower = room?.workers.get(worker);
+    if (!room || !follower) return;
+    switch (message.type) {
+      case 'more':
+        return this.sendPage(room, worker, follower, message.after);
+      case 'changes':
+        for (const change of message.changes) room.sequenced.set(change);
+        follower.acked = message.last;
+        this.flushSoon(room);
+        return checkBounds(room);
+      case 'given':
+        this.given(room, worker, follower, message);
+        return checkBounds(room);
+      default:
+        return this.answer(room, worker, follower, message);
+    }
+  }
+
+  private open(worker: number, { room: name, epoch, number, bounds, store }: ToSequencer & { type: 'open' }): void {
+    const room = this.rooms.get(name) ?? this.create(name, bounds, number > 0);
+    clearTimeout(room.idle);
+    if (store && !room.store) {
+      const dropped = this.dropping.get(name);
+      if (dropped)
+        this.awaitFor(
+          room,
+          dropped.then(() => this.openStore(room, store)),
+        );
+      else this.openStore(room, store);
+    }
+    const follower: Follower = { isOpen: false, sent: 0, acked: 0, toldAcked: 0, isGiving: false };
+    room.workers.set(worker, follower);
+    const { entries, epoch: known } = room.sequenced;
+    if (epoch === known && number >= entries.forgottenSeq && room.isReady) {
+      follower.sent = number;
+      return this.sendPage(room, worker, follower, number);
+    }
+    if (number > 0 && epoch !== known) {
+      follower.isGiving = true;
+      return this.host.sendToWorker(worker, { type: 'give', room: name, after: 0 });
+    }
+    if (room.isReady) this.sendPage(room, worker, follower, 0);
+    else this.readyIfDone(room);
+  }
+
+  private create(name: string, bounds: SequencedRoom['bounds'], isAgain: boolean): Room {
+    const onChange = (sequenced: SequencedRoom, entry: Entry) => {
+      if (entry.expires !== undefined) this.expiry.add(sequenced, entry);
+      this.flushSoon(room);
+      // Deletions must not be forgotten before they are sent.
+      if (sequenced.entries.seq - room.sentToMachines >= bounds.maxKeys) this.flush();
+    };
+    const room: Room = {
+      sequenced: new SequencedRoom(name, bounds, this.node, this.clock, onChange),
+      ...{ sentToMachines: 0, known: new Map(), workers: new Map(), store: undefined },
+      ...{ waits: 0, isReady: false, idle: undefined },
+    };
+    this.rooms.set(name, room);
+    const meet = this.host.hasOthers ? MEET_MS - (performance.now() - this.startedAt) : 0;
+    if (isAgain) this.awaitFor(room, delay(GATHER_MS));
+    if (meet > 0)
+      this.awaitFor(
+        room,
+        delay(meet).then(() => this.machines.fill(room)),
+      );
+    else {
+      const filled = this.machines.fill(room);
+      if (filled) this.awaitFor(room, filled);
+    }
+    return room;
+  }
+
+  private openStore(room: Room, { redis, key }: StoreAddress): void {
+    if (room.store || this.rooms.get(room.sequenced.name) !== room) return;
+    room.store = new RoomStore(room.sequenced, this.node, key, StoreConnection.to(redis), {
+      onChange: () => this.flushSoon(room),
+      onNews: (news) => this.tellNews(room, news),
+    });
+    if (!room.isReady) this.awaitFor(room, within(MAX_LOAD_MS, room.store.loaded));
+  }
+
+  private awaitFor(room: Room, promise: Promise<unknown>): void {
+    room.waits++;
+    own(
+      'opening a state room',
+      promise.finally(() => {
+        room.waits--;
+        this.readyIfDone(room);
+      }),
+    );
+  }
+
+  /** Gives the room to its workers once it has what there is. */
+  private readyIfDone(room: Room): void {
+    if (room.isReady || room.waits > 0) return;
+    for (const { isGiving } of room.workers.values()) if (isGiving) return;
+    room.isReady = true;
+    for (const [worker, follower] of room.workers) this.sendPage(room, worker, follower, 0);
+  }
+
+  private sendPage(room: Room, worker: number, follower: Follower, from: number): void {
+    const { sequenced, store } = room;
+    const { entries, epoch, name } = sequenced;
+    const { forgottenSeq, seq } = entries;
+    const isFirst = from === 0 || from < forgottenSeq;
+    const { changes, next } = pageOf(entries, isFirst ? 0 : from);
+    this.host.sendToWorker(worker, { type: 'page', room: name, epoch, isFirst, forgottenSeq, changes, next, seq });
+    if (next !== undefined) return;
+    follower.isOpen = true;
+    follower.sent = seq;
+    if (store) this.host.sendToWorker(worker, { type: 'store', room: name, written: store.written, down: store.down });
+    this.tellChanges(room, worker, follower);
+  }
+
+  private given(room: Room, worker: number, follower: Follower, message: ToSequencer & { type: 'given' }): void {
+    const { changes, last, next, isAll } = message;
+    let taken = 0;
+    for (const change of changes) {
+      if (room.sequenced.merge(change, -1) === 'taken') taken++;
+    }
+    // The sequencer to which a worker said it may not have stored it.
+    if (taken > 0) room.store?.syncSoon();
+    if (last !== undefined) follower.acked = last;
+    this.flushSoon(room);
+    if (next !== undefined) this.host.sendToWorker(worker, { type: 'give', room: message.room, after: next });
+    if (!isAll) return;
+    follower.isGiving = false;
+    if (room.isReady) this.sendPage(room, worker, follower, 0);
+    else this.readyIfDone(room);
+  }
+
+  private answer(
+    room: Room,
+    worker: number,
+    follower: Follower,
+    request: Request & { room: string; id: number },
+  ): void {
+    const { id } = request;
+    const { sequenced, store } = room;
+    const reply = (fields: object) => {
+      this.flush();
+      this.host.sendToWorker(worker, { type: 'reply', room: sequenced.name, id, ...fields });
+    };
+    switch (request.type) {
+      case 'patch':
+        follower.acked = id;
+        this.flushSoon(room);
+        return reply({ error: sequenced.patch(request.changes[0]) });
+      case 'compareAndSet': {
+        const found = sequenced.compareAndSet(...request.changes);
+        return reply(typeof found === 'string' ? { error: found } : { isDone: found });
+      }
+      case 'ping':
+      case 'continue': {
+        const answer = () => {
+          const isBack = request.type === 'continue';
+          reply(isBack ? { from: this.machines.numberAt(room, request.epoch, request.time) } : {});
+        };
+        const passed = this.machines.caughtUp();
+        return passed ? own('asking other machines', passed.then(answer)) : answer();
+      }
+      case 'stored':
+        return own(
+          'storing a state room',
+          (store?.stored() ?? Promise.resolve()).then(() => reply({ written: store?.written })),
+        );
+      case 'close':
+        this.flush();
+        room.workers.delete(worker);
+        this.readyIfDone(room);
+        if (room.workers.size > 0) {
+          const stored = store && store.down === undefined ? within(MAX_STORE_MS, store.stored()) : Promise.resolve();
+          return own(
+            'storing a state room',
+            stored.then(() => reply({})),
+          );
+        }
+        return own(
+          'closing a state room',
+          this.drop(room).then((unwritten) => reply({ unwritten })),
+        );
+    }
+  }
+
+  /** Forgets a room that no worker has. Resolves with how many of its changes Redis lacks. */
+  private async drop(room: Room): Promise<number> {
+    clearTimeout(room.idle);
+    const { name } = room.sequenced;
+    if (this.rooms.get(name) === room) this.rooms.delete(name);
+    this.dirty.delete(room);
+    if (!room.store) return 0;
+    const closed = room.store.close();
+    this.dropping.set(name, closed);
+    await closed.finally(() => this.dropping.get(name) === closed && this.dropping.delete(name));
+    return closed;
+  }
+
+  /** Sends what has changed at the end of this turn. */
+  private flushSoon(room?: Room): void {
+    if (room) this.dirty.add(room);
+    if (this.isFlushDue) return;
+    this.isFlushDue = true;
+    process.nextTick(() => this.flush());
+  }
+
+  /** Sends workers and machines what has changed. */
+  flush(): void {
+    this.isFlushDue = false;
+    for (const room of this.dirty) {
+      this.dirty.delete(room);
+      for (const [worker, follower] of room.workers) {
+        if (follower.isOpen) this.tellChanges(room, worker, follower);
+      }
+      this.machines.publish(room);
+      room.store?.changed();
+    }
+  }
+
+  private tellChanges(room: Room, worker: number, follower: Follower): void {
+    const { entries, name } = room.sequenced;
+    const { acked } = follower;
+    while (follower.sent < entries.seq || acked !== follower.toldAcked) {
+      if (follower.sent < entries.forgottenSeq) {
+        follower.isOpen = false;
+        return this.sendPage(room, worker, follower, 0);
+      }
+      const { changes, next } = this.pageAfter(room.sequenced, follower.sent);
+      follower.sent = next ?? entries.seq;
+      if (next === undefined) follower.toldAcked = acked;
+      const { sent: seq, toldAcked } = follower;
+      this.host.sendToWorker(worker, { type: 'changes', room: name, seq, acked: toldAcked, changes });
+    }
+  }
+
+  /** Most workers are equally far: what one is sent, others are sent too. */
+  private pageAfter({ entries }: SequencedRoom, after: number): Page {
+    const { seq } = entries;
+    if (this.recent?.entries !== entries || this.recent.seq !== seq || this.recent.after !== after) {
+      this.recent = { entries, seq, after, page: pageOf(entries, after) };
+    }
+    return this.recent.page;
+  }
+
+  private tellNews({ sequenced, workers }: Room, { counts, ...news }: StoreNews): void {
+    let isFirst = true;
+    for (const worker of workers.keys()) {
+      const message = { type: 'store', room: sequenced.name, ...news } as const;
+      this.host.sendToWorker(worker, isFirst && counts ? { ...message, counts } : message);
+      isFirst = false;
+    }
+  }
+}
+
+/** @throws MalformedMessage if changes were dropped because the room is far over its bounds */
+function checkBounds({ sequenced }: Room): void {
+  const { dropped, name } = sequenced;
+  sequenced.dropped = 0;
+  if (dropped > 0) throw new MalformedMessage(`${dropped} changes far over the bounds of the state room ${name}`);
+}

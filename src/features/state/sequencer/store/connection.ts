@@ -1,0 +1,153 @@
+import type { Cluster, Redis } from 'ioredis';
+import { own } from '../../../../base/owner.js';
+import { within } from '../../../../base/within.js';
+import type { ClientEvents } from './client.js';
+import { type StoreClient, withStoreScript } from './scripts.js';
+
+/** How long Redis may take to answer, in ms. */
+const TIMEOUT_MS = 2000;
+/** Bytes that may wait for Redis at once: one that has stopped must not fill the memory. */
+const MAX_PENDING_BYTES = 32 * 1024 * 1024;
+/** How often rooms ask whether Redis still has what it had, in ms. With more rooms, each asks less often. */
+const CHECK_MS = 1000;
+const ROOMS_PER_CHECK = 200;
+const NOT_CONNECTED = 'not connected';
+/** How many checks the first connection has. A start on a busy machine takes seconds; an address without Redis is an error sooner. */
+const MAX_FIRST_CHECKS = 4;
+
+/** A room on a connection. */
+export interface ConnectedRoom {
+  /** The connection is there again: Redis may be another one. */
+  onReady(): void;
+  /** Looks whether Redis still has what it had. */
+  check(): void;
+}
+
+/** The connection that the rooms with the same Redis share. */
+export class StoreConnection {
+  private readonly rooms = new Set<ConnectedRoom>();
+  private client: StoreClient | undefined;
+  private pendingBytes = 0;
+  /** Why there is no connection. Until the first one, undefined means that it is being made. */
+  private reason: string | undefined;
+  private wasReady = false;
+  private firstChecks = 0;
+  private readonly end: () => void;
+  private readonly timer: NodeJS.Timeout;
+  private next: ConnectedRoom[] = [];
+
+  /** @param onClosed called when the last room is gone */
+  private constructor(
+    redis: string | Redis | Cluster,
+    private readonly onClosed: () => void,
+  ) {
+    const onReady = () => this.onReady();
+    if (typeof redis === 'string') {
+      this.end = connect(redis, {
+        onClient: (client) => this.use(client),
+        onReady,
+        onError: (reason) => {
+          this.reason = reason;
+        },
+      });
+    } else {
+      this.use(redis);
+      redis.on('ready', onReady);
+      if (redis.status === 'ready') queueMicrotask(onReady);
+      this.end = () => redis.off('ready', onReady);
+    }
+    this.timer = setInterval(() => this.checkSome(), CHECK_MS);
+    this.timer.unref();
+  }
+
+  /** The connection to a Redis, which all rooms of this process with the same URL or client share. */
+  static to(redis: string | Redis | Cluster): StoreConnection {
+    const connection = connections.get(redis) ?? new StoreConnection(redis, () => connections.delete(redis));
+    connections.set(redis, connection);
+    return connection;
+  }
+
+  /** Whether it connects for the first time, which takes a moment and is no outage. */
+  get isConnecting(): boolean {
+    return !this.wasReady && this.reason === undefined && this.client?.status !== 'ready';
+  }
+
+  add(room: ConnectedRoom): void {
+    this.rooms.add(room);
+    if (this.client?.status === 'ready') queueMicrotask(() => this.rooms.has(room) && room.onReady());
+  }
+
+  remove(room: ConnectedRoom): void {
+    if (!this.rooms.delete(room) || this.rooms.size > 0) return;
+    clearInterval(this.timer);
+    this.end();
+    this.onClosed();
+  }
+
+  /**
+   * Sends a command. Rejects if there is no connection, or if Redis does not answer in time.
+   * @param bytes about how many bytes it has
+   * @returns the answer, and what settles once Redis can do nothing more with the command
+   */
+  run<T>(bytes: number, command: (client: StoreClient) => Promise<T>): { answer: Promise<T>; end: Promise<unknown> } {
+    const { client } = this;
+    if (client?.status !== 'ready') return failed(this.reason ?? NOT_CONNECTED);
+    if (this.pendingBytes + bytes > MAX_PENDING_BYTES) return failed('too many bytes are waiting for Redis');
+    this.pendingBytes += bytes;
+    const sent = command(client);
+    const end = sent
+      .catch(() => {})
+      .then(() => {
+        this.pendingBytes -= bytes;
+      });
+    return { answer: within(TIMEOUT_MS, sent, noAnswer), end };
+  }
+
+  private use(client: Redis | Cluster): void {
+    this.client = withStoreScript(client);
+  }
+
+  private onReady(): void {
+    this.wasReady = true;
+    this.reason = undefined;
+    for (const room of this.rooms) room.onReady();
+  }
+
+  private checkSome(): void {
+    if (this.isConnecting && ++this.firstChecks >= MAX_FIRST_CHECKS) this.reason = NOT_CONNECTED;
+    if (this.isConnecting) return;
+    if (this.next.length === 0) this.next = [...this.rooms];
+    for (const room of this.next.splice(0, ROOMS_PER_CHECK)) if (this.rooms.has(room)) room.check();
+  }
+}
+
+const connections = new Map<string | Redis | Cluster, StoreConnection>();
+
+let client: Promise<typeof import('./client.js')> | undefined;
+
+/** Only a process that stores rooms loads the client of Redis. */
+export function loadClient(): Promise<typeof import('./client.js')> {
+  client ??= import('./client.js');
+  return client;
+}
+
+function connect(url: string, events: ClientEvents): () => void {
+  let end: (() => void) | undefined;
+  let isEnded = false;
+  const connected = loadClient().then(({ connectStore }) => {
+    if (!isEnded) end = connectStore(url, events);
+  });
+  own('connecting the state rooms with Redis', connected);
+  return () => {
+    isEnded = true;
+    end?.();
+  };
+}
+
+function failed(reason: string): { answer: Promise<never>; end: Promise<unknown> } {
+  return { answer: Promise.reject(new Error(reason)), end: Promise.resolve() };
+}
+
+function noAnswer(): never {
+  throw new Error('Redis does not answer');
+}

@@ -1,0 +1,91 @@
+import { bufferOver } from '../../base/bytes.js';
+import { GjallarError } from '../../base/errors.js';
+import { placesOfAttachments } from '../../engine/parser/socket-io-parser.js';
+
+/** A value as it is kept and sent: its JSON, or bytes. */
+export type Encoded = string | Buffer;
+
+/**
+ * Encodes a value once, for all clients and workers.
+ * @throws GjallarError BAD_STATE_VALUE
+ */
+export function encodeValue(value: unknown): Encoded {
+  // A copy: the application may reuse its buffer.
+  const bytes = bufferOver(value);
+  if (bytes) return Buffer.from(bytes);
+  let text: string | undefined;
+  let isMixed: boolean;
+  try {
+    text = JSON.stringify(value);
+    isMixed = hasBytes(value);
+  } catch (error) {
+    const reason = error instanceof RangeError ? 'it is nested too deeply' : (error as Error).message;
+    throw new GjallarError('BAD_STATE_VALUE', `The value is not JSON: ${reason}. Set JSON or bytes.`);
+  }
+  if (text === undefined) throw new GjallarError('BAD_STATE_VALUE');
+  if (placesOfAttachments(text) > 0) {
+    throw new GjallarError(
+      'BAD_STATE_VALUE',
+      'The value has a property "_placeholder", which Socket.IO takes for the place of bytes. Rename it.',
+    );
+  }
+  if (isMixed) {
+    throw new GjallarError(
+      'BAD_STATE_VALUE',
+      'The value has bytes inside of JSON, which would arrive as something else. Set the bytes under a key of their own.',
+    );
+  }
+  return text;
+}
+
+/** @param value what JSON.stringify() has accepted, so it has an end */
+function hasBytes(value: unknown, isConverted = false): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (bufferOver(value) || value instanceof Blob) return true;
+  const { toJSON } = value as { toJSON?: unknown };
+  if (!isConverted && typeof toJSON === 'function') return hasBytes(toJSON.call(value), true);
+  for (const one of Array.isArray(value) ? value : Object.values(value)) if (hasBytes(one)) return true;
+  return false;
+}
+
+/** A new copy of the value. */
+export function decodeValue(encoded: Encoded): unknown {
+  return typeof encoded === 'string' ? JSON.parse(encoded) : Buffer.from(encoded);
+}
+
+/**
+ * A value with some fields changed, as in RFC 7396: null deletes a field, and objects inside are changed in the same way.
+ * @param maxBytes of the encoded value, before and after
+ * @returns the encoded value, or the code of an error
+ */
+export function patchedValue(
+  before: Encoded | undefined,
+  fields: unknown,
+  maxBytes: number,
+): { readonly value: string } | 'BAD_STATE_VALUE' | 'STATE_PATCH_SIZE' {
+  // A short request must not have a worker read and write a value of a megabyte.
+  if (before !== undefined && Buffer.byteLength(before) > maxBytes) return 'STATE_PATCH_SIZE';
+  try {
+    const value = before === undefined ? {} : decodeValue(before);
+    if (!isRecord(value) || !isRecord(fields)) return 'BAD_STATE_VALUE';
+    const text = JSON.stringify(withFields(value, fields));
+    return Buffer.byteLength(text) > maxBytes ? 'STATE_PATCH_SIZE' : { value: text };
+  } catch {
+    // It is nested too deeply.
+    return 'BAD_STATE_VALUE';
+  }
+}
+
+function withFields(value: unknown, changes: unknown): unknown {
+  if (!isRecord(changes)) return changes;
+  const fields = new Map(isRecord(value) ? Object.entries(value) : []);
+  for (const [name, change] of Object.entries(changes)) {
+    if (change === null) fields.delete(name);
+    else fields.set(name, withFields(fields.get(name), change));
+  }
+  return Object.fromEntries(fields);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
+}

@@ -1,0 +1,53 @@
+import type { Problem } from '../../base/problems.js';
+import type { HttpHost } from '../../engine/http/guarded-requests.js';
+import { routeHttp } from '../../engine/routes.js';
+import type { TemplatedApp } from '../../engine/uws/app.js';
+import { dataHeaders } from '../../io/http/headers.js';
+import { sendJson } from '../../io/http/json.js';
+
+/** The state that the health endpoints report. */
+export interface Health {
+  /** Whether this worker should get new clients: only when it is ready. */
+  readonly state: 'not ready' | 'ready' | 'draining';
+  /** What is down. */
+  readonly problems: readonly Problem[];
+  /** What needs attention, although it is not down. */
+  readonly warnings: readonly Problem[];
+}
+
+/** The answer to a request for /readyz. */
+export function readiness({ state, problems, warnings }: Health): { status: number; body: object } {
+  const ok = state === 'ready';
+  return {
+    status: ok ? 200 : 503,
+    body: { ok, state: ok && problems.length > 0 ? 'degraded' : state, problems, warnings },
+  };
+}
+
+export interface HealthOptions {
+  health(): Health;
+  /** Whether the app is an SSLApp. */
+  secure: boolean;
+}
+
+/** Answers /healthz and /readyz. Call it before the app listens. */
+export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure }: HealthOptions): void {
+  const headers = dataHeaders(secure);
+  routeHttp(app, host, {
+    pattern: '/healthz',
+    secure,
+    isForAnyHost: true,
+    isReadOnly: true,
+    handle: (exchange) => sendJson(exchange, 200, headers, { ok: true }),
+  });
+  routeHttp(app, host, {
+    pattern: '/readyz',
+    secure,
+    isForAnyHost: true,
+    isReadOnly: true,
+    handle: (exchange) => {
+      const { status, body } = readiness(health());
+      sendJson(exchange, status, headers, body);
+    },
+  });
+}

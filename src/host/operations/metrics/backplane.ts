@@ -1,0 +1,75 @@
+import { counter, gauge, type Labelled, type Metric } from '../../../base/metric.js';
+import { type Reach, reaches } from '../../../cluster/backplanes/frames/links.js';
+import type { Backplane, BackplaneTraffic, SentFrames } from '../../../cluster/backplanes/index.js';
+import type { Mesh } from '../../../cluster/mesh/mesh.js';
+
+/**
+ * The metrics of the connections between workers.
+ * @param backplanes those of the worker's Socket.IO servers, all of the same name
+ */
+export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): Metric[] {
+  const sum = (valueIn: (traffic: BackplaneTraffic) => number) =>
+    backplanes.reduce((total, { traffic }) => total + valueIn(traffic), 0);
+  return [
+    {
+      name: 'gjallar_bus_up',
+      type: 'gauge',
+      help: 'Whether the backplane of the worker is up.',
+      labels: ['bus'],
+      read: () =>
+        backplanes
+          .slice(0, 1)
+          .map(({ name }) => [name, Number(backplanes.every(({ traffic }) => traffic.isUp))] as const),
+    },
+    counter('gjallar_bus_messages_total', 'Messages to other workers that were sent in frames.', () =>
+      sentBy(backplanes, ({ messages }) => messages),
+    ),
+    counter('gjallar_bus_frames_total', 'Frames that carried them: one for each destination and window.', () =>
+      sentBy(backplanes, ({ frames }) => frames),
+    ),
+    {
+      name: 'gjallar_bus_reach_total',
+      type: 'counter',
+      help: 'Messages to a room or to all, by reach: worker (none but the sender), machine (others of it) or machines.',
+      labels: ['to', 'reach'],
+      read: () => reachOf(backplanes),
+    },
+    counter(
+      'gjallar_bus_late_rooms_total',
+      'Announcements of rooms that came so late that messages to the rooms may be missing.',
+      () => sentBy(backplanes, ({ lateRooms }) => lateRooms),
+    ),
+    counter(
+      'gjallar_bus_gaps_total',
+      'How often frames of another worker were missing or did not continue, or a paused worker was heard of late, so that messages may be missing.',
+      () => sum(({ gaps = 0 }) => gaps),
+    ),
+    counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),
+    counter(
+      'gjallar_bus_unsent_total',
+      'Messages to other workers that were dropped because the backplane was down or too slow.',
+      () => sum(({ unsent }) => unsent),
+    ),
+    gauge('gjallar_bus_pending_bytes', 'Bytes sent to the backplane that it has not confirmed yet.', () =>
+      sum(({ pendingBytes }) => pendingBytes),
+    ),
+    gauge(
+      'gjallar_mesh_pending_bytes',
+      'Bytes that other workers of this machine have not read yet. They grow when a worker is stuck.',
+      () => mesh.pendingBytes,
+    ),
+  ];
+}
+
+function reachOf(backplanes: readonly Backplane[]): Labelled[] | undefined {
+  const sent = backplanes.flatMap((backplane) => backplane.sent ?? []);
+  if (sent.length === 0) return undefined;
+  const sum = (to: 'room' | 'all', reach: Reach) => sent.reduce((total, counts) => total + counts.reach[to][reach], 0);
+  return (['room', 'all'] as const).flatMap((to) => reaches.map((reach) => [to, reach, sum(to, reach)] as const));
+}
+
+/** Has no value on a backplane without frames. */
+function sentBy(backplanes: readonly Backplane[], valueIn: (sent: SentFrames) => number): number | undefined {
+  const counts = backplanes.flatMap(({ sent }) => (sent ? [valueIn(sent)] : []));
+  return counts.length > 0 ? counts.reduce((a, b) => a + b) : undefined;
+}

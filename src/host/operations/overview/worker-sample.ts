@@ -1,0 +1,74 @@
+import type { TopKey } from '../../../engine/top-keys.js';
+import type { Health } from '../health.js';
+import type { RecentEvent } from './recent-events.js';
+
+/** Values that only grow. The primary computes rates from them. */
+export interface WorkerCounts {
+  /** Messages received from clients. */
+  received: number;
+  /** Messages sent to single clients. */
+  sent: number;
+  /** Messages sent to rooms. */
+  broadcasts: number;
+  /** Messages to rooms that stayed on their worker, that other workers of the machine got, and that other machines got. */
+  stayed: number;
+  crossedWorkers: number;
+  crossedMachines: number;
+  /** Deliveries of the messages to rooms. */
+  deliveries: number;
+  /** Rejected clients and requests. */
+  refused: number;
+  /** Connections opened. */
+  opened: number;
+  /** CPU time, in ms. */
+  cpu: number;
+  /** Time for which the event loop was busy, in ms. */
+  busy: number;
+  /** Calls of the history, and how long they took together in ms. Both are 0 without a history. */
+  appends: number;
+  appendTime: number;
+}
+
+/** A room of Socket.IO on one worker or machine. */
+export interface RoomFacts {
+  namespace: string;
+  /** The room as Socket.IO knows it, and as it is shown. */
+  room: string;
+  name: string;
+  members: number;
+  /** Broadcasts per second, approximately. */
+  perSecond: number;
+}
+
+/** What a worker reports for the overview. All lists are bounded. */
+export interface WorkerSample {
+  readonly id: number;
+  readonly pid: number;
+  /** When the sample was taken, in ms on the worker's own clock, which started with the worker. */
+  readonly at: number;
+  readonly health: Health;
+  readonly counts: WorkerCounts;
+  /** Clients by transport. */
+  readonly clients: Readonly<Record<string, number>>;
+  /** Sockets by namespace. */
+  readonly namespaces: Readonly<Record<string, number>>;
+  /** Resident memory, in bytes. */
+  readonly memory: number;
+  /** Delay of the event loop in ms since the sample before; undefined for the first one. */
+  readonly delay: { readonly p50: number; readonly p99: number; readonly max: number } | undefined;
+  /** What gives way: 0 nothing, 1 volatile messages, 2 new clients, 3 new messages too. */
+  readonly load: number;
+  /** Bytes that wait for slow clients. */
+  readonly buffered: number;
+  /** How long clients took to answer a ping, in ms. */
+  readonly roundTrips: readonly number[];
+  readonly roomCount: number;
+  /** The largest rooms, and those with the most broadcasts. */
+  readonly rooms: readonly RoomFacts[];
+  /** The users and the addresses that send the most messages. */
+  readonly users: readonly TopKey[];
+  readonly addresses: readonly TopKey[];
+  readonly recent: readonly RecentEvent[];
+  /** The workers of all machines; undefined if another worker of this machine counts them, or they cannot be counted. */
+  readonly servers: number | undefined;
+}

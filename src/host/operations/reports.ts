@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import type { Metric } from '../../base/metric.js';
+import { Problems } from '../../base/problems.js';
+import type { MalformedSource, RejectedRequest, Reports } from '../../base/process.js';
+import { Seldom } from '../../base/seldom.js';
+import type { RecentEvents } from './overview/recent-events.js';
+
+/** At most one log line per rejection and code, and one about malformed messages, in this time, in ms. */
+const REJECTION_LOG_MS = 10_000;
+const MALFORMED_LOG_MS = 60_000;
+/** Clients choose these texts, so the log gets only their beginning. */
+const MAX_LOGGED_CHARACTERS = 200;
+
+/** Counts and logs what the parts of a worker report to the operator. */
+export class WorkerReports implements Reports {
+  readonly problems = new Problems();
+  /** All rejected clients and requests since the start. */
+  rejections = 0;
+  private readonly rejectedBy = new Map<string, number>();
+  private readonly malformedBy = new Map<MalformedSource, number>([['bus', 0]]);
+  private readonly rejectionLines: Seldom;
+  private readonly malformedLines = new Seldom(MALFORMED_LOG_MS);
+
+  constructor(
+    readonly log: Pick<Logger, 'error' | 'warn' | 'info'>,
+    private readonly recent: Pick<RecentEvents, 'add'>,
+    now?: () => number,
+  ) {
+    this.rejectionLines = new Seldom(REJECTION_LOG_MS, now);
+  }
+
+  rejected(code: string, request: RejectedRequest | undefined, details: object = {}): void {
+    this.rejections++;
+    this.rejectedBy.set(code, (this.rejectedBy.get(code) ?? 0) + 1);
+    this.write('a client was rejected', code, request, details);
+  }
+
+  disconnected(code: string, request: RejectedRequest | undefined, details: object): void {
+    this.write('a client was disconnected', code, request, details);
+  }
+
+  malformed(source: MalformedSource, reason: string): void {
+    this.malformedBy.set(source, (this.malformedBy.get(source) ?? 0) + 1);
+    const dropped = this.malformedLines.due();
+    if (dropped === undefined) return;
+    this.log.warn({ source, reason, dropped }, 'malformed messages from other servers were dropped');
+  }
+
+  private write(message: string, code: string, request: RejectedRequest | undefined, details: object): void {
+    this.recent.add('info', message, () => ({ ...fieldsOf(request), ...details }), code);
+    const count = this.rejectionLines.due(`${message} ${code}`);
+    if (count !== undefined) this.log.info({ code, ...fieldsOf(request), ...details, count }, message);
+  }
+
+  metrics(): Metric[] {
+    return [
+      {
+        name: 'gjallar_bus_malformed_total',
+        type: 'counter',
+        help: 'Messages from other workers and machines that were dropped because they were malformed, by source.',
+        labels: ['source'],
+        read: () => this.malformedBy,
+      },
+      {
+        name: 'gjallar_problem',
+        type: 'gauge',
+        help: 'Always 1: something that is down or degraded at present, with the code and the text of /readyz and of the log.',
+        labels: ['code', 'text'],
+        read: () => this.problems.down.map(({ code, text }) => [code, text, 1] as const),
+      },
+      {
+        name: 'gjallar_clients_refused_total',
+        type: 'counter',
+        help: 'Rejected clients and requests, over all interfaces, by error code.',
+        labels: ['code'],
+        read: () => this.rejectedBy,
+      },
+    ];
+  }
+}
+
+/** What the log says of a request. The query may contain a token, so it is left out. */
+export function fieldsOf(request: RejectedRequest | undefined): object {
+  if (!request) return {};
+  const { origin } = request.headers;
+  return {
+    address: request.connection.remoteAddress,
+    ...(origin !== undefined && { origin: origin.slice(0, MAX_LOGGED_CHARACTERS) }),
+    method: request.method,
+    path: request.url.split('?', 1)[0]!.slice(0, MAX_LOGGED_CHARACTERS),
+  };
+}

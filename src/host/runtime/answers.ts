@@ -1,0 +1,53 @@
+import { owned } from '../../base/owner.js';
+import type { FromPrimary, Question } from '../../cluster/protocol.js';
+import type { Health } from '../operations/health.js';
+import type { WorkerSample } from '../operations/overview/worker-sample.js';
+import type { ApplicationView } from './application.js';
+import type { MachineWorker } from './machine-worker.js';
+import type { Action } from './operator/actions.js';
+import type { Report } from './operator/operator.js';
+import { OverviewSampler } from './overview/sampler.js';
+import { statsOf, type WorkerStats } from './overview/stats.js';
+
+/** The answers of a worker to the primary, by question. */
+export interface Answers {
+  health: Health;
+  /** The metrics of all workers, in the text format of Prometheus. */
+  metrics: string;
+  overview: WorkerSample;
+  stats: WorkerStats;
+  /** What this worker, and perhaps the workers of other machines, have done for the operator. */
+  act: Report;
+}
+
+/** What a worker must know to act for the operator. */
+export interface ActInput {
+  action: Action;
+  /** Whether this worker passes the action on to the workers of other machines. */
+  isEverywhere: boolean;
+}
+
+/** Answers the questions of the primary, which it asks for the admin port. */
+export function answerPrimary(worker: MachineWorker, view?: ApplicationView): void {
+  const sampler = new OverviewSampler(worker, view);
+  const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
+    health: () => worker.health,
+    metrics: worker.scrape,
+    overview: () => sampler.sample(worker.health),
+    stats: () => statsOf(worker),
+    act: (input) => {
+      const { action, isEverywhere } = input as ActInput;
+      if (isEverywhere) return worker.operator.actEverywhere(action);
+      return { acted: [worker.operator.act(action)], complete: true };
+    },
+  };
+  const answer = async ({ id, question, input }: Extract<FromPrimary, { type: 'ask' }>) => {
+    try {
+      worker.orders.send({ type: 'answer', id, answer: await answers[question](input) });
+    } catch (error) {
+      worker.log.error({ error, question }, 'a question of the primary failed');
+      worker.orders.send({ type: 'answer', id, answer: undefined });
+    }
+  };
+  worker.orders.on('ask', owned('answering a question of the primary', answer));
+}

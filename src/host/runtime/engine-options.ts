@@ -1,0 +1,42 @@
+import { isAllowedOrigin } from '../../engine/limits/origin.js';
+import type { Rate } from '../../engine/limits/rates.js';
+import type { EngineOptions } from '../../engine/options.js';
+import type { RunConfig } from '../config/run-options.js';
+
+/** The options of an engine: the application's own, and those of the environment for all others. */
+export function engineOptionsOf(config: RunConfig, given: EngineOptions, idPrefix: string): EngineOptions {
+  const { corsOrigin, workers } = config;
+  const { connections } = config.rateLimit;
+  const isCorsGiven = given.cors !== undefined || given.origins !== undefined;
+  const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return {
+    maxHttpBufferSize: config.maxPayload,
+    flushMs: config.flushMs,
+    maxBackpressure: config.maxBackpressure,
+    shedsLoad: true,
+    maxBuffered: Math.floor(config.maxBuffered / workers),
+    allowedHosts: config.allowedHosts,
+    rateLimit: { ...config.rateLimit, ...(connections && { connections: shareOf(connections, workers) }) },
+    maxConnectionsPerIp: Math.ceil(config.maxConnectionsPerIp / workers),
+    allowEIO3: config.allowEIO3,
+    trustProxy: config.trustProxy,
+    keepAlive: config.keepAlive,
+    ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
+    ...own,
+    idPrefix,
+  };
+}
+
+/** A worker's share of a rate that all workers have together: never less than one at once, so that it can be used at all. */
+function shareOf({ amount, per }: Rate, workers: number): Rate {
+  const share = Math.ceil(amount / workers);
+  return { amount: share, per: (per * share * workers) / amount };
+}
+
+/** The options that let pages of these origins connect. */
+export function corsOptionsOf(origins: readonly string[]): EngineOptions {
+  if (origins.includes('*')) return { origins, cors: { origin: '*' } };
+  const answerFor = (origin: string | undefined, answer: (error: null, isAllowed: boolean) => void) =>
+    answer(null, origin !== undefined && isAllowedOrigin(origin, origins));
+  return { origins, cors: { origin: answerFor } };
+}

@@ -1,0 +1,262 @@
+import { rmdirSync, rmSync } from 'node:fs';
+import type { Logger } from 'pino';
+import type { Server } from 'socket.io';
+import { GjallarError } from '../../base/errors.js';
+import { createLog, logOutput } from '../../base/log.js';
+import { counter } from '../../base/metric.js';
+import { hostApplication } from '../../base/process.js';
+import { type Backplane, backplaneNameOf } from '../../cluster/backplanes/index.js';
+import { HUB, kinds, Mesh } from '../../cluster/mesh/mesh.js';
+import { MAX_PART, MeshParts } from '../../cluster/mesh/sub-mesh.js';
+import { socketOf } from '../../cluster/protocol.js';
+import { idPrefixOf, Relay } from '../../cluster/relay/relay.js';
+import type { SharedWindow } from '../../engine/delivery/shared-window.js';
+import type { Engine, EngineHost } from '../../engine/engine.js';
+import type { EngineOptions } from '../../engine/options.js';
+import { socketsInUse } from '../../engine/uws/uws.js';
+import { stateRooms } from '../../io/rooms/stores.js';
+import { redisNamesOf } from '../config/redis-names.js';
+import type { RunConfig } from '../config/run-options.js';
+import { logSessions, logSockets } from '../operations/connection-log.js';
+import type { Health } from '../operations/health.js';
+import { backplaneMetrics } from '../operations/metrics/backplane.js';
+import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
+import { durableMetrics, lossMetrics, recoveryMetrics, stateMetrics } from '../operations/metrics/features.js';
+import { relayMetrics } from '../operations/metrics/relay.js';
+import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { RecentEvents } from '../operations/overview/recent-events.js';
+import { WorkerReports } from '../operations/reports.js';
+import { backplaneEvents, channelPrefixOf, linksOf, readyInTime } from './backplane.js';
+import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
+import { engineOptionsOf } from './engine-options.js';
+import { atMostEvery } from './intervals.js';
+import type { Orders } from './lifecycle/orders.js';
+import { type OtherMachines, openWorkerHub, type WorkerHub } from './machines/hub.js';
+import { loadBackplane, type OpenBackplane } from './open-bus.js';
+import type { Action, Outcome } from './operator/actions.js';
+import { Operator, outcomeOf } from './operator/operator.js';
+import { defaultSeam, type OperatorSeam } from './operator/seam.js';
+import type { Surroundings } from './surroundings.js';
+
+const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
+const DROPPED_LINES = 'Lines of the log that were lost because it could not be written, or not fast enough.';
+const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
+
+/**
+ * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
+ * application that it runs.
+ */
+export class MachineWorker implements EngineHost {
+  readonly orders: Orders;
+  readonly log: Logger;
+  readonly metrics: WorkerMetrics;
+  /** Rejected clients, warnings and errors, for the operator. */
+  readonly recent = new RecentEvents();
+  /** What its parts report. */
+  readonly reports: WorkerReports;
+  readonly engines: Engine[] = [];
+  readonly relays: Relay[] = [];
+  readonly backplanes: Backplane[] = [];
+  /** The Socket.IO servers of the application. */
+  readonly servers: Server[] = [];
+  /** How the application takes part in the operator's actions. */
+  seam: OperatorSeam = defaultSeam;
+  /** Carries out the operator's actions. */
+  readonly operator: Operator;
+  /** The state of this worker; set once it has an application. */
+  stateOf: () => Health['state'] = () => 'not ready';
+  /** The metrics of all workers, in the text format of Prometheus. */
+  readonly scrape = atMostEvery(1000, () => this.metrics.scrape());
+  /** Clients that are not connected over Engine.IO. */
+  otherClients: readonly OtherClients[] = [];
+  /** The workers of other machines; undefined if the backplane reaches none. */
+  readonly machines: OtherMachines | undefined;
+  private readonly parts: MeshParts;
+  private readonly rejected = new RejectedRequests();
+
+  private constructor(
+    private readonly config: RunConfig,
+    version: string,
+    readonly mesh: Mesh,
+    private readonly surroundings: Surroundings,
+    private readonly open: { backplane: OpenBackplane; hub: WorkerHub | undefined },
+  ) {
+    const { machine, orders, logTo } = surroundings;
+    this.orders = orders;
+    this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine, logTo);
+    this.reports = new WorkerReports(this.log, this.recent);
+    hostApplication({
+      reports: this.reports,
+      stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
+      engines: this,
+      ...(open.hub && { hubLink: open.hub.linkOf }),
+      numberOf: (io) => Math.max(0, this.servers.indexOf(io as Server)),
+    });
+    this.metrics = new WorkerMetrics(mesh, {
+      version,
+      workers: config.workers,
+      deaths: () => orders.last('deaths')?.count ?? 0,
+      reloads: () => orders.last('reloads') ?? { finished: 0, aborted: 0 },
+    });
+    this.parts = new MeshParts(mesh);
+    this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
+    this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
+    this.metrics.add(this.reports.metrics());
+    this.machines = open.hub?.machines();
+    surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
+  }
+
+  /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
+  static async join(config: RunConfig, version: string, surroundings: Surroundings): Promise<MachineWorker> {
+    const backplane = await loadBackplane(config);
+    const { id, directory, orders } = surroundings;
+    const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
+    const hub = await openWorkerHub(config, mesh, surroundings.machine);
+    await mesh.listen();
+    removeWhereOrphaned(directory);
+    surroundings.linked();
+    await mesh.join((await orders.next('join')).workers);
+    return new MachineWorker(config, version, mesh, surroundings, { backplane, hub });
+  }
+
+  /** The port that only this worker listens on; undefined if there is none. */
+  get ownPort(): number | undefined {
+    const { workerPorts } = this.config;
+    return workerPorts === undefined ? undefined : workerPorts + this.surroundings.place;
+  }
+
+  /** The options of an engine: the application's own, and those of the environment for all others. */
+  optionsFor(given: EngineOptions): EngineOptions {
+    return engineOptionsOf(this.config, given, idPrefixOf(this.mesh.id, this.machines?.id));
+  }
+
+  created(engine: Engine): void {
+    const part = this.engines.length;
+    const links = this.nextPart(part, 'engines');
+    this.engines.push(engine);
+    const relay = new Relay(links, engine, this.machines?.relayPart(part));
+    this.relays.push(relay);
+    engine.relay = relay;
+    this.rejected.watch(engine);
+    reportEngine(engine);
+    reportRejections(engine);
+    logSessions(engine, this.log);
+  }
+
+  /** The application has created a Socket.IO server. */
+  addServer(io: Server): void {
+    this.servers.push(io);
+    this.operator.watch(io);
+    reportUnknownNamespaces(io);
+    logSockets(io, this.log);
+  }
+
+  /**
+   * Opens a backplane for one more Socket.IO server.
+   * @param window the window of the outbox of its engine
+   */
+  openBackplane(window: SharedWindow): Backplane {
+    const { config, backplanes } = this;
+    const count = backplanes.length;
+    const prefix = channelPrefixOf(config);
+    const links = this.nextPart(count, 'Socket.IO servers');
+    const backplane = this.open.backplane({
+      links: linksOf(links),
+      machine: this.surroundings.machine,
+      hub: this.open.hub?.client,
+      part: count,
+      window,
+      recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
+      prefix: count === 0 ? prefix : `${prefix}:${count}`,
+      events: backplaneEvents(backplaneNameOf(config)),
+    });
+    backplanes.push(backplane);
+    return backplane;
+  }
+
+  /** Resolves when other workers and machines can be reached, or after a timeout. */
+  async ready(): Promise<void> {
+    const { backplanes, machines } = this;
+    await Promise.all([...backplanes, ...(machines ? [machines] : [])].map(readyInTime));
+  }
+
+  /** Drains all workers of the machine. */
+  drainMachine(): void {
+    this.orders.send({ type: 'leave' });
+  }
+
+  /** Carries out an action of the operator on all workers and machines. */
+  async act(action: Action): Promise<Outcome> {
+    return outcomeOf([await this.operator.actEverywhere(action)]);
+  }
+
+  /**
+   * Reports why no worker can run with this configuration. The start of the server then fails, and the primary kills this
+   * worker, so what it returns never resolves.
+   */
+  failed(reason: string): Promise<never> {
+    this.orders.send({ type: 'failed', reason });
+    return new Promise(() => {});
+  }
+
+  /** Closes the connections to other workers and machines. */
+  close(): void {
+    for (const backplane of this.backplanes) backplane.close();
+    this.open.hub?.close();
+    this.mesh.close();
+  }
+
+  /** Adds the metrics of everything that clients are connected to. */
+  addClientMetrics(others: readonly OtherClients[]): void {
+    this.otherClients = others;
+    const { engines, rejected, backplanes, mesh, relays, machines } = this;
+    this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
+    this.metrics.add([
+      ...relayMetrics(relays, machines?.traffic),
+      ...recoveryMetrics(backplanes),
+      ...stateMetrics(),
+      ...durableMetrics(),
+      ...lossMetrics(),
+    ]);
+  }
+
+  /** What the health endpoints report of this worker. */
+  get health(): Health {
+    const state = this.stateOf();
+    const { problems } = this.reports;
+    problems.set('RELOAD_ABORTED', this.orders.last('reloads')?.isLastAborted ? RELOAD_ABORTED : undefined);
+    problems.set('STATE_NEARLY_FULL', stateRooms.warning);
+    problems.set('LOG_LOST', logOutput.warning);
+    problems.set('SOCKETS_PORTABLE', socketsInUse.warning);
+    return { state, problems: problems.down, warnings: problems.warnings };
+  }
+
+  /** Whether this worker does the tasks that one worker per machine must do. */
+  isLeader(): boolean {
+    return this.mesh.members.every((other) => other > this.mesh.id);
+  }
+
+  private nextPart(part: number, kind: string) {
+    if (part > MAX_PART) {
+      throw new GjallarError('BAD_CONFIG', `a worker can have ${MAX_PART + 1} ${kind} at most; create fewer of them`);
+    }
+    return this.parts.part(part);
+  }
+}
+
+/**
+ * Removes the folder of the workers' sockets when this worker exits, if the primary was killed and could not do it.
+ * Call it once this worker's own socket exists, so that the socket is removed first.
+ */
+function removeWhereOrphaned(directory: string): void {
+  process.once('exit', () => {
+    if (process.connected) return;
+    // The hub was a part of the primary.
+    rmSync(socketOf(directory, HUB), { force: true });
+    try {
+      rmdirSync(directory);
+    } catch {
+      // Other workers still have sockets in it. The last worker removes it.
+    }
+  });
+}

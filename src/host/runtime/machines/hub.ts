@@ -1,0 +1,82 @@
+import type { ProcessHost } from '../../../base/process.js';
+import { HubClient } from '../../../cluster/backplanes/frames/hub/hub-client.js';
+import type { BackplaneTraffic } from '../../../cluster/backplanes/index.js';
+import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
+import type { HubAddress } from '../../../cluster/hub/open.js';
+import type { Mesh } from '../../../cluster/mesh/mesh.js';
+import type { RelayPart } from '../../../cluster/relay/relay.js';
+import { turnWindow } from '../../../engine/delivery/shared-window.js';
+import type { RunConfig } from '../../config/run-options.js';
+import { outageEvents } from '../backplane.js';
+import { hasHubThread, hubAddressOf } from './hub-address.js';
+
+/** The link of a worker to its hub. */
+export interface WorkerHub {
+  readonly client: HubClient;
+  /** The workers of other machines; undefined if there are none. Call it once reports reach the operator. */
+  machines(): OtherMachines | undefined;
+  readonly linkOf: ProcessHost['hubLink'];
+  close(): void;
+}
+
+/** The workers of other machines, behind the hub. */
+export interface OtherMachines {
+  /** The id of this machine. */
+  readonly id: string;
+  readonly traffic: BackplaneTraffic;
+  /** The relay's way to them, for one of the engines of this worker. */
+  relayPart(part: number): RelayPart;
+  ready(): Promise<void>;
+}
+
+/**
+ * Prepares the link of a worker to the hub of its machine. Call it before the worker joins the mesh.
+ * @returns undefined for a single worker without other machines
+ */
+export async function openWorkerHub(config: RunConfig, mesh: Mesh, machine: string): Promise<WorkerHub | undefined> {
+  const address = hubAddressOf(config);
+  if (hasHubThread(config)) {
+    const client = new HubClient(mesh.id, machine, hubOnMesh(mesh));
+    const machines = () => (address ? machinesBehind(client, address) : undefined);
+    return { client, machines, linkOf: (service) => client.service(service), close: () => {} };
+  }
+  if (!address) return undefined;
+  const { linkInProcess } = await import('../../../cluster/hub/own-hub.js');
+  const { openHub } = await import('../../../cluster/hub/open.js');
+  const { link, workers } = linkInProcess(mesh.id);
+  const client = new HubClient(mesh.id, machine, link);
+  const hub = await openHub(address, { machine, workers, window: turnWindow() });
+  return {
+    client,
+    machines: () => machinesBehind(client, address),
+    linkOf: (service, open) => {
+      hub.provide(service, open);
+      return client.service(service);
+    },
+    close: () => hub.close(),
+  };
+}
+
+const RELAY_DOWN = 'requests for sessions of other machines fail';
+
+function machinesBehind(client: HubClient, { server, withoutFrames }: HubAddress): OtherMachines {
+  const { machine, health } = client;
+  if (withoutFrames) {
+    // Nothing else reports it.
+    const texts = { down: RELAY_DOWN, rejected: RELAY_DOWN, up: 'the relay to other machines is up' };
+    health.report(outageEvents(server === 'nats' ? 'NATS' : 'Redis', { relay: server }, texts));
+  }
+  return {
+    id: machine,
+    traffic: health,
+    relayPart: (part) => ({
+      machine,
+      get isUp() {
+        return health.isUp;
+      },
+      send: (to, payload) => client.relay(part, to, payload),
+      listen: (listener) => client.listenToRelay(part, listener),
+    }),
+    ready: () => health.whenUp(),
+  };
+}

@@ -1,0 +1,59 @@
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../cluster/backplanes/backplane.js';
+import { type BackplaneChoice, backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/registry.js';
+import { openRecovery } from '../../features/recovery/index.js';
+
+/** Opens a backplane, for one Socket.IO server each time. */
+export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) => Backplane;
+
+/**
+ * Loads the backplane that the configuration selects. Loading the configuration has checked its options. For servers
+ * with the option `connectionStateRecovery`, the workers keep sessions and packets.
+ */
+export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackplane> {
+  const name = backplaneNameOf(choice);
+  const { load, hub } = backplaneKindOf(name);
+  const spansMachines = hub !== undefined;
+  const { redisUrl = '', natsUrl = '', natsCreds } = choice;
+  const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
+  const open = await load();
+  return (surroundings) => {
+    const { events, recovery: options } = surroundings;
+    const recovery = openRecovery({
+      ...options,
+      spansMachines,
+      subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
+      ...(spansMachines && { caughtUp: async () => backplane.caughtUp?.() }),
+      onBound: (outcome) => events.onRecoveryBound?.(outcome),
+    });
+    const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
+    return {
+      ...backplane,
+      get recovery() {
+        return recovery.state;
+      },
+      removeSessions: (target) => recovery.remove(target),
+      factory: recovery.wrap(backplane.factory),
+      close: () => {
+        recovery.close();
+        backplane.close();
+      },
+    };
+  };
+}
+
+/** Reports the end of each outage, in which messages may have been lost. */
+function reporting(events: BackplaneEvents, onLost: () => void): BackplaneEvents {
+  let wasDown = false;
+  return {
+    ...events,
+    onDown: (reason, rejected) => {
+      wasDown = true;
+      events.onDown(reason, rejected);
+    },
+    onUp: (unsent) => {
+      if (wasDown) onLost();
+      wasDown = false;
+      events.onUp(unsent);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import cluster from 'node:cluster';
+import type { DestinationStream } from 'pino';
+import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, WORKER_PLACE } from '../../cluster/protocol.js';
+import { type Orders, receiveOrders } from './lifecycle/orders.js';
+
+/**
+ * What a worker gets from whatever started it: the primary that forked its process, or a test that runs it in its own
+ * process.
+ */
+export interface Surroundings {
+  /** The worker's id, unique for the lifetime of the primary. */
+  readonly id: number;
+  /** The folder of the workers' sockets. */
+  readonly directory: string;
+  /** The id of the machine. */
+  readonly machine: string;
+  /** A number from 0 to one less than the number of workers. */
+  readonly place: number;
+  /** The primary's orders, and the way to the primary. */
+  readonly orders: Orders;
+  /** Where the log goes; by default to the standard output. */
+  readonly logTo?: DestinationStream;
+  /** Called once the worker accepts links from other workers. */
+  linked(): void;
+  /** Calls back if the primary is gone. The worker ends then. */
+  onGone(listener: () => void): void;
+  /** Called when the worker has stopped. */
+  ended(): void;
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const;
+const ignore = (): void => {};
+
+/** Ctrl-C in a terminal reaches every process, but only the primary reacts to it. */
+export function holdSignals(): void {
+  for (const signal of signals) process.on(signal, ignore);
+}
+
+/** Has SIGTERM reach the application. @returns whether it handles it */
+export function passSigterm(): boolean {
+  process.off('SIGTERM', ignore);
+  return process.emit('SIGTERM', 'SIGTERM');
+}
+
+/** The surroundings of a worker that a primary has forked. */
+export function forkedSurroundings(): Surroundings {
+  const orders = receiveOrders();
+  return {
+    id: cluster.worker!.id,
+    directory: process.env[MESH_DIRECTORY]!,
+    machine: process.env[MACHINE_ID]!,
+    place: Number(process.env[WORKER_PLACE]),
+    orders,
+    linked: () => {
+      orders.send({ type: 'meshed' });
+      setInterval(() => orders.send({ type: 'alive' }), ALIVE_INTERVAL_MS);
+    },
+    // The cluster module ends this process right after the event.
+    onGone: (listener) => void cluster.worker!.once('disconnect', listener),
+    ended: () => process.exit(0),
+  };
+}
+
+/** Whether this process was forked by a primary of gjallar. */
+export function isOfMachine(): boolean {
+  return process.env[MESH_DIRECTORY] !== undefined;
+}

@@ -1,0 +1,48 @@
+import { own } from '../../base/owner.js';
+import { stateStores } from '../../io/rooms/stores.js';
+import type { RunConfig } from '../config/run-options.js';
+import { answerPrimary } from './answers.js';
+import type { Application } from './application.js';
+import { logFailures, surviveExceptions } from './exceptions.js';
+import { Departure } from './lifecycle/departure.js';
+import { MachineWorker } from './machine-worker.js';
+import type { Surroundings } from './surroundings.js';
+
+/** How long the end waits until state rooms are stored, in ms. */
+const MAX_STORE_MS = 2000;
+
+/**
+ * Runs a worker: joins the machine, starts the application, has it listen, and shuts down.
+ * @returns what resolves at the end of the worker
+ */
+export async function startWorker(
+  config: RunConfig,
+  version: string,
+  application: Application,
+  surroundings: Surroundings,
+): Promise<{ stopped: Promise<void> }> {
+  const worker = await MachineWorker.join(config, version, surroundings);
+  const { orders, log } = worker;
+  worker.metrics.add(application.survivesExceptions ? surviveExceptions(log) : logFailures(log));
+  const running = await application.start(worker);
+  if (running.operator) worker.seam = running.operator;
+  worker.addClientMetrics(running.otherClients);
+  const departure = new Departure(worker, running, orders);
+  worker.stateOf = () => departure.stateOf(running.isReady());
+  answerPrimary(worker, running.view);
+  const listen = async () => {
+    const isOnPort = await running.listen();
+    departure.listening();
+    orders.send({ type: 'listening', isOnPort });
+  };
+  own('listening', listen());
+  const stop = async () => {
+    await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
+    running.stop();
+    await stateStores.flushed(MAX_STORE_MS);
+    await running.close();
+    worker.close();
+    surroundings.ended();
+  };
+  return { stopped: stop() };
+}

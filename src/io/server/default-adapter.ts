@@ -1,0 +1,80 @@
+import type { Namespace, Server } from 'socket.io';
+import type { Adapter } from 'socket.io-adapter';
+import { loadPart } from '../../base/package.js';
+import { thisProcess } from '../../base/process.js';
+import type * as Recoveries from '../../features/recovery/index.js';
+import { type AdapterClass, type AdapterFactory, LocalAdapter, makeAdapter } from '../rooms/index.js';
+import { turnOffRecovery, wantsRecovery } from '../socket-io.private.js';
+
+const recoveries = new WeakMap<Server, Recoveries.Recovery>();
+
+/** The adapter of a server without other workers. */
+export function alone(nsp: Namespace): Adapter {
+  if (!wantsRecovery(nsp)) return new LocalAdapter(nsp);
+  const recovery =
+    recoveries.get(nsp.server) ?? loadPart<typeof Recoveries>('./features/recovery/index.js').openRecovery();
+  recoveries.set(nsp.server, recovery);
+  return recovery.wrap((of) => new LocalAdapter(of))(nsp);
+}
+
+declare module '../../base/process.js' {
+  interface ProcessHost {
+    /** Connects the servers whose application sets no adapter with those of other workers. */
+    adapter?: AdapterFactory;
+  }
+}
+
+/** The adapter of a server whose application sets none. */
+export function defaultBus(nsp: Namespace): Adapter {
+  const adapter = (thisProcess.adapter ?? alone)(nsp);
+  initialize(adapter);
+  return adapter;
+}
+
+/**
+ * socket.io calls `init()` once the adapter is complete, but only from 4.8.2 on. Without that call, the other workers would
+ * not count this one, and nothing would be kept for recovery.
+ */
+function initialize(adapter: Adapter): void {
+  const { init } = adapter;
+  let isDone = false;
+  adapter.init = () => {
+    if (isDone) return;
+    isDone = true;
+    return init.call(adapter);
+  };
+  queueMicrotask(() => adapter.init());
+}
+
+/**
+ * Turns `connectionStateRecovery` off, with a warning, if the adapter cannot recover anything. socket.io itself reports
+ * nothing, and some of those adapters then throw on every disconnect.
+ */
+export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFactory {
+  return (nsp) => {
+    const adapter = makeAdapter(bus, nsp);
+    if (wantsRecovery(nsp) && !canRecover(adapter)) {
+      turnOffRecovery(nsp);
+      process.emitWarning(
+        `connectionStateRecovery is off, because ${adapter.constructor.name} cannot recover anything. Use ` +
+          '@socket.io/redis-streams-adapter instead, or remove the option. See docs/compatibility.md.',
+        { type: 'GjallarWarning', code: 'GJALLAR_NO_RECOVERY' },
+      );
+    }
+    return adapter;
+  };
+}
+
+/**
+ * Whether an adapter overrides `restoreSession()` of socket.io-adapter's base class. There may be several copies of that
+ * class.
+ */
+function canRecover(adapter: Adapter): boolean {
+  let base: object | undefined;
+  let at: object | null = adapter;
+  while (at) {
+    if (Object.hasOwn(at, 'restoreSession')) base = at;
+    at = Object.getPrototypeOf(at);
+  }
+  return adapter.restoreSession !== (base as Adapter | undefined)?.restoreSession;
+}

@@ -1,0 +1,251 @@
+import { type EventEmitter, errorMonitor, once } from 'node:events';
+import { Server as HttpServer } from 'node:http';
+import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
+import { own } from '../../../base/owner.js';
+import { handleOf, sharesPorts } from '../../../engine/node/node-net.private.js';
+import { type SharedOwner, type SharedPorts, taken } from './port-owner.js';
+
+/** An address that an application wants to listen on. */
+export interface WantedAddress {
+  /** By default, all addresses of the machine. */
+  host?: string | undefined;
+  port: number;
+  /** For port 0: how many ports the system has picked for this process before. */
+  turn: number;
+  /** For port 0: the port that was picked, and that another process has taken since. */
+  taken?: number | undefined;
+}
+
+/** How many ports the system may pick for port 0 before listening has failed: others can take each before it is used. */
+const PICKED_PORTS = 3;
+
+type Listen = (this: NetServer, ...args: unknown[]) => NetServer;
+
+const plainListen = NetServer.prototype.listen as Listen;
+
+/**
+ * Lets the processes of an application listen on the same ports. An http.Server that serves nothing but Socket.IO listens
+ * with uWebSockets.js. All other servers with Socket.IO listen with node:http, on a socket of their own where
+ * Node.js can share ports. Servers without Socket.IO listen as in every worker of node:cluster, whose primary passes connections
+ * on.
+ */
+export class SharedListening implements SharedPorts {
+  private readonly owners = new Map<HttpServer, SharedOwner>();
+  private readonly others = new Set<NetServer>();
+  private readonly waiting = new Set<HttpServer>();
+  private readonly open = new Set<string>();
+  /** Those on the port of this process whose connections go to a server of node:http. */
+  private readonly ownServers = new Set<NetServer>();
+  private turns = 0;
+  /** Whether a server listens on the port of this process. */
+  hasOwnPort = false;
+
+  /**
+   * @param claim finds out whether the processes can listen on an address; throws as `listen()` reports it
+   * @param onListening called with each server that listens
+   * @param ownPort a port that no other process of the application listens on, and the option that names it; the first server
+   *   with Socket.IO listens on it too
+   * @param onFailed called with each server's reason for not listening, before the application hears it
+   */
+  constructor(
+    private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
+    private readonly onListening: (server: NetServer) => void,
+    private readonly ownPort?: { readonly port: number; readonly option: string },
+    private readonly onFailed: (error: NodeJS.ErrnoException) => void = () => {},
+  ) {}
+
+  /** Changes `listen()` of all servers that the application creates. */
+  install(): void {
+    const listening = this;
+    const plainClose = HttpServer.prototype.close;
+    NetServer.prototype.listen = function (this: NetServer, ...args: unknown[]) {
+      listening.watch(this);
+      return plainListen.apply(this, args);
+    } as NetServer['listen'];
+    HttpServer.prototype.listen = function (this: HttpServer, ...args: unknown[]) {
+      const wanted = addressOf(args);
+      if (!wanted || this.listening) return NetServer.prototype.listen.apply(this, args as never);
+      if (listening.waiting.has(this)) throw alreadyListening();
+      listening.waiting.add(this);
+      const { callback, signal } = wanted;
+      signal?.addEventListener('abort', () => this.close(), { once: true });
+      // Socket.IO may be attached right after listen().
+      queueMicrotask(() => {
+        if (!listening.waiting.has(this)) return;
+        if (!listening.owners.has(this)) {
+          listening.waiting.delete(this);
+          NetServer.prototype.listen.apply(this, args as never);
+        } else {
+          if (callback) this.once('listening', callback);
+          own('listening on a shared port', listening.share(this, wanted));
+        }
+      });
+      return this;
+    } as HttpServer['listen'];
+    HttpServer.prototype.close = function (this: HttpServer, callback) {
+      // A server that is closed before it listens never does.
+      listening.waiting.delete(this);
+      return plainClose.call(this, callback);
+    };
+  }
+
+  /** Called with the owner of the port of each http.Server that has a Socket.IO server. */
+  own(server: HttpServer, owner: SharedOwner): void {
+    this.owners.set(server, owner);
+  }
+
+  /** Accepts no new connections in this process from now on. */
+  retire(): void {
+    for (const owner of this.owners.values()) owner.retire();
+    for (const server of [...this.others, ...this.ownServers]) handleOf(server)?.close();
+  }
+
+  /** Whether no request to a server with Socket.IO is in progress. */
+  get isIdle(): boolean {
+    return [...this.owners.values()].every((owner) => owner.isIdle);
+  }
+
+  private async share(server: HttpServer, { host, port }: Wanted): Promise<void> {
+    try {
+      if (this.ownPort?.port === port && port > 0)
+        throw this.ofOwnPort(taken({ address: host ?? '::', family: '', port }));
+      const turn = port === 0 ? this.turns++ : 0;
+      let local: AddressInfo | undefined;
+      let own: AddressInfo | undefined;
+      for (let attempt = 1; ; attempt++) {
+        local = await this.claim({ host, port, turn, taken: local?.port });
+        own ??= await this.claimOwn(host);
+        if (!this.waiting.has(server)) return;
+        if (!this.owners.get(server)!.takesPort) return await this.listenOnNode(server, local, own);
+        if (this.opens(server, local)) break;
+        if (port !== 0 || attempt === PICKED_PORTS) throw taken(local);
+      }
+      if (own && !this.hasOwnPort) this.openOwn(server, own);
+      this.waiting.delete(server);
+      server.emit('listening');
+      this.onListening(server);
+    } catch (error) {
+      this.waiting.delete(server);
+      this.onFailed(error as NodeJS.ErrnoException);
+      // An exception of a listener is the application's.
+      process.nextTick(() => server.emit('error', error));
+    }
+  }
+
+  private async claimOwn(host: string | undefined): Promise<AddressInfo | undefined> {
+    if (!this.ownPort) return undefined;
+    try {
+      return await this.claim({ host, port: this.ownPort.port, turn: 0 });
+    } catch (error) {
+      throw this.ofOwnPort(error as Error);
+    }
+  }
+
+  /** The application has named another port, and would not know this one. */
+  private ofOwnPort(error: Error): Error {
+    const remedy = `it is one of the ports from ${this.ownPort!.option}; stop the process that uses it, or set another`;
+    return Object.assign(new Error(`${error.message}: ${remedy}`), error);
+  }
+
+  private openOwn(server: HttpServer, own: AddressInfo): void {
+    if (!this.owners.get(server)!.listenAlso(own)) throw this.ofOwnPort(taken(own));
+    this.hasOwnPort = true;
+    server.once('close', () => {
+      this.hasOwnPort = false;
+    });
+  }
+
+  private opens(server: HttpServer, local: AddressInfo): boolean {
+    const key = `${local.address} ${local.port}`;
+    if (this.open.has(key) || !this.owners.get(server)!.listenShared(local)) return false;
+    this.open.add(key);
+    server.once('close', () => this.open.delete(key));
+    return true;
+  }
+
+  /**
+   * Lets node:http listen, on a socket of its own where Node.js can share ports. Otherwise the primary listens, as for every
+   * worker of node:cluster, and passes each connection on, which more than doubles its cost.
+   */
+  private async listenOnNode(server: HttpServer, { address, port }: AddressInfo, own?: AddressInfo): Promise<void> {
+    this.waiting.delete(server);
+    if (own && !this.hasOwnPort) {
+      const passing = new NetServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+        server.emit('connection', socket),
+      );
+      plainListen.call(passing, { host: own.address, port: own.port });
+      await once(passing, 'listening').catch((error: Error) => {
+        throw this.ofOwnPort(error);
+      });
+      this.hasOwnPort = true;
+      this.ownServers.add(passing);
+      server.once('close', () => {
+        this.ownServers.delete(passing);
+        this.hasOwnPort = false;
+        passing.close();
+      });
+    }
+    this.others.add(server);
+    server.once('close', () => this.others.delete(server));
+    const emitter: EventEmitter = server;
+    // A listener of `error` would hide the error of an application that has none.
+    emitter.once(errorMonitor, this.onFailed);
+    server.once('listening', () => {
+      emitter.off(errorMonitor, this.onFailed);
+      // node:cluster reports the address to its primary in the same turn.
+      setImmediate(() => this.onListening(server));
+    });
+    plainListen.call(server, { host: address, port, reusePort: sharesPorts });
+  }
+
+  private watch(server: NetServer): void {
+    if (this.others.has(server)) return;
+    // A listener of `error` would hide the error of an application that has none.
+    const emitter: EventEmitter = server;
+    emitter.once(errorMonitor, this.onFailed);
+    server.once('listening', () => {
+      emitter.off(errorMonitor, this.onFailed);
+      this.others.add(server);
+      // node:cluster reports the address to its primary in the same turn.
+      setImmediate(() => this.onListening(server));
+    });
+    server.once('close', () => this.others.delete(server));
+  }
+}
+
+interface Wanted {
+  host: string | undefined;
+  port: number;
+  signal: AbortSignal | undefined;
+  callback: (() => void) | undefined;
+}
+
+/** The address that the arguments of `listen()` name; undefined if node:net must handle them. */
+function addressOf(args: readonly unknown[]): Wanted | undefined {
+  const last = args.at(-1);
+  const callback = typeof last === 'function' ? (last as () => void) : undefined;
+  const [first, second] = args;
+  // Any other text is the path of a Unix socket.
+  if (typeof first === 'string' && portOf(first) === undefined) return;
+  const options: ListenOptions = typeof first === 'object' && first !== null ? { ...first } : { port: portOf(first) };
+  if (typeof second === 'string') options.host = second;
+  const { port, host, path, exclusive, ipv6Only, signal } = options;
+  const { fd, reusePort } = options as { fd?: number; reusePort?: boolean };
+  if (path !== undefined || fd !== undefined || exclusive || ipv6Only || reusePort || '_handle' in options) return;
+  const number = portOf(port);
+  // node:net rejects other ports.
+  if (number === undefined || !(number >= 0 && number < 65_536)) return;
+  return { host, port: number, signal, callback };
+}
+
+/** Like node:net, it accepts the port as text, and picks one if there is none. */
+function portOf(value: unknown): number | undefined {
+  if (value === undefined || value === null || typeof value === 'function') return 0;
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined;
+}
+
+function alreadyListening(): Error {
+  const error = new Error('Listen method has been called more than once without closing.');
+  return Object.assign(error, { code: 'ERR_SERVER_ALREADY_LISTEN' });
+}

@@ -1,0 +1,66 @@
+/**
+ * `node --import gjallar/register server.js` runs an unmodified Socket.IO application on gjallar. Each copy of socket.io
+ * is changed when it is loaded. `import 'socket.io'` loads the same CommonJS file as `require()`.
+ */
+import '../../engine/uws/environment.js';
+import Module from 'node:module';
+import { thisProcess } from '../../base/process.js';
+import { warnOnce } from '../../base/warnings.js';
+import { methodsOf, missingInServer } from '../socket-io-server.private.js';
+import { copyOf, versionProblem } from '../socket-io-version.js';
+import { install } from './install.js';
+
+type Load = (this: unknown, request: string, ...rest: unknown[]) => unknown;
+
+const loader = Module as unknown as { _load: Load; _resolveFilename?(request: string, ...rest: unknown[]): string };
+const load = loader._load;
+
+if (typeof load === 'function') {
+  loader._load = function (request, ...rest) {
+    const exports = load.call(this, request, ...rest);
+    if (request.includes('socket.io')) change(exports, () => loader._resolveFilename?.(request, ...rest));
+    return exports;
+  };
+} else {
+  warnOnce('GJALLAR_REGISTER', 'gjallar/register cannot change socket.io in this version of Node.js.');
+}
+
+const checked = new WeakSet<object>();
+
+/** Makes socket.io run on gjallar, if the loaded module is a copy of it. */
+function change(exports: unknown, file: () => string | undefined): void {
+  // Up to version 2, the module is the class itself.
+  const { Server = exports } = (exports ?? {}) as { Server?: unknown };
+  const prototype = (Server as { prototype?: object } | undefined)?.prototype;
+  if (!prototype || !('of' in prototype && 'attach' in prototype && 'bind' in prototype)) return;
+  if (checked.has(prototype)) return;
+  checked.add(prototype);
+  const path = file() ?? '';
+  const copy = copyOf(path);
+  const missing = missingInServer(prototype);
+  const problem = copy
+    ? versionProblem(copy)
+    : missing.length > 0 &&
+      `the copy of socket.io in ${path} does not work with gjallar: its Server has no ${missing.join(', ')}`;
+  if (problem) reportUse(prototype, problem);
+  else install(prototype);
+}
+
+/** Reports a copy that stays as it is when a server of it is attached: a package that is only loaded serves no clients. */
+function reportUse(prototype: object, problem: string): void {
+  const methods = methodsOf(prototype);
+  const { bind } = methods;
+  methods.bind = function (engine) {
+    const { onRefusedVersion } = thisProcess;
+    if (onRefusedVersion) onRefusedVersion(problem);
+    else warnOnce('GJALLAR_REGISTER', `${problem}. Until then, this server runs on stock socket.io.`);
+    return bind.call(this, engine);
+  };
+}
+
+declare module '../../base/process.js' {
+  interface ProcessHost {
+    /** Called, instead of printing a warning, when a server is attached that is of a version that does not work. */
+    onRefusedVersion?: (problem: string) => void;
+  }
+}

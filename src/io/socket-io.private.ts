@@ -1,0 +1,173 @@
+import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
+import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import { sendable } from '../base/sendable.js';
+import { privateParts } from './socket-io-server.private.js';
+
+/**
+ * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on. Those of its
+ * Server are in `socket-io-server.ts`; `socket-memory.ts` replaces a field of its Socket. Checked against socket.io 4.6 to
+ * 4.8 and socket.io-adapter 2.5. `test/io/socket-io.test.ts` fails if a new version breaks one of them.
+ */
+
+/** A packet as socket.io passes it to the adapter. */
+export interface BroadcastPacket {
+  /** Set if acknowledgements are expected, which socket.io must register for each socket. */
+  id?: number;
+}
+
+/** Called for each socket that a broadcast is for. */
+export type Deliver = (socket: Socket) => void;
+
+/**
+ * The steps of `Adapter.broadcast()`: first `_encode`, then `apply`. If a new version renames them, the adapter itself
+ * delivers broadcasts: more slowly, but correctly.
+ */
+export interface BroadcastSteps<Encoded> {
+  _encode(packet: BroadcastPacket, options: object): Encoded;
+  apply(options: BroadcastOptions, deliver: Deliver): void;
+}
+
+export function broadcastStepsOf<Encoded>(adapter: Adapter): BroadcastSteps<Encoded> {
+  return adapter as unknown as BroadcastSteps<Encoded>;
+}
+
+/** Whether the server has the option `connectionStateRecovery`. */
+export function wantsRecovery(nsp: Namespace): boolean {
+  return Boolean(privateParts(nsp.server).opts.connectionStateRecovery);
+}
+
+/**
+ * For how long sessions can be recovered, in ms, and after what time a client that is not known to be gone has received
+ * everything.
+ */
+export function recoveryTimesOf({ server }: Namespace): { durationMs: number; silenceMs: number } {
+  const { opts, engine } = privateParts(server);
+  const durationMs = opts.connectionStateRecovery?.maxDisconnectionDuration ?? 0;
+  const settings = (engine as { settings?: { pingInterval: number; pingTimeout: number } } | undefined)?.settings;
+  const { pingInterval = 25_000, pingTimeout = 20_000 } = settings ?? opts;
+  // The answered ping was sent up to `pingTimeout` before its answer. A worker that was busy has noticed its end later.
+  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout };
+}
+
+/** The secret by which a client recovers a socket. */
+export function pidOf(socket: Socket): string {
+  return (socket as unknown as { pid: string }).pid;
+}
+
+/** The steps of sending a packet to one socket, as the adapter takes them. */
+export interface PacketSteps {
+  notifyOutgoingListeners(packet: unknown): void;
+  readonly client: { writeToEngine(packets: readonly unknown[], options: object): void };
+}
+
+export function packetStepsOf(socket: Socket): PacketSteps {
+  return socket as unknown as PacketSteps;
+}
+
+/** The parts with which an adapter with heartbeats knows other servers. */
+interface HeartbeatParts {
+  /** When each of them was heard of last. */
+  readonly nodesMap: Map<string, number>;
+  readonly cleanupTimer: NodeJS.Timeout;
+  scheduleHeartbeat(): void;
+}
+
+/**
+ * Stops the timers of an adapter with heartbeats: it sends none, and forgets no server by itself.
+ * @returns the other servers that have the namespace
+ */
+export function withoutHeartbeats(adapter: ClusterAdapterWithHeartbeat): HeartbeatParts['nodesMap'] {
+  const parts = adapter as unknown as HeartbeatParts;
+  clearInterval(parts.cleanupTimer);
+  parts.scheduleHeartbeat = () => {};
+  return parts.nodesMap;
+}
+
+/** The acknowledgement of a broadcast is not waited for any more. */
+export function forgetAcknowledgement(socket: Socket | undefined, { id }: BroadcastPacket): void {
+  if (socket && id !== undefined) (socket as unknown as { acks: Map<number, unknown> }).acks.delete(id);
+}
+
+/** The step in which socket.io looks the session of a returning client up, and begins with the middlewares. */
+interface ConnectingStep {
+  _add(client: object, auth: object, ...values: unknown[]): Promise<void>;
+}
+
+/**
+ * Gives an offset to clients that return without one: they have received no event yet. socket.io would not look for their
+ * sessions.
+ */
+export function completeOffsets(nsp: Namespace, offset: string): void {
+  const steps = nsp as unknown as ConnectingStep;
+  const { _add } = steps;
+  steps._add = (client, auth, ...values) => {
+    const { pid, offset: named } = auth as { pid?: unknown; offset?: unknown };
+    const lacksOffset = typeof pid === 'string' && named === undefined;
+    return _add.call(nsp, client, lacksOffset ? { ...auth, offset } : auth, ...values);
+  };
+}
+
+/**
+ * Stops an adapter from adding offsets of its own, and from ignoring broadcasts to rooms without members here. The
+ * methods belong to ClusterAdapter and to `@socket.io/redis-adapter`.
+ */
+export function passEverything(adapter: Adapter): void {
+  Object.assign(adapter, { addOffsetIfNecessary: () => {}, hasRoom: () => true });
+}
+
+/** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */
+export function turnOffRecovery(nsp: Namespace): void {
+  privateParts(nsp.server).opts.connectionStateRecovery = undefined;
+}
+
+/** The namespace of an adapter, which its declaration makes private. */
+export function namespaceOf(adapter: Adapter): Namespace {
+  return adapter.nsp as unknown as Namespace;
+}
+
+/** The class with which the server reads packets. */
+export function decoderOf(server: Server): new () => never {
+  return (server as unknown as { _parser: { Decoder: new () => never } })._parser.Decoder;
+}
+
+/** The field in which a Socket keeps the listeners of `onAnyOutgoing()`. */
+export const ANY_OUTGOING_LISTENERS = '_anyOutgoingListeners';
+
+/** Calls the listeners of `onAnyOutgoing()`, as `Adapter.broadcast()` does for each recipient. */
+export function notifyOutgoingListeners(socket: Socket, packet: BroadcastPacket): void {
+  (socket as unknown as { notifyOutgoingListeners(packet: BroadcastPacket): void }).notifyOutgoingListeners(packet);
+}
+
+/** How a worker describes a socket of its own to others. */
+export interface SocketDetails {
+  readonly id: string;
+  readonly handshake: object;
+  readonly rooms: readonly string[];
+  readonly data: unknown;
+}
+
+/** How adapters describe a socket of this worker. Sessions of express refer to the request: their store is left out. */
+export function detailsOf({ id, handshake, rooms, data }: Socket): SocketDetails {
+  return { id, handshake: { ...handshake, sessionStore: undefined }, rooms: [...rooms], data };
+}
+
+/** A description without what JSON cannot express. */
+export function sendableSocket(details: SocketDetails): SocketDetails {
+  const { handshake, data } = details;
+  return { ...details, handshake: sendable(handshake, 'socket.handshake'), data: sendable(data, 'socket.data') };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
+type RemoteSockets = RemoteSocket<any, any>[];
+type RemoteSocketConstructor = new (adapter: Adapter, details: SocketDetails) => RemoteSockets[number];
+
+/** What `fetchSockets()` returns for sockets of other workers. socket.io does not export their class. */
+export async function remoteSocketsOf(nsp: Namespace, details: readonly SocketDetails[]): Promise<RemoteSockets> {
+  const [first] = details;
+  if (!first) return [];
+  const operator = nsp.local;
+  Object.assign(operator, { adapter: { fetchSockets: () => Promise.resolve([first]) } });
+  const [example] = await operator.fetchSockets();
+  const RemoteSocketClass = (example as object).constructor as RemoteSocketConstructor;
+  return details.map((one) => new RemoteSocketClass(nsp.adapter, one));
+}

@@ -1,0 +1,68 @@
+import { GjallarError } from '../../base/errors.js';
+
+/**
+ * The rights of a user in rooms. A pattern is the name of a room, or a prefix of names followed by `*`. If a list is
+ * missing, it sets no limit; an empty list allows no room.
+ */
+export interface Grant {
+  /** Rooms that the user may join, and whose history and members they may read. */
+  join?: readonly string[];
+  /** Rooms that the user may publish to. If it is missing, these are the rooms that they may join. */
+  publish?: readonly string[];
+}
+
+/** A user as the server has verified them. */
+export interface Identity {
+  /** Identifies the user: unique, and stable from token to token. */
+  name: string;
+  /** The name to show beside the identity; neither unique nor stable. Undefined if there is none, or the same. */
+  displayName?: string;
+  grant: Grant;
+  /** When the identity expires, in ms since 1970; undefined for never. */
+  expires?: number;
+  /** The id of the token (claim `jti`). */
+  tokenId?: string;
+  /** When the token was issued (claim `iat`), in ms since 1970. */
+  issued?: number;
+}
+
+/** Verifies tokens. */
+export interface Accounts {
+  /** The claim that identifies the user, for error messages. */
+  readonly userClaim: string;
+  /** @throws GjallarError TOKEN_… or ACCOUNTS_UNAVAILABLE */
+  identify(token: unknown): Promise<Identity>;
+}
+
+/** @throws GjallarError ROOM_FORBIDDEN */
+export function requireRoom(grant: Grant, right: keyof Grant, room: string): void {
+  if (!isAllowed(grant, right, room)) throw new GjallarError('ROOM_FORBIDDEN');
+}
+
+export function isAllowed(grant: Grant, right: keyof Grant, room: string): boolean {
+  // A token that names rooms to join, and says nothing of publishing, must not reach other rooms over HTTP.
+  return covers(right === 'publish' ? (grant.publish ?? grant.join) : grant.join, room);
+}
+
+function covers(patterns: readonly string[] | undefined, room: string): boolean {
+  return !patterns || patterns.some((pattern) => matches(pattern, room));
+}
+
+function matches(pattern: string, room: string): boolean {
+  return pattern.endsWith('*') ? room.startsWith(pattern.slice(0, -1)) : room === pattern;
+}
+
+/** The longest delay of a Node.js timer, in ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Calls back at a time, in ms since 1970, however far in the future. Returns a function that cancels it. */
+export function atTime(time: number | undefined, callback: () => void): () => void {
+  if (time === undefined) return () => {};
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    const left = time - Date.now();
+    timer = left > MAX_TIMER_MS ? setTimeout(wait, MAX_TIMER_MS) : setTimeout(callback, Math.max(0, left));
+  };
+  wait();
+  return () => clearTimeout(timer);
+}

@@ -1,0 +1,147 @@
+import { GjallarError } from '../../base/errors.js';
+import type { HttpExchange } from '../../engine/http/exchange.js';
+import type { EngineRequest } from '../../engine/http/request.js';
+import { isSame } from '../../io/http/guard.js';
+import { readBody, readJson } from '../../io/http/json.js';
+import { decodeRoom } from '../../io/http/paths.js';
+import type { Identity } from '../accounts/identity.js';
+import { type Call, withIntegers } from './call.js';
+
+/** The chat as the API uses it. All input is passed on unchecked. */
+export interface Rooms {
+  /** @param readInput called once the caller is allowed to publish to the room */
+  publish(
+    caller: Identity | undefined,
+    room: string,
+    readInput: () => Promise<unknown>,
+    key: string | undefined,
+  ): Promise<object>;
+  /** Verifies a token; undefined if the server does not use tokens. */
+  readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
+  read(caller: Identity | undefined, room: string, query: unknown): Promise<object>;
+}
+
+export interface RoomsOptions {
+  /** Without a key, and without tokens, every request is rejected. */
+  apiKey: string | undefined;
+  rooms: Rooms;
+}
+
+export async function publish({ exchange, request, parameters }: Call, options: RoomsOptions): Promise<object> {
+  const caller = await authorize(request, options);
+  const room = decodeRoom(parameters[0]!);
+  return options.rooms.publish(caller, room, () => readJson(exchange), request.headers['idempotency-key']);
+}
+
+export async function readMessages({ request, parameters }: Call, options: RoomsOptions): Promise<object> {
+  const caller = await authorize(request, options);
+  const { epoch, ...numbers } = request._query;
+  const query = withIntegers(numbers);
+  return options.rooms.read(caller, decodeRoom(parameters[0]!), epoch === undefined ? query : { ...query, epoch });
+}
+
+/** The caller's identity; undefined for the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
+async function authorize({ headers }: EngineRequest, { apiKey, rooms }: RoomsOptions): Promise<Identity | undefined> {
+  if (apiKey === undefined && !rooms.identify) throw new GjallarError('API_OFF');
+  const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+  if (given === undefined) throw new GjallarError('UNAUTHORIZED');
+  if (apiKey !== undefined && isSame(given, apiKey)) return undefined;
+  if (!rooms.identify) throw new GjallarError('UNAUTHORIZED');
+  return rooms.identify(given);
+}
+
+/** A part of the response to a read. */
+export interface StatePart {
+  text: string;
+  /** Bytes of the parts that follow, as far as they are in memory already. */
+  ahead: number;
+}
+
+/** The state rooms as the API uses them. A caller is undefined if it has the API key. Rooms and keys are unchecked. */
+export interface States {
+  /** @param readBody called once the caller is allowed to change the room; resolves with JSON */
+  set(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void>;
+  patch(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void>;
+  delete(caller: Identity | undefined, room: string, key: string): Promise<boolean>;
+  remove(caller: Identity | undefined, room: string): Promise<boolean>;
+  /** The parts of the response. */
+  read(caller: Identity | undefined, room: string): AsyncGenerator<StatePart>;
+}
+
+export interface StateOptions extends RoomsOptions {
+  /** Undefined if the server has no state rooms. */
+  states: States | undefined;
+}
+
+export async function setState(call: Call, options: StateOptions): Promise<object> {
+  const { caller, states, room } = await admit(call, options);
+  await states.set(caller, room, keyOf(call), () => readBody(call.exchange));
+  return {};
+}
+
+export async function patchState(call: Call, options: StateOptions): Promise<object> {
+  const { caller, states, room } = await admit(call, options);
+  await states.patch(caller, room, keyOf(call), () => readBody(call.exchange));
+  return {};
+}
+
+export async function deleteState(call: Call, options: StateOptions): Promise<object> {
+  const { caller, states, room } = await admit(call, options);
+  return { deleted: await states.delete(caller, room, keyOf(call)) };
+}
+
+export async function deleteStateRoom(call: Call, options: StateOptions): Promise<object> {
+  const { caller, states, room } = await admit(call, options);
+  return { deleted: await states.remove(caller, room) };
+}
+
+/** Streams the snapshot of a room, as fast as the caller reads it. */
+export async function readState(call: Call, options: StateOptions): Promise<undefined> {
+  const { caller, states, room } = await admit(call, options);
+  const parts = states.read(caller, room);
+  // An error at the start still gets a response of its own.
+  const first = await parts.next();
+  const { exchange, headers, request } = call;
+  try {
+    if (exchange.finished) return undefined;
+    const withType = { ...headers, 'Content-Type': 'application/json' };
+    if (request.method === 'HEAD') return void exchange.send(200, withType, '');
+    await stream(exchange as Required<HttpExchange>, withType, first, parts);
+  } finally {
+    await parts.return(undefined);
+  }
+  return undefined;
+}
+
+async function stream(
+  exchange: Required<HttpExchange>,
+  headers: Record<string, string>,
+  first: IteratorResult<StatePart>,
+  parts: AsyncGenerator<StatePart>,
+): Promise<void> {
+  const body = exchange.stream(200, headers);
+  try {
+    for (let part = first; !part.done; part = await parts.next()) {
+      if (!(await body.write(part.value.text, part.value.ahead))) return;
+    }
+    body.end();
+  } catch {
+    // The room was removed: the status is sent already, and half a snapshot must not look like a whole one.
+    body.abort();
+  }
+}
+
+async function admit({ request, parameters }: Call, options: StateOptions) {
+  const caller = await authorize(request, options);
+  if (!options.states) throw new GjallarError('STATE_OFF');
+  return { caller, states: options.states, room: decodeRoom(parameters[0]!) };
+}
+
+/** @throws GjallarError BAD_STATE_KEY */
+function keyOf({ parameters }: Call): string {
+  try {
+    return decodeURIComponent(parameters[1]!);
+  } catch {
+    throw new GjallarError('BAD_STATE_KEY');
+  }
+}

@@ -1,0 +1,153 @@
+import { GjallarError } from '../../base/errors.js';
+import type { Session } from '../../engine/session/session.js';
+import type { Config } from '../../host/config/options.js';
+import { audited } from '../../host/operations/audit.js';
+import type { Application, DrainReason, RunningApplication } from '../../host/runtime/application.js';
+import { atMostEvery } from '../../host/runtime/intervals.js';
+import type { DrainGroup } from '../../host/runtime/lifecycle/drain.js';
+import type { MachineWorker } from '../../host/runtime/machine-worker.js';
+import { readAction, replyOf, targetOf } from '../../host/runtime/operator/actions.js';
+import { OwnPort } from '../../host/runtime/own-port.js';
+import { Cors } from '../../io/http/cors.js';
+import { adminGuardOf } from '../../io/http/guard.js';
+import { RevocableAccounts } from '../accounts/revocations.js';
+import { serveApi } from '../api/api.js';
+import { MAX_ROOMS_LISTED } from '../api/operator.js';
+import type { PlainSocket } from '../plain/plain-socket.js';
+import { PlainWebSockets } from '../plain/plain-websockets.js';
+import { startChat } from './chat.js';
+import { openHistory } from './conversations/kept-messages.js';
+import { chatMetrics } from './metrics.js';
+import { TokenRevocation } from './operator/tokens.js';
+import { servePages } from './pages.js';
+import type { ChatServer } from './protocol.js';
+import { WatchedRevocations } from './revocations/watch.js';
+import type { StateLimits } from './state/rooms.js';
+
+/** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
+export function chatApplication(config: Config): Application {
+  return { survivesExceptions: true, start: (worker) => startChatService(config, worker) };
+}
+
+async function startChatService(config: Config, worker: MachineWorker): Promise<RunningApplication> {
+  const { log, metrics } = worker;
+  const port = await OwnPort.open(worker, config);
+  const { app, engine, secure, io } = port;
+  const kept = await openHistory(config, {
+    log,
+    metrics,
+    isTrimmer: () => worker.isLeader(),
+    spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
+    failed: (reason) => void worker.failed(reason),
+  });
+  const issued = await accountsOf(config);
+  const revocations =
+    issued &&
+    kept.revocations &&
+    new WatchedRevocations(kept.revocations, {
+      onChange: () => chat.endRevoked(),
+      announce: () => chat.announceRevocation(),
+    });
+  const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
+  const plain = new PlainWebSockets(engine);
+  const chat = startChat(io as unknown as ChatServer, {
+    workerId: worker.mesh.id,
+    log,
+    history: kept.history,
+    archive: kept.archive,
+    plain,
+    accounts,
+    revoked: revocations?.tokens,
+    onRevocation: () => revocations?.refresh(),
+    isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
+    isBusy: () => engine.load.level >= 1,
+    isOverloaded: () => engine.load.level >= 3,
+    costs: engine.costs,
+    onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
+    state: stateLimits(config),
+    volatilePresence: config.slowPolicy === 'drop-volatile',
+  });
+  metrics.add(chatMetrics(chat));
+  plain.attach(app, chat, { secure });
+  const cors = new Cors(config.corsOrigin);
+  serveApi(app, engine, {
+    cors,
+    secure,
+    admin: adminGuardOf(config, log),
+    onError: (error) => log.error({ error }, 'a request failed'),
+    apiKey: config.apiKey,
+    rooms: chat,
+    states: chat.states,
+    // If rooms require a token, their names are not public.
+    namesRooms: !accounts,
+    stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
+    costs: engine.costs,
+    isProxied: config.trustProxy > 0,
+    audit: (caller, action, target, work) => audited(log, caller, action, target, work),
+    act: (caller, type, input) => {
+      const action = readAction(type, input);
+      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await worker.act(action)));
+    },
+    deletion: chat.deletion,
+    tokens: new TokenRevocation(revocations?.tokens, () => chat.announceRevocation()),
+    exportOf: (user) => chat.exportOf(user),
+    acknowledgeLoss: async () => {
+      if (!kept.loss) throw new GjallarError('HISTORY_OFF');
+      await kept.loss.acknowledge();
+    },
+    drain: () => worker.drainMachine(),
+    drainTimeout: config.drainTimeout,
+    maxBody: config.maxPayload,
+    describe: async () => (await import('./api-description.js')).describeApi(),
+  });
+  servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
+  return {
+    listen: () => port.listen(),
+    stopListening: () => port.stopListening(),
+    isIdle: () => true,
+    isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
+    isBusy: (session) => chat.isAnswering(session),
+    drainGroups: (reason) => [plainSockets(plain, reason)],
+    view: chat.view,
+    otherClients: [{ kind: 'plain', clients: plain }],
+    operator: chat.operator,
+    stop: () => {
+      plain.close();
+      chat.close();
+    },
+    close: async () => {
+      await io.close();
+      revocations?.close();
+      await kept.close();
+      app.close();
+    },
+  };
+}
+
+function stateLimits(config: Config): StateLimits | undefined {
+  const { stateMaxRooms: rooms, stateMaxRoomsPerUser: roomsPerUser, stateMaxKeys: keys, stateMaxBytes: bytes } = config;
+  const { stateMaxPatchBytes: patchBytes, maxPayload: valueBytes } = config;
+  const hasDemo = config.demoPage === 'on';
+  return rooms === 0 ? undefined : { rooms, roomsPerUser, keys, bytes, valueBytes, patchBytes, hasDemo };
+}
+
+async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {
+  if (!secret && !jwksUrl) return undefined;
+  const { TokenAccounts } = await import('../accounts/tokens.js');
+  return new TokenAccounts({ secret, jwksUrl, issuer: jwtIssuer, audience: jwtAudience, userClaim });
+}
+
+/** How plain WebSockets are closed. Source: RFC 6455, section 7.4.1, and its registry of close codes. */
+const closings = { restart: [1012, 'service restart'], stop: [1001, 'the server stops'] } as const;
+
+function plainSockets(plain: PlainWebSockets, reason: DrainReason): DrainGroup<PlainSocket> {
+  const [code, text] = closings[reason];
+  return {
+    get size() {
+      return plain.size;
+    },
+    members: () => plain.all,
+    isQuiet: (socket) => socket.isQuiet,
+    dismiss: (socket) => socket.end(code, text),
+  };
+}

@@ -1,0 +1,237 @@
+import type { Logger } from 'pino';
+import { own } from '../../base/owner.js';
+import { thisProcess } from '../../base/process.js';
+import { systemClock } from '../../engine/clock.js';
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
+import { TopKeys } from '../../engine/top-keys.js';
+import type { ArchiveErasure } from '../../features/history/archive/archive.js';
+import type { Said } from '../../features/history/conversations/conversation.js';
+import { Conversations } from '../../features/history/conversations/conversations.js';
+import type { Finding } from '../../features/history/loss/continuation.js';
+import type { ArchiveReader } from '../../features/history/page.js';
+import type { HistoryStore } from '../../features/history/store.js';
+import { PresenceRegistry } from '../../features/presence/registry.js';
+import type { ApplicationView } from '../../host/runtime/application.js';
+import type { OperatorSeam } from '../../host/runtime/operator/seam.js';
+import { type AnyNamespace, serviceOf } from '../../io/rooms/index.js';
+import type { Accounts, Identity } from '../accounts/identity.js';
+import type { RevokedTokens } from '../accounts/revocations.js';
+import type { Member } from '../plain/plain-socket.js';
+import { admit, identityOf } from './admission.js';
+import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import { asChatMessage, deliverHere } from './conversations/post.js';
+import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
+import { ChatCounters } from './counters.js';
+import { Expiry } from './expiry.js';
+import { answer, refuse } from './handlers/answer.js';
+import { InFlightEvents } from './handlers/in-flight-events.js';
+import { echo, handlers } from './handlers/index.js';
+import { identifyByToken } from './identify.js';
+import { chatSeam, endRevoked } from './operator/clients.js';
+import { type ExportLine, exportOf } from './operator/export.js';
+import { MessageDeletion } from './operator/messages.js';
+import { type PlainDelivery, PlainMembers } from './plain-members.js';
+import { PresenceBroadcaster } from './presence/broadcaster.js';
+import { MemberLists } from './presence/member-lists.js';
+import { answerTotals, type ChatStats, readStats, type WorkerTotals } from './presence/stats.js';
+import { viewOf } from './presence/view.js';
+import type { ChatServer } from './protocol.js';
+import { admitWatcher } from './state/plain.js';
+import type { StateLimits } from './state/rooms.js';
+import { StateService } from './state/service.js';
+
+export interface Chat {
+  /** Posts to a room without joining it; see {@link publish}. */
+  publish(
+    caller: Identity | undefined,
+    room: string,
+    readInput: () => Promise<unknown>,
+    key: string | undefined,
+  ): Promise<PublishReply>;
+  /** Reads a page of a room's messages; see {@link readRoomPage}. */
+  read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
+  /** Verifies a token; undefined if users choose their own names. */
+  readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
+  /** Whether an event of the client with this connection has no reply yet. */
+  isAnswering(conn: object): boolean;
+  /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
+  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
+  /** Admits a plain WebSocket client that watches a state room; see {@link admitWatcher}. */
+  admitWatcher(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
+  /** The state rooms; undefined if the server has none. */
+  readonly states: StateService | undefined;
+  readonly counters: ChatCounters;
+  /** How the chat takes part in the operator's actions. */
+  readonly operator: OperatorSeam;
+  /** Deletes messages for the operator. */
+  readonly deletion: MessageDeletion;
+  /** What the stores have of a user; see {@link exportOf}. */
+  exportOf(user: string): AsyncGenerator<ExportLine[]>;
+  /** Ends the connections on this worker whose tokens are revoked. */
+  endRevoked(): void;
+  /** Tells the other workers and machines that the list of revoked tokens has changed. */
+  announceRevocation(): void;
+  /** The rooms and users, as the operator sees them. */
+  readonly view: ApplicationView;
+  /** Counts rooms and members over all workers and machines; see {@link readStats}. */
+  stats(limit: number): Promise<ChatStats>;
+  /** Tells the other workers that this one is stopping. */
+  close(): void;
+}
+
+export interface ChatOptions {
+  /** This worker's id. */
+  workerId: number;
+  log: Logger;
+  /** Stores the messages. Without it, no messages are stored. */
+  history?: HistoryStore;
+  /** Reads messages that the history no longer has. */
+  archive?: ArchiveReader & ArchiveErasure;
+  /** Reaches the members on plain WebSockets. */
+  plain?: PlainDelivery;
+  /** Verifies tokens. Without it, users choose their own names. */
+  accounts?: Accounts;
+  /** The revoked tokens. {@link accounts} reject them. */
+  revoked?: RevokedTokens;
+  /** Called when another worker has changed the list of revoked tokens. */
+  onRevocation?: () => void;
+  /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
+  isOverLimit?: (conn: unknown) => boolean;
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded?: () => boolean;
+  /** Whether presence events wait because the worker is busy. */
+  isBusy?: () => boolean;
+  /** Charges clients for requests that cost the worker more than they send. */
+  costs?: RequestCosts;
+  /** Called when a conversation has a new epoch; see `ConversationEvents`. */
+  onNewEpoch?: (finding: Finding, lastUsed: number) => void;
+  /** The bounds of the state rooms. Without them, there are none. */
+  state?: StateLimits;
+  /** Whether presence events to slow clients are dropped. @default false */
+  volatilePresence?: boolean;
+}
+
+/** Starts the chat on the namespace `/` of a Socket.IO server. */
+export function startChat(
+  io: ChatServer,
+  {
+    workerId,
+    log,
+    history,
+    archive,
+    plain,
+    accounts,
+    revoked,
+    onRevocation = () => {},
+    isOverLimit,
+    isOverloaded = () => false,
+    isBusy,
+    costs,
+    onNewEpoch,
+    state,
+    volatilePresence = false,
+  }: ChatOptions,
+): Chat {
+  const counters = new ChatCounters();
+  const talkers = new TopKeys(systemClock);
+  const service = (event: string) =>
+    serviceOf(io.of('/') as AnyNamespace, event, (reason) =>
+      thisProcess.reports.malformed('application', `${event}: ${reason}`),
+    );
+  const presenceRegistry = new PresenceRegistry(service('chat:presence'), (room) => {
+    memberLists.forget(room);
+    presenceBroadcaster.note(room);
+  });
+  const ownTotals = (): WorkerTotals => ({
+    clients: io.of('/').sockets.size + plainMembers.size,
+    messages: counters.roomMessages + counters.directMessages,
+  });
+  const memberLists: MemberLists = new MemberLists(presenceRegistry);
+  const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
+    presenceRegistry,
+    (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
+    (room) => hasRoom(ioRoomOf(room)),
+    isBusy,
+  );
+  const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
+  const conversations: Conversations | undefined =
+    history &&
+    new Conversations(history, archive, service('chat:messages'), {
+      deliver: (conversation, message) => deliverHere(context, conversation, message),
+      hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
+      hasUser: (name) => hasRoom(ioRoomOfUser(name)),
+      onRead: ({ lacks }) => {
+        if (lacks) counters.incomplete[lacks]++;
+      },
+      costs,
+      onNewEpoch: (...what) => onNewEpoch?.(...what),
+    });
+  const plainMembers = new PlainMembers(plain, io.of('/').adapter);
+  const deliver = (room: string, message: Said) =>
+    io.local.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
+  const context: ChatContext = {
+    io,
+    presenceRegistry,
+    presenceBroadcaster,
+    memberLists,
+    conversations,
+    workerId,
+    deliver,
+    accounts,
+    expiry: new Expiry(),
+    revoked,
+    inFlight: new InFlightEvents(),
+    states: state && new StateService(io, state, isOverloaded, costs),
+    isOverloaded,
+    counters,
+    costs,
+    talkers,
+  };
+
+  io.on('revoked', () => onRevocation());
+  answerTotals(io, ownTotals);
+  const stores = history && { history, archive };
+  io.use((socket, next) => void admit(accounts, socket, next));
+  io.on('connection', (socket) => {
+    void socket.join(ioRoomOfUser(socket.data.name));
+    // The token may have been revoked since it was checked.
+    const identity = identityOf(socket);
+    if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
+    context.expiry.set(socket, identity);
+    if (isOverLimit) socket.use((event, next) => (isOverLimit(socket.conn) ? refuse(event) : next()));
+    for (const [event, handler] of Object.entries(handlers)) {
+      socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
+        own(`answering the event ${event}`, answer(handler, context, socket, input, reply, log));
+      });
+    }
+    socket.on('echo', (value, reply) => echo(socket, value, reply));
+    socket.on('disconnecting', () => {
+      context.expiry.forget(socket);
+      context.states?.sockets.forget(socket);
+      for (const room of roomsOf(socket)) presenceRegistry.remove(room, socket.data.name);
+    });
+  });
+  return {
+    admit: async (room, query) => plainMembers.admit(context, room, query),
+    admitWatcher: (room, query) => admitWatcher(context, room, query),
+    states: context.states,
+    publish: (...what) => publish(context, ...what),
+    read: (caller, room, query) => readRoomPage(context, caller, room, query),
+    counters,
+    operator: chatSeam(context, plain?.all ?? []),
+    deletion: new MessageDeletion(context, stores),
+    exportOf: (user) => exportOf(stores, user),
+    endRevoked: () => endRevoked(context, plain?.all ?? []),
+    announceRevocation: () => io.serverSideEmit('revoked'),
+    view: viewOf(plainMembers, talkers),
+    stats: (limit) => readStats(io, presenceRegistry, ownTotals(), limit),
+    identify: accounts && ((token) => identifyByToken(accounts, token)),
+    isAnswering: (conn) => context.inFlight.has(conn),
+    close: () => {
+      conversations?.close();
+      presenceBroadcaster.close();
+      presenceRegistry.close();
+      context.states?.close();
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
+import type { TopKeys } from '../../engine/top-keys.js';
+import type { Said } from '../../features/history/conversations/conversation.js';
+import type { Conversations } from '../../features/history/conversations/conversations.js';
+import type { PresenceRegistry } from '../../features/presence/registry.js';
+import type { Accounts } from '../accounts/identity.js';
+import type { RevokedTokens } from '../accounts/revocations.js';
+import type { ChatCounters } from './counters.js';
+import type { Expiry } from './expiry.js';
+import type { InFlightEvents } from './handlers/in-flight-events.js';
+import type { PresenceBroadcaster } from './presence/broadcaster.js';
+import type { MemberLists } from './presence/member-lists.js';
+import type { ChatServer, ChatSocket } from './protocol.js';
+import type { StateService } from './state/service.js';
+
+/** The parts that the handlers of client events use. */
+export interface ChatContext {
+  readonly io: ChatServer;
+  readonly presenceRegistry: PresenceRegistry;
+  readonly presenceBroadcaster: PresenceBroadcaster;
+  readonly memberLists: MemberLists;
+  /** The stored messages; undefined if the server keeps no history. */
+  readonly conversations: Conversations | undefined;
+  readonly workerId: number;
+  /** Verifies tokens; undefined if users choose their own names. */
+  readonly accounts: Accounts | undefined;
+  readonly expiry: Expiry;
+  /** The revoked tokens; undefined if the server revokes none. */
+  readonly revoked: RevokedTokens | undefined;
+  readonly inFlight: InFlightEvents;
+  /** The state rooms; undefined if the server has none. */
+  readonly states: StateService | undefined;
+  readonly counters: ChatCounters;
+  /** Charges clients for requests that cost the worker more than they send; undefined for no charge. */
+  readonly costs: RequestCosts | undefined;
+  /** The users that send the most events and messages. */
+  readonly talkers: TopKeys;
+  /** Whether new messages are refused because the worker is overloaded. */
+  isOverloaded(): boolean;
+  /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
+  deliver(room: string, message: Said): void;
+}
+
+const ROOM = 'room:';
+
+/** The Socket.IO room that all sockets of a user are in. */
+export function ioRoomOfUser(name: string): string {
+  return `user:${name}`;
+}
+
+/** The Socket.IO room of a chat room. It has a prefix because socket ids are rooms too. */
+export function ioRoomOf(room: string): string {
+  return ROOM + room;
+}
+
+/** The chat room of a Socket.IO room; undefined if that is not a chat room. */
+export function chatRoomOf(ioRoom: string): string | undefined {
+  return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
+}
+
+/** The chat rooms that a socket is in. */
+export function roomsOf(socket: ChatSocket): string[] {
+  return [...socket.rooms].flatMap((ioRoom) => chatRoomOf(ioRoom) ?? []);
+}

@@ -1,0 +1,153 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { ArchiveErasure } from '../../../features/history/archive/archive.js';
+import { StoreHealth } from '../../../features/history/loss/store-health.js';
+import type { LossWatch } from '../../../features/history/loss/watch.js';
+import { archiveMetrics, MeasuredHistory } from '../../../features/history/metrics.js';
+import type { ArchiveReader } from '../../../features/history/page.js';
+import type { HistoryStore } from '../../../features/history/store.js';
+import type { Config } from '../../../host/config/options.js';
+import { redisNamesOf } from '../../../host/config/redis-names.js';
+import type { WorkerMetrics } from '../../../host/operations/metrics/worker-metrics.js';
+import { redisClient } from '../../../host/runtime/redis-client.js';
+import type { RevocationStore } from '../../accounts/revocations.js';
+
+/** The stores that keep the messages. */
+export interface KeptMessages {
+  history: HistoryStore | undefined;
+  archive: (ArchiveReader & ArchiveErasure) | undefined;
+  /** Where revoked tokens are kept; undefined if nothing is. */
+  revocations: RevocationStore | undefined;
+  /** Tells the operator that messages were lost; undefined if nothing is kept. */
+  loss: LossWatch | undefined;
+  /** Whether messages could be kept at some time since the start. A worker that never could gets no clients. */
+  isReady(): boolean;
+  close(): Promise<void>;
+}
+
+export interface HistorySurroundings {
+  log: Logger;
+  /** Where the stores' metrics are added. */
+  metrics: Pick<WorkerMetrics, 'add'>;
+  /** Whether this worker is the one that removes old messages. */
+  isTrimmer(): boolean;
+  /** How long a message that takes `leadMs` to prepare may wait without being delivered later, in ms. */
+  spareMs(leadMs: number): number;
+  /** Told why the store cannot be opened, if a later attempt would not help. */
+  failed(reason: string): void;
+}
+
+const TRIM_INTERVAL_MS = 60_000;
+/** How long until another attempt to open a store. */
+const RETRY_MS = 1000;
+/** Approximate time from the beginning of a commit to the delivery of its messages. */
+const COMMIT_MS = 5;
+
+/**
+ * Loads and opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need
+ * them are rejected until they can be reached.
+ */
+export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
+  const { historyTtl: ttlMs, historyStore, redisUrl, archiveUrl } = config;
+  const { log, metrics, isTrimmer } = surroundings;
+  if (ttlMs === 0) {
+    return {
+      history: undefined,
+      archive: undefined,
+      revocations: undefined,
+      loss: undefined,
+      isReady: () => true,
+      close: async () => {},
+    };
+  }
+  const opened =
+    redisUrl && historyStore !== 'sqlite'
+      ? await connectRedis({ ...config, redisUrl }, surroundings)
+      : await openSqlite(config, surroundings);
+  const { store, health } = opened;
+  const { loss, outages } = health;
+  const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
+  const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
+  metrics.add([...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
+  const timer = setInterval(() => {
+    if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
+  }, TRIM_INTERVAL_MS);
+  return {
+    history,
+    archive: archiving?.reader,
+    revocations: opened.revocations,
+    loss,
+    isReady: () => health.isReady,
+    close: async () => {
+      clearInterval(timer);
+      health.close();
+      await archiving?.close();
+      await opened.revocations.close();
+      await history.close();
+    },
+  };
+}
+
+async function openArchive(url: string, history: HistoryStore) {
+  const { Archiving } = await import('./archiving.js');
+  return new Archiving(url, history);
+}
+
+interface OpenedStore {
+  store: HistoryStore;
+  health: StoreHealth;
+  revocations: RevocationStore;
+}
+
+async function connectRedis(config: Config & { redisUrl: string }, { log }: HistorySurroundings): Promise<OpenedStore> {
+  const { RedisHistoryStore, redisClientOptions } = await import('../../../features/history/redis/store.js');
+  const { RedisRevocations } = await import('../revocations/redis.js');
+  const redis = await redisClient(config, redisClientOptions());
+  redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
+  const keyPrefix = redisNamesOf(config).keys;
+  const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
+  const health = new StoreHealth(store, 'Redis');
+  const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
+  return { store, health, revocations };
+}
+
+/** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
+async function openSqlite(
+  config: Config,
+  { log, failed, isTrimmer, ...surroundings }: HistorySurroundings,
+): Promise<OpenedStore> {
+  const { SqliteHistoryStore } = await import('../../../features/history/sqlite/store.js');
+  const { SqliteRevocations } = await import('../revocations/sqlite.js');
+  const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
+  const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
+  const onOpenFolder = (mode: number) => {
+    // One worker's warning is enough.
+    if (!isTrimmer()) return;
+    log.warn(
+      { mode: mode.toString(8) },
+      `other users of this machine can look into DATA_DIR "${dataDir}". Run chmod 700 on it.`,
+    );
+  };
+  // A busy worker delivers once per window, so a commit that ends right before the window does delays no delivery.
+  const spareMs = () => surroundings.spareMs(COMMIT_MS);
+  for (;;) {
+    try {
+      const store = await SqliteHistoryStore.open({
+        dataDir: resolve(dataDir),
+        ttlMs,
+        maxBytes,
+        spareMs,
+        onOpenFolder,
+      });
+      const health = new StoreHealth(store, 'DATA_DIR');
+      return { store, health, revocations: new SqliteRevocations(resolve(dataDir)) };
+    } catch (error) {
+      const { cause } = error as Error;
+      // The primary reports the reason. The stack matters only for a search in the code.
+      log.debug({ error }, 'the history cannot be opened');
+      failed(`DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`);
+      await sleep(RETRY_MS);
+    }
+  }
+}

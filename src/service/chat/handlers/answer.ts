@@ -1,0 +1,56 @@
+import type { Logger } from 'pino';
+import { errorCodes, GjallarError } from '../../../base/errors.js';
+import type { ChatContext } from '../context.js';
+import type { ChatSocket, Failure } from '../protocol.js';
+import { MAX_IN_FLIGHT } from './in-flight-events.js';
+import { boundedHandlers, type Handler } from './index.js';
+
+const tooManyInFlight: Failure = {
+  ok: false,
+  code: 'RATE_LIMITED',
+  message: `${MAX_IN_FLIGHT} events of this client have no reply yet. Wait for their replies before you send more.`,
+};
+
+/** Rejects an event of a client that exceeds its rate limit. The client learns it if it asked for a reply. */
+export function refuse(event: readonly unknown[]): void {
+  const reply = event.at(-1);
+  if (typeof reply === 'function') reply(failureOf(new GjallarError('RATE_LIMITED')));
+}
+
+/** Handles an event, and replies if the client has asked for a reply. */
+export async function answer(
+  handler: Handler,
+  context: ChatContext,
+  socket: ChatSocket,
+  input: unknown,
+  reply: unknown,
+  log: Logger,
+): Promise<void> {
+  // A client that sends no input may still ask for a reply.
+  const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
+  if (context.talkers.isDue()) context.talkers.add(socket.data.name);
+  const { conn } = socket;
+  if (boundedHandlers.has(handler) && context.inFlight.isFull(conn)) {
+    context.counters.failed(tooManyInFlight.code);
+    return callback?.(tooManyInFlight);
+  }
+  context.inFlight.begin(conn);
+  try {
+    const result = await handler(context, socket, input);
+    callback?.({ ok: true, ...result });
+  } catch (error) {
+    if (!(error instanceof GjallarError)) log.error({ error }, 'a chat event failed');
+    const failure = failureOf(error);
+    context.counters.failed(failure.code);
+    log.debug({ socket: socket.id, user: socket.data.name, code: failure.code }, 'an event was rejected');
+    callback?.(failure);
+  } finally {
+    context.inFlight.end(conn);
+  }
+}
+
+/** An error as clients get it. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof GjallarError) return { ok: false, code: error.code, message: error.message };
+  return { ok: false, code: 'INTERNAL', message: errorCodes.INTERNAL.message };
+}

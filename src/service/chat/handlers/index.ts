@@ -1,0 +1,138 @@
+import { GjallarError } from '../../../base/errors.js';
+import { directBetween } from '../../../features/history/conversations/conversation.js';
+import { isAllowed, requireRoom } from '../../accounts/identity.js';
+import { type ChatContext, ioRoomOf, roomsOf } from '../context.js';
+import { asChatMessage, asDirectMessage, postDirect, postToRoom } from '../conversations/post.js';
+import { identifyByToken } from '../identify.js';
+import { readName, readObject, readPage, readRoom, readText } from '../input.js';
+import type { ChatSocket, HistoryReply, JoinReply, PostReply, Replies, TokenReply, WhoReply } from '../protocol.js';
+import { unwatch, watch } from '../state/watch.js';
+
+/** How many rooms one socket may join. */
+export const MAX_ROOMS = 100;
+
+export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
+  const room = readRoom(input);
+  requireRoom(socket.data.grant, 'join', room);
+  const { presenceRegistry, presenceBroadcaster, memberLists, workerId } = context;
+  const { name, displayName } = socket.data;
+  if (!socket.rooms.has(ioRoomOf(room))) {
+    if (roomsOf(socket).length >= MAX_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');
+    presenceBroadcaster.watch(room);
+    const joined = socket.join(ioRoomOf(room));
+    // In the same turn as the socket's own rooms: it may leave, join again or disconnect before the backplane has joined.
+    presenceRegistry.add(room, name, displayName);
+    await joined;
+  }
+  const position = await context.conversations?.follow(room);
+  return { room, members: memberLists.count(room), worker: workerId, ...position };
+}
+
+export async function leave({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
+  const room = readRoom(input);
+  if (socket.rooms.has(ioRoomOf(room))) {
+    const left = socket.leave(ioRoomOf(room));
+    presenceRegistry.remove(room, socket.data.name);
+    await left;
+  }
+  return {};
+}
+
+export async function message(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {
+  const fields = readObject(input);
+  const room = readRoom(fields.room);
+  const text = readText(fields.text);
+  if (!socket.rooms.has(ioRoomOf(room))) throw new GjallarError('NOT_IN_ROOM');
+  requireRoom(socket.data.grant, 'publish', room);
+  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }], {
+    client: socket.conn,
+  });
+  return position!;
+}
+
+export async function direct(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {
+  const fields = readObject(input);
+  const to = readName(fields.to);
+  const text = readText(fields.text);
+  return postDirect(context, to, { from: socket.data.name, text, at: Date.now() }, socket.conn);
+}
+
+export async function history(context: ChatContext, socket: ChatSocket, input: unknown): Promise<HistoryReply> {
+  const fields = readObject(input);
+  const page = readPage(fields);
+  const { conversations } = context;
+  if (!conversations) throw new GjallarError('HISTORY_OFF');
+  if (fields.with === undefined) {
+    const room = readRoom(fields.room);
+    requireRoom(socket.data.grant, 'join', room);
+    const { messages, ...rest } = await conversations.read({ room }, page, socket.conn);
+    return { messages: messages.map((message) => asChatMessage(room, message)), ...rest };
+  }
+  const other = readName(fields.with);
+  const own = socket.data.name;
+  const { messages, ...rest } = await conversations.read(directBetween(own, other), page, socket.conn);
+  return { messages: messages.map((message) => asDirectMessage([own, other], message)), ...rest };
+}
+
+export async function who({ memberLists, costs }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
+  const room = readRoom(input);
+  requireRoom(socket.data.grant, 'join', room);
+  costs?.chargeAtOnce(socket.conn, memberLists.bytesOf(room));
+  return { room, ...memberLists.of(room) };
+}
+
+/** Replaces a token before it expires. The connection continues with the rights of the new token. */
+export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
+  const { accounts, expiry, presenceRegistry, states } = context;
+  if (!accounts) throw new GjallarError('TOKENS_OFF');
+  const identity = await identifyByToken(accounts, input);
+  const { name, displayName, grant, expires } = identity;
+  if (name !== socket.data.name) throw new GjallarError('TOKEN_OTHER_USER');
+  Object.assign(socket.data, { grant, displayName });
+  expiry.set(socket, identity);
+  for (const room of roomsOf(socket)) {
+    if (isAllowed(grant, 'join', room)) presenceRegistry.rename(room, name, displayName);
+    else await leave(context, socket, room);
+  }
+  for (const room of states?.sockets.of(socket) ?? []) {
+    if (!isAllowed(grant, 'join', room)) states?.sockets.unwatch(socket, room);
+  }
+  return { name, expires };
+}
+
+/** Sends a value back: as the reply if the client asked for one, otherwise as an event. */
+export function echo(socket: ChatSocket, value: unknown, reply?: unknown): void {
+  // Without a value, the first argument is the acknowledgement. Emitting it would make socket.io store it.
+  if (typeof value === 'function') value();
+  else if (typeof reply === 'function') reply(value);
+  else socket.emit('echo', value);
+}
+
+/**
+ * Handles one event of a client. The input is unchecked. Resolves with the fields of the reply besides `ok`; on failure,
+ * rejects with a GjallarError.
+ */
+export type Handler<Event extends keyof Replies = keyof Replies> = (
+  context: ChatContext,
+  socket: ChatSocket,
+  input: unknown,
+) => Promise<Replies[Event]>;
+
+/**
+ * Handlers that are rejected while too many events of their client have no reply yet. The others store messages, which
+ * have bounds of their own, or cost next to nothing.
+ */
+export const boundedHandlers: ReadonlySet<unknown> = new Set([join, history, who, token, watch]);
+
+/** The events whose reply is `{ ok, … }`: all events except `echo`. */
+export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
+  join,
+  leave,
+  message,
+  direct,
+  history,
+  who,
+  token,
+  watch,
+  unwatch,
+};

@@ -1,0 +1,32 @@
+import type { Metric } from '../../base/metric.js';
+import type { Chat } from './chat.js';
+
+/** The metrics of posted messages and failed events. */
+export function chatMetrics({ counters }: Chat): Metric[] {
+  return [
+    {
+      name: 'gjallar_chat_messages_total',
+      type: 'counter',
+      help: 'Messages posted over any interface; with a history, only stored ones.',
+      labels: ['kind'],
+      read: () => [
+        ['room', counters.roomMessages],
+        ['direct', counters.directMessages],
+      ],
+    },
+    {
+      name: 'gjallar_chat_failures_total',
+      type: 'counter',
+      help: 'Failed events of clients, by error code.',
+      labels: ['code'],
+      read: () => counters.failures,
+    },
+    {
+      name: 'gjallar_history_incomplete_total',
+      type: 'counter',
+      help: 'Pages that lack messages after the position of the reader: lost with an earlier epoch, or trimmed.',
+      labels: ['reason'],
+      read: () => Object.entries(counters.incomplete),
+    },
+  ];
+}

@@ -1,0 +1,67 @@
+import { type ErrorCode, errorCodes } from '../../../base/errors.js';
+import { canonicalAddress } from '../../../engine/limits/client-address.js';
+import type { OperatorSeam } from '../../../host/runtime/operator/seam.js';
+import { normalForm } from '../../accounts/normal-form.js';
+import type { PlainSocket } from '../../plain/plain-socket.js';
+import { type ChatContext, ioRoomOf } from '../context.js';
+import type { ChatSocket, Ended } from '../protocol.js';
+
+/**
+ * How the chat takes part in the operator's actions: clients learn why they are disconnected.
+ * @param plain the plain WebSockets of this worker
+ */
+export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<PlainSocket>): OperatorSeam {
+  return {
+    nameOf: normalForm,
+    userOf: ({ data }) => (data as ChatSocket['data']).name,
+    beforeDisconnect: (socket) => tellEnded(socket as unknown as ChatSocket, 'DISCONNECTED'),
+    disconnectOthers: (target) => {
+      if ('id' in target) return 0;
+      const matches =
+        'user' in target
+          ? ({ member }: PlainSocket) => member.identity.name === target.user
+          : ({ address }: PlainSocket) => canonicalAddress(address) === canonicalAddress(target.address);
+      return refuseAll(plain, matches, 'DISCONNECTED');
+    },
+    closeRoom: (room) => {
+      const { adapter, sockets } = io.of('/');
+      let count = refuseAll(plain, ({ member }) => member.room === room, 'ROOM_CLOSED');
+      for (const id of [...(adapter.rooms.get(ioRoomOf(room)) ?? [])]) {
+        const socket = sockets.get(id);
+        // The plain members, or a socket that has just disconnected.
+        if (!socket) continue;
+        count++;
+        tellEnded(socket, 'ROOM_CLOSED', room);
+        void socket.leave(ioRoomOf(room));
+        presenceRegistry.remove(room, socket.data.name);
+      }
+      return count;
+    },
+  };
+}
+
+/** Tells a client that the operator has ended its connection, or its membership of a room. */
+export function tellEnded(socket: ChatSocket, code: Ended['code'], room?: string): void {
+  socket.emit('ended', { ...(room !== undefined && { room }), code, message: errorCodes[code].message });
+}
+
+/** Closes the plain WebSockets that match, and returns their number. */
+export function refuseAll(
+  plain: Iterable<PlainSocket>,
+  matches: (socket: PlainSocket) => boolean,
+  code: ErrorCode,
+): number {
+  const found = [...plain].filter(matches);
+  for (const socket of found) socket.refuse(code);
+  return found.length;
+}
+
+/** Ends the connections on this worker whose tokens are revoked. */
+export function endRevoked({ revoked, expiry }: ChatContext, plain: Iterable<PlainSocket>): void {
+  if (!revoked) return;
+  for (const socket of expiry.where((identity) => revoked.isRevoked(identity))) {
+    tellEnded(socket, 'TOKEN_REVOKED');
+    socket.disconnect(true);
+  }
+  refuseAll(plain, ({ member }) => revoked.isRevoked(member.identity), 'TOKEN_REVOKED');
+}

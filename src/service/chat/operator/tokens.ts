@@ -1,0 +1,98 @@
+import { GjallarError } from '../../../base/errors.js';
+import { normalForm } from '../../accounts/normal-form.js';
+import type { Revocation } from '../../accounts/revocation-record.js';
+import {
+  CLOCK_MS,
+  idOfAll,
+  idOfToken,
+  idOfUser,
+  MAX_REVOCATIONS,
+  type RevokedTokens,
+} from '../../accounts/revocations.js';
+import { read, readObject, revocation as revocationInput } from '../input.js';
+
+/** How long a revocation is kept if the request does not say when the tokens expire, in ms: a year. */
+export const DEFAULT_KEPT_MS = 366 * 24 * 3_600_000;
+
+/** Revokes tokens for the operator. */
+export class TokenRevocation {
+  /** @param changed announces a change to the other workers and machines */
+  constructor(
+    private readonly tokens: RevokedTokens | undefined,
+    private readonly changed: () => void,
+  ) {}
+
+  /**
+   * Revokes `{ jti }`, `{ user, before? }` or `{ before }`. Connections with such tokens end.
+   * @throws GjallarError BAD_INPUT, BAD_NAME, TOKENS_OFF, HISTORY_…, REVOCATIONS_FULL
+   */
+  async revoke(input: unknown): Promise<{ revocation: Revocation }> {
+    const revocation = await attempt(() => this.opened().revoke(readRevocation(input)));
+    this.changed();
+    return { revocation };
+  }
+
+  async list(): Promise<{ revocations: Revocation[]; max: number }> {
+    const tokens = this.opened();
+    await attempt(() => tokens.read());
+    return { revocations: tokens.list(), max: MAX_REVOCATIONS };
+  }
+
+  /** Accepts the tokens again. Without such a revocation, it does nothing. */
+  async lift(id: string): Promise<{ id: string }> {
+    // One that an earlier version has stored may be in another form.
+    const ids = id.startsWith(idOfUser('')) ? new Set([id, normalForm(id)]) : [id];
+    for (const one of ids) await attempt(() => this.opened().lift(one));
+    this.changed();
+    return { id };
+  }
+
+  private opened(): RevokedTokens {
+    if (!this.tokens) {
+      throw new GjallarError(
+        'TOKENS_OFF',
+        'This server revokes no tokens. To use them, its operator sets JWT_SECRET or JWKS_URL; HISTORY_TTL must not be 0.',
+      );
+    }
+    return this.tokens;
+  }
+}
+
+/** @throws GjallarError HISTORY_UNAVAILABLE if the store of revocations does not work; nothing has changed then */
+async function attempt<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof GjallarError) throw error;
+    throw Object.assign(
+      new GjallarError(
+        'HISTORY_UNAVAILABLE',
+        'The store of the revocations cannot be reached or written to. Try again; /readyz and the log have the cause.',
+      ),
+      { cause: error },
+    );
+  }
+}
+
+const BAD_EXPIRY = 'Invalid "expires". Send a time in the future, in ms since 1970, or leave it out.';
+const BAD_TOKEN_ID = 'Invalid "jti". Send the claim of one token, without "user" and "before".';
+const NO_TOKENS =
+  'The body names no tokens. Send { "user": "…" }, { "jti": "…" } or { "before": … } with a past time in ms since 1970.';
+
+function readRevocation(input: unknown): Revocation {
+  const at = Date.now();
+  const fields = readObject(input);
+  const { shape } = revocationInput;
+  const expires = read(shape.expires, fields.expires, 'BAD_INPUT', BAD_EXPIRY) ?? at + DEFAULT_KEPT_MS;
+  if (expires <= at) throw new GjallarError('BAD_INPUT', BAD_EXPIRY);
+  const jti = read(shape.jti, fields.jti, 'BAD_INPUT', BAD_TOKEN_ID);
+  if (jti !== undefined) {
+    if (fields.user !== undefined || fields.before !== undefined) throw new GjallarError('BAD_INPUT', BAD_TOKEN_ID);
+    return { id: idOfToken(jti), at, expires };
+  }
+  const before =
+    read(shape.before, fields.before, 'BAD_INPUT', NO_TOKENS) ?? (fields.user === undefined ? undefined : at);
+  if (before === undefined || before > at + CLOCK_MS) throw new GjallarError('BAD_INPUT', NO_TOKENS);
+  const user = read(shape.user, fields.user, 'BAD_NAME');
+  return { id: user === undefined ? idOfAll : idOfUser(user), before, at, expires };
+}

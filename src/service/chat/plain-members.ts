@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { GjallarError } from '../../base/errors.js';
+import { requireRoom } from '../accounts/identity.js';
+import type { Member, PlainSocket } from '../plain/plain-socket.js';
+import { type ChatContext, chatRoomOf, ioRoomOf } from './context.js';
+import { postToRoom } from './conversations/post.js';
+import { identify } from './identify.js';
+import { readRoom, readText } from './input.js';
+import type { ChatMessage } from './protocol.js';
+
+/** How texts reach the plain members on this worker. */
+export interface PlainDelivery {
+  /** The open WebSockets. */
+  readonly all: ReadonlySet<PlainSocket>;
+  publish(room: string, text: string): void;
+}
+
+/** The part of the adapter that plain members need: they are members of its rooms, under one id without a socket. */
+export interface RoomAdapter {
+  on(event: 'broadcast', listener: (packet: { data?: unknown }, options: { rooms: ReadonlySet<string> }) => void): void;
+  addAll(id: string, rooms: Set<string>): unknown;
+  del(id: string, room: string): unknown;
+}
+
+const PLAIN_MEMBERS = 'plain members';
+
+/** This worker's members on plain WebSockets. The presence registry counts them like all others. */
+export class PlainMembers {
+  /** The number of members. */
+  size = 0;
+  private readonly rooms = new Map<string, number>();
+
+  constructor(
+    private readonly delivery: PlainDelivery | undefined,
+    private readonly adapter: RoomAdapter,
+  ) {
+    adapter.on('broadcast', (packet, { rooms }) => {
+      if (this.size > 0) this.deliver(packet, rooms);
+    });
+  }
+
+  /** The number of members of a room. */
+  in(room: string): number {
+    return this.rooms.get(room) ?? 0;
+  }
+
+  has(room: string): boolean {
+    return this.rooms.has(room);
+  }
+
+  /** Delivers what is broadcast to a room's members over Socket.IO. */
+  private deliver(packet: { readonly data?: unknown }, ioRooms: ReadonlySet<string>): void {
+    for (const ioRoom of ioRooms) {
+      const room = chatRoomOf(ioRoom);
+      if (room === undefined || !this.has(room)) continue;
+      const [event, message] = packet.data as [unknown, Partial<ChatMessage>?];
+      if (event === 'message' && typeof message?.text === 'string') this.delivery?.publish(room, message.text);
+    }
+  }
+
+  private enter(room: string): void {
+    this.size++;
+    const count = this.rooms.get(room) ?? 0;
+    this.rooms.set(room, count + 1);
+    if (count === 0) this.adapter.addAll(PLAIN_MEMBERS, new Set([ioRoomOf(room)]));
+  }
+
+  private leave(room: string): void {
+    this.size--;
+    const left = this.rooms.get(room)! - 1;
+    if (left > 0) return void this.rooms.set(room, left);
+    this.rooms.delete(room);
+    this.adapter.del(PLAIN_MEMBERS, ioRoomOf(room));
+  }
+
+  /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
+  async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<Member> {
+    const room = readRoom(givenRoom);
+    const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+    const { name, displayName, grant, expires } = identity;
+    requireRoom(grant, 'join', room);
+    let state: 'new' | 'in' | 'gone' = 'new';
+    const member: Member = {
+      room,
+      identity,
+      expires,
+      enter: async () => {
+        if (state !== 'new') return;
+        // The token may have been revoked since it was checked.
+        if (context.revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
+        state = 'in';
+        this.enter(room);
+        context.presenceBroadcaster.watch(room);
+        context.presenceRegistry.add(room, name, displayName);
+        await context.conversations?.follow(room);
+      },
+      say: async (text) => {
+        if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
+        requireRoom(grant, 'publish', room);
+        if (context.talkers.isDue()) context.talkers.add(name);
+        return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
+      },
+      leave: () => {
+        if (state === 'in') {
+          this.leave(room);
+          context.presenceRegistry.remove(room, name);
+        }
+        state = 'gone';
+      },
+    };
+    return member;
+  }
+}

@@ -1,0 +1,60 @@
+import { type NamesByUser, namesOf } from '../../../features/presence/display-names.js';
+import type { PresenceRegistry } from '../../../features/presence/registry.js';
+
+/** How many lists are kept. */
+const MAX_LISTS = 1000;
+
+/** The users of a room, as a client receives them. */
+export interface MemberList {
+  readonly members: number;
+  /** In alphabetical order. */
+  readonly users: string[];
+  readonly names?: NamesByUser;
+}
+
+interface KeptList {
+  readonly list: MemberList;
+  readonly bytes: number;
+}
+
+/** Keeps the sorted list of a room until its users change, so that asking for it again and again is cheap. */
+export class MemberLists {
+  private readonly lists = new Map<string, KeptList>();
+
+  constructor(private readonly registry: Pick<PresenceRegistry, 'usersOf'>) {}
+
+  of(room: string): MemberList {
+    return this.find(room).list;
+  }
+
+  /** About how many bytes a reply with the list has. */
+  bytesOf(room: string): number {
+    return this.find(room).bytes;
+  }
+
+  /** The number of users in a room, without the cost of a list. */
+  count(room: string): number {
+    return (this.lists.get(room)?.list ?? this.registry.usersOf(room)).members;
+  }
+
+  /** Call this when the users of a room have changed. */
+  forget(room: string): void {
+    this.lists.delete(room);
+  }
+
+  private find(room: string): KeptList {
+    return this.lists.get(room) ?? this.create(room);
+  }
+
+  private create(room: string): KeptList {
+    const { members, users, names } = this.registry.usersOf(room);
+    const sorted = [...users].sort();
+    const list = { members, users: sorted, names: namesOf(sorted, names) };
+    const kept = { list, bytes: Buffer.byteLength(JSON.stringify(list)) };
+    // Clients may ask for any number of rooms without members.
+    if (members === 0) return kept;
+    if (this.lists.size >= MAX_LISTS) this.lists.delete(this.lists.keys().next().value!);
+    this.lists.set(room, kept);
+    return kept;
+  }
+}

@@ -1,0 +1,60 @@
+import { setImmediate } from 'node:timers/promises';
+import type { PresenceRegistry } from '../../../features/presence/registry.js';
+import { askServers } from '../../../io/rooms/index.js';
+import type { ChatServer } from '../protocol.js';
+
+/** A worker's own counts. */
+export interface WorkerTotals {
+  /** Connected clients, in rooms or not. */
+  clients: number;
+  /** Messages posted on this worker since its start. */
+  messages: number;
+}
+
+/** Statistics over all workers and machines. */
+export interface ChatStats {
+  /** Of the workers that have answered within 5 s. */
+  totals: WorkerTotals & { workers: number; rooms: number };
+  /** The rooms with the most members, the largest first. */
+  rooms: { room: string; members: number }[];
+}
+
+/** The event between workers. */
+const EVENT = 'chat:totals';
+/** How many rooms are counted in one turn of the event loop, which takes some milliseconds. */
+const ROOMS_IN_A_TURN = 2000;
+
+/** Lets the other workers ask for the counts of this one. */
+export function answerTotals(io: ChatServer, own: () => WorkerTotals): void {
+  // Other programs may publish on the backplane, too.
+  const answer = (_question: unknown, reply: unknown) => typeof reply === 'function' && reply(own());
+  io.on(EVENT as never, answer as never);
+}
+
+/** Counts the rooms and their members, which all workers know, and asks the others for the rest. */
+export async function readStats(
+  io: ChatServer,
+  registry: PresenceRegistry,
+  own: WorkerTotals,
+  limit: number,
+): Promise<ChatStats> {
+  const { answers } = await askServers(io.of('/'), EVENT, null, areTotals);
+  const totals = { ...own, workers: answers.length + 1 };
+  for (const { clients, messages } of answers) {
+    totals.clients += clients;
+    totals.messages += messages;
+  }
+  const all = [...registry.rooms()];
+  const rooms: ChatStats['rooms'] = [];
+  for (const [index, room] of all.entries()) {
+    if (index % ROOMS_IN_A_TURN === ROOMS_IN_A_TURN - 1) await setImmediate();
+    rooms.push({ room, members: registry.usersOf(room).members });
+  }
+  rooms.sort((one, other) => other.members - one.members || (one.room < other.room ? -1 : 1));
+  return { totals: { ...totals, rooms: all.length }, rooms: rooms.slice(0, limit) };
+}
+
+function areTotals(value: unknown): value is WorkerTotals {
+  const { clients, messages } = (value ?? {}) as Partial<WorkerTotals>;
+  return Number.isSafeInteger(clients) && Number.isSafeInteger(messages);
+}

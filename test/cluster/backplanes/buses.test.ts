@@ -1,0 +1,43 @@
+import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
+import { machinesOn } from '../../io/rooms/support/node.js';
+import { NatsProcess } from '../../support/nats.js';
+import { RedisProcess } from '../../support/redis.js';
+import { busContract } from './bus.contract.js';
+import { onClassicRedis, onHubs, onNatsHubs } from './support/garbage.js';
+
+const quiet = { onDown: () => {}, onUp: () => {} };
+
+busContract('redis-frames', async () => {
+  const redis = await RedisProcess.start();
+  const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
+  return {
+    openBackplane: machines.openBackplane,
+    sendGarbage: () => onHubs(redis.url),
+    remove: async () => {
+      await machines.remove();
+      await redis.remove();
+    },
+  };
+});
+
+busContract('nats', async () => {
+  const nats = await NatsProcess.start();
+  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
+  return {
+    openBackplane: machines.openBackplane,
+    sendGarbage: () => onNatsHubs(nats.url),
+    remove: async () => {
+      await machines.remove();
+      await nats.remove();
+    },
+  };
+});
+
+busContract('redis', async () => {
+  const redis = await RedisProcess.start();
+  return {
+    openBackplane: async () => redisBackplane(redis.url, quiet),
+    sendGarbage: () => onClassicRedis(redis.url),
+    remove: () => redis.remove(),
+  };
+});

@@ -1,0 +1,19 @@
+import { Machine } from '../../io/rooms/support/node.js';
+import { busContract } from './bus.contract.js';
+import { frames } from './support/garbage.js';
+
+busContract(
+  'embedded',
+  async () => {
+    const machine = await Machine.start();
+    return {
+      openBackplane: () => machine.openBackplane(),
+      sendGarbage: async () => {
+        await machine.send(frames);
+        return frames.length;
+      },
+      remove: () => machine.remove(),
+    };
+  },
+  { answersForTheDead: true },
+);

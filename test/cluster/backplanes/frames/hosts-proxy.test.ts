@@ -1,0 +1,73 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { roundRobin } from '../../../support/haproxy.js';
+import { until } from '../../../support/until.js';
+import { Guests, HostedServer } from '../support/host.js';
+import { Network, whyNoHosts } from '../support/network.js';
+
+const reason = whyNoHosts();
+if (reason) console.warn(`The test of hosts behind a proxy is skipped: ${reason}`);
+
+const SERVERS = ['first', 'second', 'third'];
+/** The clients, by what they connect with. */
+const kinds = { default: ['polling', 'websocket'], polling: ['polling'], websocket: ['websocket'] };
+
+(reason ? describe.skip : describe)('three hosts with gjallar behind HAProxy without affinity', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gjallar-proxy-'));
+  let network: Network;
+  let guests: Guests;
+  let url: string;
+  const names = Object.keys(kinds).flatMap((kind) => Array.from({ length: 10 }, (_, index) => `${kind} ${index}`));
+
+  beforeAll(async () => {
+    network = new Network([...SERVERS, 'redis', 'proxy', 'clients']);
+    const settings = ['--bind', '0.0.0.0', '--protected-mode', 'no', '--save', '', '--dir', directory];
+    const redis = network.run('redis', 'redis-server', settings, { stdio: ['ignore', 'pipe', 'inherit'] });
+    await new Promise<void>((resolve) => {
+      createInterface(redis.stdout!).on('line', (line) => line.includes('Ready to accept connections') && resolve());
+    });
+    const REDIS_URL = `redis://${network.addressOf('redis')}:6379`;
+    const environment = { REDIS_URL, HISTORY_TTL: '0', WORKERS: '1', RATE_LIMIT: 'off' };
+    await Promise.all(SERVERS.map((host) => new HostedServer(network, host, environment).ready));
+    const file = join(directory, 'haproxy.cfg');
+    const servers = SERVERS.map((host) => `${network.addressOf(host)}:3000`);
+    writeFileSync(file, roundRobin(`${network.addressOf('proxy')}:3000`, servers));
+    network.run('proxy', 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+    guests = new Guests(network, 'clients');
+    url = `http://${network.addressOf('proxy')}:3000`;
+    await until(() =>
+      guests.get(`${url}/readyz`).then(
+        () => true,
+        () => false,
+      ),
+    );
+  });
+
+  afterAll(async () => {
+    await network?.remove();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const isAnswered = (name: string) =>
+    guests.ask<unknown>(name, 'echo', name).then(
+      (answer) => answer === name,
+      () => false,
+    );
+
+  test('clients of every kind connect, and each message is acknowledged', async () => {
+    await Promise.all(names.map((name) => guests.open(name, url, kinds[name.split(' ')[0] as keyof typeof kinds])));
+    for (let round = 0; round < 20; round++) {
+      expect(await Promise.all(names.map(isAnswered))).toEqual(names.map(() => true));
+    }
+    const heard = await Promise.all(names.map((name) => guests.heard(name)));
+    expect(heard.flat().filter(([event]) => event === 'disconnect')).toEqual([]);
+  });
+
+  test('the clients of a host that is cut off come back on the others', async () => {
+    network.cut('third');
+    await Promise.all(names.map((name) => until(() => isAnswered(name))));
+  });
+});

@@ -1,0 +1,325 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
+import { EntryReader } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
+import { decodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
+import { types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
+import { ENTRIES } from '../../../../src/cluster/hub/hub-frame.js';
+import { disconnectAll, type Pair, pairOn, receivedBy } from '../../../io/rooms/support/clients.js';
+import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { nextEvent } from '../../../support/clients.js';
+import { RedisProcess, until } from '../../../support/redis.js';
+import { Wire } from '../../../support/wire.js';
+
+type Member = TestNode & { bus: Backplane };
+
+const quiet = { onDown: () => {}, onUp: () => {} };
+/** Four workers: all on one machine, or two on each of two. */
+const WORKERS = 4;
+
+async function onOneMachine() {
+  const machine = await Machine.start();
+  return { open: () => machine.openBackplane(), remove: () => machine.remove() };
+}
+
+async function onTwoMachines() {
+  const redis = await RedisProcess.start();
+  const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
+  const { openBackplane, remove } = await machinesOn('redis-frames', address);
+  return {
+    open: openBackplane,
+    remove: async () => {
+      await remove();
+      await redis.remove();
+    },
+  };
+}
+
+describe.each([
+  ['the embedded bus', onOneMachine],
+  ['hubs over Redis', onTwoMachines],
+])('on %s', (_name, start) => {
+  let place: Awaited<ReturnType<typeof start>>;
+  let members: Member[];
+  let pairs: Pair[];
+  /** What the bus brought to each worker or the worker itself sent: the first values of events. */
+  let brought: unknown[][];
+
+  beforeAll(async () => {
+    place = await start();
+    members = [];
+    for (let count = 0; count < WORKERS; count++) members.push(await startMember(await place.open()));
+    brought = members.map(({ io }) => {
+      const events: unknown[] = [];
+      io.of('/').adapter.on('broadcast', ({ data }: { data: unknown[] }) => events.push(data[0]));
+      return events;
+    });
+    pairs = await Promise.all(members.map((member) => pairOn(member)));
+    // A worker that has not announced its rooms yet is sent everything.
+    await until(async () => {
+      for (const events of brought) events.length = 0;
+      for (const { io } of members) io.to('nowhere').emit('announced?');
+      await receivedBy(pairs, members);
+      return brought.every((events) => events.filter((event) => event === 'announced?').length <= 1);
+    });
+    for (const events of brought) events.length = 0;
+  });
+
+  afterEach(() => {
+    for (const events of brought) events.length = 0;
+  });
+
+  afterAll(async () => {
+    disconnectAll();
+    for (const member of members) await member.close();
+    await place.remove();
+  });
+
+  test('a message reaches no worker without members of its room', async () => {
+    await Promise.all([pairs[0]!.socket.join('pair'), pairs[1]!.socket.join('pair')]);
+    for (let number = 0; number < 50; number++) members[number % 2]!.io.to('pair').emit('to the pair', number);
+    const received = await receivedBy(pairs, members);
+    const counts = received.map((events) => events.filter(([event]) => event === 'to the pair').length);
+    expect(counts).toEqual([50, 50, 0, 0]);
+    const arrivals = brought.map((events) => events.filter((event) => event === 'to the pair').length);
+    expect(arrivals).toEqual([50, 50, 0, 0]);
+  });
+
+  test('a message to a room that several workers share is sent to each, from a worker without members too', async () => {
+    await pairs[1]!.socket.join('elsewhere');
+    const heard = nextEvent(pairs[1]!.client, 'from afar');
+    members[3]!.io.to(['elsewhere', 'nowhere']).emit('from afar', 1);
+    expect(await heard).toEqual([1]);
+    await receivedBy(pairs, members);
+    expect(brought.map((events) => events.includes('from afar'))).toEqual([false, true, false, true]);
+  });
+
+  test('a socket that has joined with await misses nothing that any worker sends from then on', async () => {
+    for (let number = 0; number < 100; number++) {
+      const { socket, client } = pairs[number % WORKERS]!;
+      await socket.join(`late ${number}`);
+      const heard = nextEvent(client, 'late');
+      members[(number + 1) % WORKERS]!.io.to(`late ${number}`).emit('late', number);
+      expect(await heard).toEqual([number]);
+    }
+  });
+
+  test('a room that socketsJoin has just made on other workers gets the message behind it', async () => {
+    for (let number = 0; number < 20; number++) {
+      const room = `made ${number}`;
+      const heard = Promise.all(pairs.map(({ client }) => nextEvent(client, 'made')));
+      members[number % WORKERS]!.io.socketsJoin(room);
+      members[number % WORKERS]!.io.to(room).emit('made', number);
+      expect(await heard).toEqual(pairs.map(() => [number]));
+    }
+  });
+
+  test('once the last member has left, the worker hears no more', async () => {
+    await Promise.all([pairs[2]!.socket.join('left'), pairs[0]!.socket.join('left')]);
+    await pairs[2]!.socket.leave('left');
+    await until(async () => {
+      brought[2]!.length = 0;
+      members[0]!.io.to('left').emit('to those who stay');
+      await receivedBy(pairs, members);
+      return !brought[2]!.includes('to those who stay');
+    });
+    expect(brought[0]).toContain('to those who stay');
+  });
+
+  test('the worker counts how far its messages have to go', async () => {
+    const [sender] = members as [Member];
+    const isOneMachine = sender.bus.name === 'embedded';
+    await Promise.all(pairs.slice(0, 3).map(({ socket }, index) => socket.join(`on ${index}`)));
+    const before = structuredClone(sender.bus.sent!.reach);
+    for (let number = 0; number < 5; number++) sender.io.to('on 0').emit('counted');
+    for (let number = 0; number < 3; number++) sender.io.to('on 1').emit('counted');
+    for (let number = 0; number < 2; number++) sender.io.to('on 2').emit('counted');
+    sender.io.emit('counted');
+    await receivedBy(pairs, members);
+    const { room, all } = sender.bus.sent!.reach;
+    // Workers 0 and 2 share the first of two machines. The fences of receivedBy() are messages to rooms, too.
+    expect(room.machine - before.room.machine).toBeGreaterThanOrEqual(isOneMachine ? 5 : 2);
+    expect(room.machines - before.room.machines).toBe(isOneMachine ? 0 : 3);
+    expect(room.worker - before.room.worker).toBeGreaterThanOrEqual(5);
+    const reach = isOneMachine ? 'machine' : 'machines';
+    expect(all[reach]).toBeGreaterThan(before.all[reach]);
+  });
+
+  test('a room that is named like the id of a socket reaches no worker without members', async () => {
+    const room = 'Qz3-_x7RtY0aBcDeFgHi';
+    await Promise.all([pairs[0]!.socket.join(room), pairs[1]!.socket.join(room)]);
+    await until(async () => {
+      for (const events of brought) events.length = 0;
+      members[0]!.io.to(room).emit('settled?');
+      await receivedBy(pairs, members);
+      return !brought[3]!.includes('settled?');
+    });
+    for (const { received } of pairs) received.length = 0;
+    for (let number = 0; number < 50; number++) members[number % WORKERS]!.io.to(room).emit('to the room', number);
+    const received = await receivedBy(pairs, members);
+    const counts = received.map((events) => events.filter(([event]) => event === 'to the room').length);
+    expect(counts).toEqual([50, 50, 0, 0]);
+    expect(brought.map((events) => events.includes('to the room'))).toEqual([true, true, true, true]);
+    // Those of workers 2 and 3 are their own.
+    expect(brought.slice(2).map((events) => events.filter((event) => event === 'to the room').length)).toEqual([
+      12, 12,
+    ]);
+    await Promise.all([pairs[0]!.socket.leave(room), pairs[1]!.socket.leave(room)]);
+  });
+
+  test('who joins the own room of a socket of another worker hears its messages, and so does the socket', async () => {
+    const [owner, guest] = [pairs[3]!, pairs[0]!];
+    for (let number = 0; number < 20; number++) {
+      await guest.socket.join(owner.socket.id);
+      for (const { received } of pairs) received.length = 0;
+      for (const text of ['at once', 'later']) {
+        members[number % WORKERS]!.io.to(owner.socket.id).emit('to both', text);
+        const heard = await receivedBy(pairs, members);
+        for (const member of [0, 3]) expect(heard[member]).toContainEqual(['to both', text]);
+      }
+      guest.socket.leave(owner.socket.id);
+      members[number % WORKERS]!.io.to(owner.socket.id).emit('to the owner', number);
+      const received = await receivedBy(pairs, members);
+      expect(received[3]).toContainEqual(['to the owner', number]);
+      expect(received[0]).not.toContainEqual(['to the owner', number]);
+    }
+  });
+
+  test('direct messages reach a socket by its id on any worker', async () => {
+    const heard = Promise.all(pairs.map(({ client }) => nextEvent(client, 'direct')));
+    for (const [index, { socket }] of pairs.entries()) {
+      members[(index + 1) % WORKERS]!.io.to(socket.id).emit('direct', index);
+    }
+    expect(await heard).toEqual([[0], [1], [2], [3]]);
+  });
+});
+
+describe('a join without await', () => {
+  test.each([
+    ['on one machine', onOneMachine],
+    ['on two machines', onTwoMachines],
+  ])('%s, a client hears what is sent after its join is acknowledged', async (_name, start) => {
+    const place = await start();
+    const members = [await startMember(await place.open()), await startMember(await place.open())] as const;
+    try {
+      const [one, other] = [await pairOn(members[0]), await pairOn(members[1])];
+      one.socket.on('enter', (room: string, done: () => void) => {
+        void one.socket.join(room);
+        done();
+      });
+      other.socket.on('say', (room: string) => members[1].io.to(room).emit('said', room));
+      for (let number = 0; number < 100; number++) {
+        const heard = nextEvent(one.client, 'said');
+        await one.client.emitWithAck('enter', `entered ${number}`);
+        other.client.emit('say', `entered ${number}`);
+        expect(await heard).toEqual([`entered ${number}`]);
+      }
+    } finally {
+      disconnectAll();
+      for (const member of members) await member.close();
+      await place.remove();
+    }
+  });
+
+  const late = 'whose announcement is late brings what was sent since, once and in order, and nothing older';
+  test(`over hubs, ${late}`, async () => {
+    const redis = await RedisProcess.start();
+    const wire = await Wire.to(redis.port);
+    const members = [
+      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`, quiet)),
+      await startMember(onRedisFrames(redis.url, quiet)),
+    ] as const;
+    try {
+      const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
+      const [{ socket }, speaker] = pairs;
+      await speaker.socket.join('room');
+      const brought: unknown[] = [];
+      members[0].io.of('/').adapter.on('broadcast', ({ data }: { data: unknown[] }) => brought.push(data[0]));
+      const say = async (...words: string[]) => {
+        const heard = nextEvent(speaker.client, words.at(-1)!);
+        for (const word of words) members[1].io.to(['room', 'no room']).emit(word);
+        await heard;
+      };
+      await until(async () => {
+        brought.length = 0;
+        await say('is it brought?');
+        await receivedBy(pairs, members);
+        return !brought.includes('is it brought?');
+      });
+      await say('before');
+      // Longer than the shortest way of a message, and the accuracy of clocks.
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      wire.hold();
+      void socket.join('room');
+      await say('first', 'second', 'third');
+      wire.release();
+      await receivedBy(pairs, members, ['room']);
+      await say('fourth');
+      await receivedBy(pairs, members, ['room']);
+      // The room is announced once more, and nothing is repeated.
+      socket.leave('room');
+      await receivedBy(pairs, members);
+      await socket.join('room');
+      const [heard] = await receivedBy(pairs, members, ['room']);
+      expect(heard!.flat()).toEqual(['first', 'second', 'third', 'fourth']);
+    } finally {
+      disconnectAll();
+      for (const member of members) await member.close();
+      wire.close();
+      await redis.remove();
+    }
+  });
+});
+
+test('of four machines on one Redis, only those with members of a room are sent its messages', async () => {
+  const redis = await RedisProcess.start();
+  const spy = new Redis(redis.url);
+  /** The events in the frames to each machine. */
+  const sent = new Map<string, string[]>();
+  const nodes: (Member & { machine: string })[] = [];
+  try {
+    for (let count = 0; count < 4; count++) {
+      const machine = `machine${count}`;
+      nodes.push({ ...(await startMember(onRedisFrames(redis.url, quiet, 'socket.io', machine))), machine });
+      sent.set(machine, []);
+    }
+    await spy.psubscribe('socket.io:frames:hubs:*');
+    spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
+      const machine = channel.toString().split(':').at(-1)!;
+      const events = sent.get(machine)!;
+      const reader = new EntryReader(frame, ENTRIES);
+      while (reader.next()) {
+        if (reader.type !== types.broadcast) continue;
+        events.push(JSON.parse(decodeBroadcast(reader.body).encoded[0]!.slice(1) as string)[0]);
+      }
+    });
+    const pairs = await Promise.all(nodes.map((node) => pairOn(node)));
+    const rooms: [room: string, one: number, other: number][] = [];
+    for (const one of [0, 1, 2, 3])
+      for (const other of [1, 2, 3]) if (one < other) rooms.push([`${one}${other}`, one, other]);
+    for (const [room, ...both] of rooms) for (const node of both) await pairs[node]!.socket.join(room);
+    for (let turn = 0; turn < 20; turn++) {
+      for (const [room, one, other] of rooms) nodes[turn % 2 ? one : other]!.io.to(room).emit(room);
+    }
+    const received = await receivedBy(pairs, nodes);
+    // The spy may get the frames later than the machines. Each of them is in three rooms.
+    const seen = (machine: string) => sent.get(machine)!.filter((event) => !event.startsWith('fence ')).length;
+    await until(() => nodes.every(({ machine }) => seen(machine) >= 30));
+    for (const [index, { machine }] of nodes.entries()) {
+      const own = rooms.filter(([, ...both]) => both.includes(index)).map(([room]) => room);
+      const counts = new Map<string, number>();
+      for (const event of sent.get(machine)!) {
+        if (!event.startsWith('fence ')) counts.set(event, (counts.get(event) ?? 0) + 1);
+      }
+      // Each machine sends half of the messages of its rooms itself.
+      expect(new Map([...counts].sort())).toEqual(new Map(own.map((room) => [room, 10])));
+      expect(received[index]!.filter(([event]) => own.includes(String(event)))).toHaveLength(60);
+      expect(received[index]).toHaveLength(60);
+    }
+  } finally {
+    disconnectAll();
+    spy.disconnect();
+    for (const node of nodes) await node.close();
+    await redis.remove();
+  }
+});

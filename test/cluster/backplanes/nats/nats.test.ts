@@ -1,0 +1,188 @@
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join as pathOf } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
+import { disconnectAll, type Pair, pairOn } from '../../../io/rooms/support/clients.js';
+import { onNats, startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { NatsProcess } from '../../../support/nats.js';
+import { natsAccount } from '../../../support/nats-credentials.js';
+import { copyPem } from '../../../support/pem.js';
+import { freePort } from '../../../support/ports.js';
+import { until } from '../../../support/until.js';
+
+type Member = TestNode & { bus: Backplane };
+
+let members: Member[] = [];
+let processes: NatsProcess[] = [];
+const told: string[] = [];
+const events = {
+  onDown: (reason: string, rejected?: string) => told.push(`down ${rejected}: ${reason}`),
+  onUp: (unsent: number) => told.push(`up ${unsent}`),
+};
+
+afterEach(async () => {
+  disconnectAll();
+  for (const member of members) await member.close();
+  for (const process of processes) await process.remove();
+  members = [];
+  processes = [];
+  told.length = 0;
+});
+
+async function start(...settings: string[]): Promise<NatsProcess> {
+  const nats = await NatsProcess.start(...settings);
+  processes.push(nats);
+  return nats;
+}
+
+/** Two workers, the first of which reports to `told`. */
+async function join(url: string, credentials?: string): Promise<Pair[]> {
+  const quiet = { onDown: () => {}, onUp: () => {} };
+  members = [
+    await startMember(onNats(url, events, { credentials })),
+    await startMember(onNats(url, quiet, { credentials })),
+  ];
+  return Promise.all(members.map((member) => pairOn(member)));
+}
+
+/** Resolves when both workers hear each other. What they publish before NATS is up again is lost. */
+async function spanned(pairs: readonly Pair[]): Promise<void> {
+  const before = pairs.map(({ received }) => received.length);
+  const repeat = setInterval(() => {
+    for (const [index, { io }] of members.entries()) io.emit('span', index);
+  }, 50);
+  const isReached = ({ received }: Pair, index: number) =>
+    received.slice(before[index]).some(([event, sender]) => event === 'span' && sender !== index);
+  await until(() => pairs.every(isReached)).finally(() => clearInterval(repeat));
+}
+
+test('messages that are longer than max_payload arrive whole and in order', async () => {
+  const nats = await start('max_payload: 4096');
+  const [, other] = await join(nats.url);
+  const long = Buffer.from(Uint8Array.from({ length: 300_000 }, (_, index) => index % 251));
+  for (let number = 0; number < 20; number++) members[0]!.io.emit('n', number, number % 5 === 0 ? long : 'short');
+  await until(() => other!.received.length === 20);
+  expect(other!.received.map(([, number]) => number)).toEqual(Array.from({ length: 20 }, (_, number) => number));
+  for (const [, number, value] of other!.received) {
+    expect(Number(number) % 5 === 0 ? long.equals(value as Buffer) : value === 'short').toBe(true);
+  }
+  expect(members.map(({ bus }) => bus.traffic.malformed)).toEqual([0, 0]);
+  expect(told).toEqual(['up 0']);
+});
+
+test('a message that NATS cannot take even in parts is counted as unsent', async () => {
+  const nats = await start('max_payload: 64');
+  const [, other] = await join(nats.url);
+  members[0]!.io.emit('too long', 'x'.repeat(64 * 70_000));
+  await until(() => members[0]!.bus.traffic.unsent === 1);
+  members[0]!.io.emit('next');
+  await until(() => other!.received.length > 0);
+  expect(other!.received).toEqual([['next']]);
+  await until(() => members[0]!.bus.traffic.pendingBytes === 0);
+});
+
+test('subjects that NATS does not allow are reported once, until it allows them', async () => {
+  const permit = (publish: string, subscribe: string) =>
+    `authorization { users = [ { user: chat, password: secret, permissions: { publish: "${publish}", subscribe: "${subscribe}" } } ] }`;
+  const nats = await start(permit('gjallar.>', 'other.>'));
+  const url = nats.url.replace('//', '//chat:secret@');
+  const starting = join(url);
+  await until(() => told.length > 0);
+  expect(told.splice(0)).toEqual([expect.stringMatching(/^down SUB: SUB: Permissions Violation .*"gjallar\.frames/)]);
+  await nats.configure(permit('gjallar.>', 'gjallar.>'));
+  await nats.reload();
+  const pairs = await starting;
+  await until(() => told.length > 0);
+  expect(told.splice(0)).toEqual(['up 0']);
+  await spanned(pairs);
+
+  await nats.configure(permit('other.>', 'gjallar.>'));
+  await nats.reload();
+  const repeat = setInterval(() => members[0]!.io.emit('lost'), 20);
+  await until(() => told.length > 0 && members[0]!.bus.traffic.unsent > 5);
+  clearInterval(repeat);
+  expect(told.splice(0)).toEqual([expect.stringMatching(/^down PUB: PUB: Permissions Violation .*"gjallar\.frames/)]);
+  expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
+
+  await nats.configure(permit('gjallar.>', 'gjallar.>'));
+  await nats.reload();
+  await until(() => members.every(({ bus }) => bus.traffic.isUp));
+  expect(told).toEqual([expect.stringMatching(/^up [1-9]/)]);
+  await spanned(pairs);
+});
+
+test('workers go over to another server of the cluster', async () => {
+  const [port, otherPort] = [await freePort(), await freePort()];
+  const cluster = (own: number, other: number) =>
+    `cluster { name: test, listen: "127.0.0.1:${own}", routes: ["nats://127.0.0.1:${other}"] }`;
+  const first = await start(cluster(port, otherPort));
+  const second = await start(cluster(otherPort, port));
+  const pairs = await join(`${first.url},${second.url}`);
+  await spanned(pairs);
+  await first.stop();
+  await until(() => members.every(({ bus }) => bus.traffic.isUp));
+  await spanned(pairs);
+  await first.start();
+  await second.stop();
+  await until(() => members.every(({ bus }) => bus.traffic.isUp));
+  await spanned(pairs);
+  // One of the two has moved at least once.
+  expect(members.reduce((sum, { bus }) => sum + bus.traffic.outages, 0)).toBeGreaterThan(0);
+});
+
+test.each<[string, string[], string]>([
+  ['a password', ['authorization { user: chat, password: "p@ss" }'], 'chat:p%40ss@'],
+  ['a token', ['authorization { token: "to/ken" }'], 'to%2Fken@'],
+])('%s in the URL is used, and a wrong one is the reason of an outage', async (_what, settings, login) => {
+  const nats = await start(...settings);
+  const wrong = onNats(nats.url.replace('//', '//wrong@'), events);
+  await until(() => told.length > 0);
+  expect(told.splice(0)).toEqual([expect.stringMatching(/^down undefined: .*Authorization Violation/i)]);
+  wrong.close();
+  await spanned(await join(nats.url.replace('//', `//${login}`)));
+});
+
+test('the JWT and the key of a credentials file are used', async () => {
+  const { settings, credentials } = natsAccount();
+  const nats = await start(...settings);
+  await spanned(await join(nats.url, credentials));
+});
+
+test('tls:// requires encryption, and a certificate that is trusted', async () => {
+  const plain = await start();
+  const refused = onNats(plain.url.replace('nats:', 'tls:'), events);
+  await until(() => told.length > 0);
+  expect(told.splice(0)).toEqual([expect.stringMatching(/^down undefined: .*tls/i)]);
+  refused.close();
+
+  const [key, cert] = ['key', 'cert'].map((name) => pathOf(tmpdir(), `gjallar-nats-${process.pid}-${name}.pem`));
+  copyPem(key!, cert!);
+  try {
+    const nats = await start(`tls { cert_file: "${cert}", key_file: "${key}" }`);
+    const distrusting = onNats(nats.url.replace('nats://127.0.0.1', 'tls://localhost'), events);
+    await until(() => told.length > 0);
+    expect(told.splice(0)).toEqual([expect.stringMatching(/^down undefined: self-signed certificate/)]);
+    distrusting.close();
+  } finally {
+    await Promise.all([rm(key!), rm(cert!)]);
+  }
+});
+
+test('servers hear those with the same prefix only', async () => {
+  const nats = await start();
+  const prefixes = ['one', 'two', 'one'];
+  members = await Promise.all(prefixes.map((prefix) => startMember(onNats(nats.url, events, { prefix }))));
+  const pairs = await Promise.all(members.map((member) => pairOn(member)));
+  await until(async () => (await members[0]!.io.of('/').adapter.serverCount()) === 2);
+  for (const [index, { io }] of members.entries()) io.emit('from', prefixes[index]);
+  await until(
+    () => pairs[0]!.received.length === 2 && pairs[2]!.received.length === 2 && pairs[1]!.received.length > 0,
+  );
+  expect(pairs.map(({ received }) => received.map(([, prefix]) => prefix))).toEqual([
+    ['one', 'one'],
+    ['two'],
+    ['one', 'one'],
+  ]);
+  expect(members.map(({ bus }) => bus.traffic.malformed)).toEqual([0, 0, 0]);
+});

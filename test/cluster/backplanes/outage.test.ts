@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Backplane, BackplaneEvents } from '../../../src/cluster/backplanes/backplane.js';
+import { ConnectionHealth } from '../../../src/cluster/backplanes/connection-health.js';
+import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
+import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
+import { onNats, onRedisFrames, onShardedFrames, startMember, type TestNode } from '../../io/rooms/support/node.js';
+import { nextEvent } from '../../support/clients.js';
+import { NatsProcess } from '../../support/nats.js';
+import { RedisCluster, RedisProcess, until } from '../../support/redis.js';
+
+type Told = ['down', string] | ['up', number];
+type Member = TestNode & { bus: Backplane; told: Told[] };
+type Open = (url: string, events: BackplaneEvents) => Backplane;
+/** What the bus depends on. */
+interface Broker {
+  readonly url: string;
+  readonly processes: readonly Pick<RedisProcess, 'start' | 'stop' | 'signal'>[];
+  remove(): Promise<void>;
+}
+
+const single = async () => {
+  const redis = await RedisProcess.start();
+  return { url: redis.url, processes: [redis], remove: () => redis.remove() };
+};
+
+const singleNats = async () => {
+  const nats = await NatsProcess.start();
+  return { url: nats.url, processes: [nats], remove: () => nats.remove() };
+};
+
+/** A bus on two workers, whose room `room` has a member on each. */
+class Scene {
+  private constructor(
+    readonly broker: Broker,
+    readonly members: [Member, Member],
+    readonly pairs: Pair[],
+  ) {}
+
+  static async start(open: Open, start: () => Promise<Broker>): Promise<Scene> {
+    const broker = await start();
+    const members = [await join(broker, open), await join(broker, open)] as [Member, Member];
+    const pairs = await Promise.all(members.map((member) => pairOn(member)));
+    await Promise.all(pairs.map(({ socket }) => socket.join('room')));
+    return new Scene(broker, members, pairs);
+  }
+
+  async end(): Promise<void> {
+    for (const member of this.members) await member.close();
+    await this.broker.remove();
+  }
+
+  /** The room spans both workers, in both directions. */
+  async expectSpanned(): Promise<void> {
+    const { members, pairs } = this;
+    for (const [from, to] of [
+      [0, 1],
+      [1, 0],
+    ] as const) {
+      const heard = nextEvent(pairs[to]!.client, 'across');
+      // What is published before the other one has subscribed again is not held back for it.
+      const repeat = setInterval(() => members[from].io.to('room').emit('across'), 50);
+      await heard;
+      clearInterval(repeat);
+    }
+  }
+
+  /** What is local goes on, what is not is counted, and nobody is cut off. */
+  async expectLocalWork(): Promise<void> {
+    const { members, pairs } = this;
+    const unsent = members[0].bus.traffic.unsent;
+    for (let number = 0; number < 10; number++) {
+      const heard = nextEvent(pairs[0]!.client, 'local');
+      members[0].io.to('room').emit('local', number);
+      expect(await heard).toEqual([number]);
+    }
+    // What asks the others fails, and ends nothing.
+    const asked = members[0].io.timeout(100).emitWithAck('nobody answers');
+    await expect(asked).rejects.toThrow('timed out');
+    // Rooms that come and go meanwhile are joined afterwards.
+    await pairs[0]!.socket.join('meanwhile');
+    await pairs[0]!.socket.leave('meanwhile');
+    await until(() => members[0].bus.traffic.unsent >= unsent + 10);
+    expect(members[0].bus.traffic.pendingBytes).toBe(0);
+    expect(pairs.map(({ client }) => client.connected)).toEqual([true, true]);
+  }
+}
+
+async function join({ url }: Broker, open: Open): Promise<Member> {
+  const told: Told[] = [];
+  const bus = open(url, {
+    onDown: (reason) => told.push(['down', reason]),
+    onUp: (unsent) => told.push(['up', unsent]),
+  });
+  const member = { ...(await startMember(bus)), told };
+  expect(told.splice(0)).toEqual([['up', 0]]);
+  return member;
+}
+
+const buses: Record<string, [Open, () => Promise<Broker>]> = {
+  redis: [redisBackplane, single],
+  'redis-frames': [onRedisFrames, single],
+  nats: [onNats, singleNats],
+  'redis-frames-sharded': [onShardedFrames, () => RedisCluster.start()],
+};
+const names = Object.keys(buses);
+
+describe('a bus while its server is away', () => {
+  const scenes: Record<string, Scene> = {};
+
+  beforeAll(async () => {
+    await Promise.all(
+      names.map(async (name) => {
+        scenes[name] = await Scene.start(...buses[name]!);
+      }),
+    );
+  });
+
+  afterAll(async () => {
+    disconnectAll();
+    await Promise.all(Object.values(scenes).map((scene) => scene.end()));
+  });
+
+  // The buses of a block wait at the same time.
+  describe('it is told of the end of its server, goes on alone, and resumes', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const scene = scenes[name]!;
+      const { broker, members } = scene;
+      await scene.expectSpanned();
+      await Promise.all(broker.processes.map((process) => process.stop()));
+      await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+      await scene.expectLocalWork();
+      for (const { told } of members) expect(told).toEqual([['down', expect.any(String)]]);
+
+      await Promise.all(broker.processes.map((process) => process.start()));
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      const unsent = members[0].bus.traffic.unsent;
+      expect(members[0].told).toEqual([
+        ['down', expect.any(String)],
+        ['up', unsent],
+      ]);
+      await scene.expectSpanned();
+      for (const { told } of members) told.length = 0;
+    });
+  });
+
+  describe('it notices a server that hangs, and resumes when it goes on', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const scene = scenes[name]!;
+      const { broker, members } = scene;
+      await scene.expectSpanned();
+      for (const process of broker.processes) process.signal('SIGSTOP');
+      // Without a check of its own, TCP would take longer.
+      await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
+      await scene.expectLocalWork();
+      for (const process of broker.processes) process.signal('SIGCONT');
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      await scene.expectSpanned();
+      for (const { told } of members)
+        expect(told).toEqual([
+          ['down', expect.any(String)],
+          ['up', expect.any(Number)],
+        ]);
+    });
+  });
+
+  describe('where there are several servers, rooms follow the master that takes over', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const { broker, members, pairs } = scenes[name]!;
+      if (broker.processes.length === 1) return;
+      // Rooms enough for each master to have some.
+      const rooms = Array.from({ length: 30 }, (_, number) => `room ${number}`);
+      for (const { socket } of pairs) await socket.join(rooms);
+      await broker.processes[0]!.stop();
+      await until(() => members.some(({ bus }) => !bus.traffic.isUp));
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      for (const room of rooms) {
+        const heard = nextEvent(pairs[1]!.client, room);
+        const repeat = setInterval(() => members[0].io.to(room).emit(room), 50);
+        members[0].io.to(room).emit(room);
+        await heard;
+        clearInterval(repeat);
+      }
+    });
+  });
+});
+
+describe('what is on its way to Redis', () => {
+  afterEach(() => disconnectAll());
+
+  test('is bounded: what comes on top is given up and counted', async () => {
+    const outage = new ConnectionHealth({ onDown: () => {}, onUp: () => {} }, 1000);
+    let arrive: (value: number) => void = () => {};
+    const stuck = () => new Promise<number>((resolve) => (arrive = resolve));
+    const first = outage.send(1000, stuck);
+    await expect(outage.send(1, stuck)).rejects.toThrow('too many bytes are waiting for Redis');
+    await until(() => outage.unsent === 1);
+    expect(outage.pendingBytes).toBe(1000);
+    arrive(1);
+    await first;
+    await expect(outage.send(1, async () => 2)).resolves.toBe(2);
+  });
+});

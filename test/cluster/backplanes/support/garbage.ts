@@ -1,0 +1,209 @@
+import { serialize } from 'node:v8';
+import { connect } from '@nats-io/transport-node';
+import { Redis } from 'ioredis';
+import { headOf, hubHead, hubNumbers, hubTypes } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
+import { MESH_VERSION } from '../../../../src/cluster/backplanes/frames/mesh-frame-links.js';
+import { encodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
+import { encodeMessage, messageOf, types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
+import { subjectOf } from '../../../../src/cluster/backplanes/nats/address.js';
+import { defaultParser } from '../../../../src/cluster/backplanes/redis/redis-adapter.private.js';
+import { frameHead, greeting } from '../../../../src/cluster/hub/hub-frame.js';
+import { until } from '../../../support/until.js';
+
+const msgpack = defaultParser().encode;
+const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+
+const noise = ['', 'x', 'null', '[]', '{', '0', '"text"', Buffer.from([0xc1, 0xff, 0x00]), msgpack(null), msgpack([])];
+
+const opts = { rooms: [], except: [], flags: {} };
+const event = { type: 2, nsp: '/', data: ['event'] };
+const notPackets = [
+  { ...event, data: undefined },
+  { ...event, data: ['connect'] },
+  { ...event, data: [{}] },
+  { ...event, type: 0 },
+  { ...event, id: 'x' },
+  5,
+];
+const notOptions = [null, 5, { rooms: 5 }, { except: {} }, { flags: 'x' }];
+
+/** What the adapters that are built on ClusterAdapter must not accept. */
+const clusterMessages: unknown[] = [
+  null,
+  [],
+  5,
+  'text',
+  {},
+  { uid: 'x', nsp: '/' },
+  { uid: 5, nsp: '/', type: 3 },
+  { uid: 'x', nsp: '/', type: '3', data: {} },
+  ...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((type) => ({ uid: 'x', nsp: '/', type })),
+  ...[3, 4, 5, 6, 7, 8, 9, 11].map((type) => ({ uid: 'x', nsp: '/', type, data: {} })),
+  ...notPackets.map((packet) => ({ uid: 'x', nsp: '/', type: 3, data: { packet, opts } })),
+  ...notPackets.map((packet) => ({ uid: 'x', nsp: '/', type: 3, data: { packet, opts, requestId: 'r' } })),
+  ...notOptions.flatMap((opts) => [
+    { uid: 'x', nsp: '/', type: 3, data: { packet: event, opts } },
+    { uid: 'x', nsp: '/', type: 4, data: { rooms: ['a'], opts } },
+    { uid: 'x', nsp: '/', type: 6, data: { close: true, opts } },
+    { uid: 'x', nsp: '/', type: 7, data: { requestId: 'r', opts } },
+  ]),
+  { uid: 'x', nsp: '/', type: 8, data: { requestId: 'r', sockets: [null] } },
+  { uid: 'x', nsp: '/', type: 9, data: { packet: ['connection', null] } },
+  { uid: 'x', nsp: '/', type: 9, data: { packet: 'sum' } },
+];
+
+const broadcast = encodeBroadcast({
+  ...{ nsp: '/', packetType: 2, rooms: ['room'], except: ['other'], flags: { volatile: true } },
+  encoded: ['2["a"]', Buffer.from('bytes')],
+});
+
+/** What a broadcast must not be: incomplete, or with flags that are none. */
+const notBroadcasts = [
+  ...Array.from({ length: broadcast.length - 5 }, (_, length) => broadcast.subarray(5, 5 + length)),
+  Buffer.concat([broadcast.subarray(5), Buffer.of(0)]),
+  ...['x', 'null', '5', '{'].map((flags) => {
+    const bytes = encodeBroadcast({ nsp: '/', packetType: 2, rooms: [], except: [], flags: { x: flags }, encoded: [] });
+    const text = Buffer.from(JSON.stringify({ x: flags }));
+    return Buffer.from(bytes.subarray(5)).fill(flags.padEnd(text.length), 10, 10 + text.length);
+  }),
+];
+
+/** Messages within frames. */
+const messages = [
+  ...[null, undefined, 5, [], {}, ['2{'], [null], ['5']].map((value) => messageOf(types.cluster, serialize(value))),
+  messageOf(types.cluster, Buffer.from('noise')),
+  ...clusterMessages.filter((message) => message).map((message) => encodeMessage(message as never)),
+  ...notBroadcasts.map((body) => messageOf(types.broadcast, body)),
+  ...[types.added, types.removed, types.rooms, types.ping].map((type) => messageOf(type, Buffer.of(1, 2, 3))),
+  messageOf(99, Buffer.alloc(4)),
+];
+
+/** Frames for the embedded backplane. */
+export const frames: Uint8Array[] = [
+  ...noise.map((bytes) => Buffer.from(bytes)),
+  ...messages.map((message) => Buffer.concat([Buffer.of(MESH_VERSION), message])),
+  Buffer.concat([Buffer.of(MESH_VERSION), messages[0]!.subarray(0, -1)]),
+];
+
+/** Publishes on the channels of `@socket.io/redis-adapter`. */
+export async function onClassicRedis(url: string): Promise<number> {
+  const requests = [
+    ...[null, 5, {}, { type: 'x' }, { type: 5 }, { type: 7 }, { type: 6 }, { type: 6, data: [] }],
+    ...notOptions
+      .slice(1)
+      .flatMap((opts) => [2, 3, 4, 5, 7].map((type) => ({ type, rooms: ['a'], packet: event, opts }))),
+    ...notPackets.map((packet) => ({ type: 7, packet, opts, requestId: 'r' })),
+    { type: 6, uid: 'x', data: ['connection', null] },
+    { type: 2, opts, rooms: 5 },
+  ];
+  const responses = [null, 5, [], { requestId: 5 }, { type: 8, requestId: 'r' }, { requestId: 'r', sockets: [null] }];
+  const broadcasts = [
+    ...[null, 5, {}, ['x'], ['x', null], ['x', event], [5, event, opts]],
+    ...notPackets.map((packet) => ['x', packet, opts]),
+    ...notOptions.map((opts) => ['x', event, opts]),
+  ];
+  return publishing(url, async (redis) => {
+    const all: [string, string | Buffer][] = [];
+    for (const channel of ['socket.io#/#', 'socket.io-request#/#', 'socket.io-response#/#']) {
+      for (const message of noise) all.push([channel, message]);
+    }
+    for (const value of broadcasts) all.push(['socket.io#/#', msgpack(value)], ['socket.io#/#', JSON.stringify(value)]);
+    for (const value of requests) all.push(['socket.io-request#/#', JSON.stringify(value)]);
+    for (const value of responses) all.push(['socket.io-response#/#', msgpack(value)]);
+    all.push(['socket.io#/#', `["x",{"type":2,"nsp":"/","data":["deep",${deep}]},${JSON.stringify(opts)}]`]);
+    all.push(['socket.io#/#clean#', 'x']);
+    for (const [channel, message] of all) await redis.publish(channel, message);
+    // Only one worker has the room `clean`.
+    return all.length - 1;
+  });
+}
+
+/** Empty, of an unknown kind, parts without the one before, and parts of too many. */
+const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
+
+/** What another hub must not send to a hub, and its workers not to the workers. */
+function hubFrames(machines: readonly string[]): { all: [channel: string, bytes: Buffer][]; each: number } {
+  let number = 0;
+  const name = { hub: 'hub-of-2', machine: 'machine2', life: 1 };
+  const frame = (entries: Buffer) => {
+    const head = frameHead({ ...name, type: 0, series: 1, number, time: 0 });
+    number++;
+    return Buffer.concat([head, entries]);
+  };
+  const forAll = headOf(0, 9, undefined);
+  const entries = [
+    hubNumbers(hubTypes.here, [9]),
+    ...messages.map((message) => Buffer.concat([forAll, message])),
+    Buffer.of(9, 0, 0, 0, 0, 0),
+    forAll,
+    forAll.subarray(0, 3),
+    Buffer.concat([headOf(0, 9, [1, 2, 3]).subarray(0, 8), messages[0]!]),
+    Buffer.concat([hubHead(0, 9), messageOf(types.ping, Buffer.of(1, 2, 3))]),
+    Buffer.concat([hubHead(0, 9), messageOf(99, Buffer.alloc(4))]),
+  ];
+  const frames = [
+    ...noise.map((bytes) => Buffer.from(bytes)),
+    ...entries.map(frame),
+    frame(forAll).fill(9, 0, 1),
+    frame(forAll).fill(9, 1, 2),
+    frame(forAll).fill(0, 2, 6),
+  ];
+  const common = [
+    ...noise.map((bytes) => Buffer.from(bytes)),
+    greeting(name).subarray(0, 9),
+    greeting(name).fill(9, 1, 2),
+  ];
+  const all: [string, Buffer][] = [];
+  for (const machine of machines) for (const bytes of frames) all.push([`socket.io:frames:hubs:${machine}`, bytes]);
+  for (const bytes of common) all.push(['socket.io:frames:hubs', bytes]);
+  return { all, each: messages.length };
+}
+
+const MACHINES = ['machine0', 'machine1'];
+
+/** Publishes on the channels of two machines, and on the one where their hubs meet. */
+export async function onHubs(url: string): Promise<number> {
+  return publishing(url, async (redis) => {
+    const spy = redis.duplicate();
+    // A hub without a subscription counts as gone.
+    await spy.subscribe('socket.io:frames:hubs:machine2');
+    const { all, each } = hubFrames(MACHINES);
+    for (const [channel, bytes] of all) await redis.publish(channel, bytes);
+    spy.disconnect();
+    return each;
+  });
+}
+
+/** The same on the sharded channels of a Redis Cluster. */
+export async function onShardedHubs(url: string): Promise<number> {
+  const { all, each } = hubFrames(MACHINES);
+  const redis = new Redis.Cluster(url.split(','), { shardedSubscribers: true });
+  try {
+    await until(() => redis.ssubscribe('socket.io:frames:hubs:machine2').then(Boolean, () => false));
+    for (const [channel, bytes] of all) await redis.spublish(channel, bytes);
+    return each;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** The same on NATS, with payloads that are no messages besides. */
+export async function onNatsHubs(url: string): Promise<number> {
+  const connection = await connect({ servers: url });
+  const { all, each } = hubFrames(MACHINES);
+  for (const [channel, bytes] of all) {
+    connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), bytes]));
+  }
+  for (const payload of notPayloads) connection.publish('socket.io.frames.hubs', Buffer.from(payload));
+  await connection.drain();
+  return each;
+}
+
+async function publishing(url: string, publish: (redis: Redis) => Promise<number>): Promise<number> {
+  const redis = new Redis(url);
+  try {
+    return await publish(redis);
+  } finally {
+    redis.disconnect();
+  }
+}

@@ -1,0 +1,313 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import { connect } from '@nats-io/transport-node';
+import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
+import { Cluster, Redis } from 'ioredis';
+import * as msgpack from 'socket.io-msgpack-parser';
+import * as stockParser from 'socket.io-parser';
+import { errorCodes } from '../../../src/base/errors.js';
+import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
+import { Emitter } from '../../../src/cluster/emitter/index.js';
+import { blockOf } from '../../guide/support/blocks.js';
+import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
+import { machinesOn, onNats, onRedisFrames, startMember } from '../../io/rooms/support/node.js';
+import { startStock } from '../../io/rooms/support/stock.js';
+import { expectedOf, forValues, outcomesOn } from '../../io/rooms/support/values.js';
+import { nextEvent } from '../../support/clients.js';
+import { NatsProcess } from '../../support/nats.js';
+import { RedisCluster, RedisProcess } from '../../support/redis.js';
+import { until } from '../../support/until.js';
+import { Wire } from '../../support/wire.js';
+import { emitterContract } from './emitter.contract.js';
+
+const quiet = { onDown: () => {}, onUp: () => {} };
+
+/** Incomplete, of a type that only workers send, and not of the form that its type requires. */
+const GARBAGE = [
+  Buffer.of(1, 9, 0, 0, 0, 0),
+  Buffer.of(1, 5, 0, 0, 0, 2, 0, 0, 0, 0),
+  Buffer.of(1, 2, 0, 0, 0, 0, 7),
+  Buffer.of(1, 3, 0, 0, 0, 1, 0x32, 0x7b),
+];
+
+emitterContract('redis-frames', async () => {
+  const redis = await RedisProcess.start();
+  const client = new Redis(redis.url);
+  const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client),
+    sendGarbage: async () => {
+      for (const bytes of GARBAGE) await client.publish('socket.io:frames', bytes);
+      // The hub drops the other two.
+      return GARBAGE.length - 2;
+    },
+    remove: async () => {
+      client.disconnect();
+      await machines.remove();
+      await redis.remove();
+    },
+  };
+});
+
+emitterContract('redis-frames-sharded', async () => {
+  const cluster = await RedisCluster.start();
+  const client = new Cluster([cluster.url.split(',')[0]!]);
+  const machines = await machinesOn('redis-frames-sharded', {
+    server: 'redis-cluster',
+    url: cluster.url,
+    prefix: 'app',
+  });
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client, { key: 'app' }),
+    remove: async () => {
+      client.disconnect();
+      await machines.remove();
+      await cluster.remove();
+    },
+  };
+});
+
+emitterContract('nats', async () => {
+  const nats = await NatsProcess.start();
+  const client = await connect({ servers: nats.url });
+  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'gjallar' });
+  return {
+    openBackplane: machines.openBackplane,
+    emitter: new Emitter(client),
+    sendGarbage: async () => {
+      for (const bytes of GARBAGE) client.publish('gjallar.frames', Buffer.concat([Buffer.of(0), bytes]));
+      // The hub drops the other two.
+      return GARBAGE.length - 2;
+    },
+    remove: async () => {
+      await client.close();
+      await machines.remove();
+      await nats.remove();
+    },
+  };
+});
+
+// The emitter that ours stands in for, on the bus that it needs, does all the same.
+emitterContract('redis, of @socket.io/redis-emitter', async () => {
+  const redis = await RedisProcess.start();
+  const client = new Redis(redis.url);
+  return {
+    openBackplane: async () => redisBackplane(redis.url, quiet),
+    emitter: new StockEmitter(client) as never,
+    remove: async () => {
+      client.disconnect();
+      await redis.remove();
+    },
+  };
+});
+
+let redis: RedisProcess;
+
+beforeAll(async () => {
+  redis = await RedisProcess.start();
+});
+afterAll(() => redis.remove());
+
+test('the process of docs/guide/emitter.md needs nothing but the connection', async () => {
+  const lonely = await RedisProcess.start();
+  const member = await startMember(onRedisFrames(redis.url, quiet));
+  try {
+    const { client, socket } = await pairOn(member);
+    await socket.join('reports');
+    const event = nextEvent(client, 'report');
+    const run = async (env: NodeJS.ProcessEnv) => {
+      const script = blockOf('docs/guide/emitter.md', 'import');
+      const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+        env: { ...process.env, ...env },
+      });
+      const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+      return [code, output];
+    };
+    expect(await run({ REDIS_URL: redis.url })).toEqual([0, '']);
+    expect(await event).toEqual([{ ready: true }]);
+    expect(await run({ REDIS_URL: lonely.url })).toEqual([0, 'no server listens on this Redis\n']);
+  } finally {
+    disconnectAll();
+    await member.close();
+    await lonely.remove();
+  }
+});
+
+test('flush says that no server listens, or what is lost', async () => {
+  const errors: unknown[] = [];
+  const client = new Redis(redis.url, { retryStrategy: () => null, maxRetriesPerRequest: 0 });
+  client.on('error', () => {});
+  const emitter = new Emitter(client, { key: 'nobody', onError: (error) => errors.push(error) });
+  expect(await emitter.flush()).toEqual({ subscribers: undefined });
+  emitter.to('room').emit('n');
+  expect(await emitter.flush()).toEqual({ subscribers: 0 });
+  client.disconnect();
+  await nextEvent(client, 'end');
+  emitter.emit('n');
+  emitter.of('/other').emit('n');
+  await expect(emitter.flush()).rejects.toMatchObject({
+    code: 'EMIT_FAILED',
+    status: errorCodes.EMIT_FAILED.status,
+    message: expect.stringMatching(/^2 messages of an emitter are lost: .+ Check the connection/),
+  });
+  expect(errors).toHaveLength(1);
+  expect(await emitter.flush()).toEqual({ subscribers: undefined });
+  expect(() => new Emitter({} as never)).toThrow('needs a connection');
+});
+
+test('a message whose answer is lost is not sent again, and flush says so', async () => {
+  const wire = await Wire.to(redis.port);
+  const options = { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0, retryStrategy: () => 20 };
+  const client = new Redis(wire.port, '127.0.0.1', options);
+  client.on('error', () => {});
+  const member = await startMember(onRedisFrames(redis.url, quiet));
+  try {
+    const pair = await pairOn(member);
+    if (client.status !== 'ready') await nextEvent(client, 'ready');
+    const emitter = new Emitter(client, { onError: () => {} });
+    const ready = nextEvent(client, 'ready');
+    wire.holdAnswers();
+    emitter.emit('n', 1);
+    await until(() => pair.received.length === 1);
+    wire.cut();
+    wire.mend();
+    await expect(emitter.flush()).rejects.toMatchObject({ code: 'EMIT_FAILED' });
+    await ready;
+    const ended = nextEvent(pair.client, 'end');
+    emitter.emit('end');
+    expect(await emitter.flush()).toEqual({ subscribers: 1 });
+    await ended;
+    expect(pair.received).toEqual([['n', 1], ['end']]);
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    wire.close();
+    await member.close();
+  }
+});
+
+test('a client that sends commands again is warned of', () => {
+  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  const lazy = { lazyConnect: true };
+  const clients = [
+    new Redis({ ...lazy, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }),
+    new Cluster([redis.url], { ...lazy, retryDelayOnFailover: 0 }),
+    new Redis(lazy),
+    new Cluster([redis.url], lazy),
+  ];
+  try {
+    for (const client of clients.slice(0, 2)) new Emitter(client);
+    expect(warnings).not.toHaveBeenCalled();
+    for (const client of clients.slice(2)) new Emitter(client);
+    expect(warnings.mock.calls.map(([text]) => /Create it with \{ (.*?):/.exec(String(text))?.[1])).toEqual([
+      'autoResendUnfulfilledCommands',
+      'retryDelayOnFailover',
+    ]);
+  } finally {
+    warnings.mockRestore();
+    for (const client of clients) client.disconnect();
+  }
+});
+
+test('what would end clients or call handlers of connections is rejected', async () => {
+  const client = new Redis(redis.url);
+  const member = await startMember(onRedisFrames(redis.url, quiet));
+  try {
+    const pair = await pairOn(member);
+    const emitter = new Emitter(client);
+    const rejected = expect.objectContaining({ code: 'BAD_INPUT' });
+    for (const event of [undefined, null, {}, 'disconnect', 'connect_error']) {
+      expect(() => emitter.emit(event as never)).toThrow(rejected);
+      expect(() => emitter.to('room').emit(event as never, 1)).toThrow(rejected);
+    }
+    for (const event of [undefined, 'connect', 'connection', 'new_namespace']) {
+      expect(() => emitter.serverSideEmit(event as never, {})).toThrow(rejected);
+    }
+    expect(() => emitter.emit('n', 1, () => {})).toThrow(rejected);
+    expect(() => emitter.to(pair.socket.id).emit('n', () => {})).toThrow(rejected);
+    expect(await emitter.flush()).toEqual({ subscribers: undefined });
+    const ended = nextEvent(pair.client, 'end');
+    emitter.emit('end');
+    await ended;
+    expect(pair.received).toEqual([['end']]);
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    await member.close();
+  }
+});
+
+test('rooms may be numbers, and servers may have a parser of their own', async () => {
+  const client = new Redis(redis.url);
+  const member = await startMember(onRedisFrames(redis.url, quiet), { server: { parser: msgpack } });
+  try {
+    const pair = await pairOn(member, { parser: msgpack });
+    await pair.socket.join(7 as never);
+    const emitter = new Emitter(client, { parser: msgpack as never });
+    const ended = nextEvent(pair.client, 'end');
+    emitter.to(7).emit('seven', [7]);
+    emitter.to('7').emit('text');
+    emitter.emit('end', new Date(0).getTime());
+    await ended;
+    expect(pair.received).toEqual([
+      ['seven', [7]],
+      ['end', 0],
+    ]);
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    await member.close();
+  }
+});
+
+test('any value reaches clients of all machines as stock sends it, from an emitter and from a server', async () => {
+  const client = new Redis(redis.url);
+  const stock = await startStock();
+  const members = [
+    await startMember(onRedisFrames(redis.url, quiet)),
+    await startMember(onRedisFrames(redis.url, quiet)),
+  ];
+  try {
+    for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+    const pairs = await Promise.all([0, 1, 1, 1].map((at) => pairOn(members[at]!)));
+    await Promise.all(pairs.map(({ socket }) => socket.join('room')));
+    const receivers = pairs.map((pair) => pair.client);
+    const emitters = [new Emitter(client), new Emitter(client, { parser: stockParser })];
+    await forValues(stock, async (values, onStock) => {
+      for (const sender of [...emitters, members[0]!.io]) {
+        for (const outcomes of await outcomesOn({ target: sender.to('room'), receivers }, values)) {
+          expect(outcomes).toEqual(expectedOf(onStock));
+        }
+      }
+    });
+  } finally {
+    disconnectAll();
+    client.disconnect();
+    for (const member of members) await member.close();
+    await stock.close();
+  }
+});
+
+test('a message may be longer than NATS accepts', async () => {
+  const nats = await NatsProcess.start();
+  const client = await connect({ servers: nats.url });
+  const member = await startMember(onNats(nats.url, quiet, { prefix: 'app' }));
+  try {
+    const pair = await pairOn(member);
+    const event = nextEvent(pair.client, 'long');
+    const emitter = new Emitter(client, { key: 'app' });
+    emitter.emit('long', 'x'.repeat(3_000_000));
+    expect(await emitter.flush()).toEqual({ subscribers: undefined });
+    expect((await event)[0]).toHaveLength(3_000_000);
+  } finally {
+    disconnectAll();
+    await member.close();
+    await client.close();
+    await nats.remove();
+  }
+});

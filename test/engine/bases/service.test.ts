@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { get } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { copyPem } from '../../support/pem.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import { everyoneTalks, expectOnceAndInOrder } from '../../support/talk.js';
+
+/** The chat service on portable sockets, on two workers. */
+
+const folder = mkdtempSync(join(tmpdir(), 'portable-service-'));
+const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+copyPem(key, cert);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+afterEach(disconnectAll);
+
+describe.each([
+  ['without TLS', {}],
+  ['with TLS', { TLS_KEY: key, TLS_CERT: cert }],
+])('%s', (_how, tls: Record<string, string>) => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ GJALLAR_SOCKETS: 'portable', WORKERS: '2', ...tls });
+  });
+  afterAll(() => server.stop());
+
+  test('clients on both workers talk, in order', async () => {
+    // One stays on polling, and most start on it.
+    const ways = [{}, {}, {}, { transports: ['websocket'] }, { transports: ['polling'] }];
+    const clients = ways.map((way) => connect(server.url, { ...way, rejectUnauthorized: false } as object));
+    await Promise.all(clients.slice(0, 4).map(upgraded));
+    for (const client of clients) expectOk(await client.emitWithAck('join', 'room'));
+    expectOnceAndInOrder(await everyoneTalks(clients, 'room', 50), clients.length, 50);
+  });
+
+  test('the metrics name the sockets', async () => {
+    const text = tls.TLS_KEY ? await textOverTls(server) : await (await fetch(`${server.url}/metrics`)).text();
+    expect(text).toMatch(/^gjallar_build_info\{.*sockets="portable".*\} 1$/m);
+  });
+});
+
+function textOverTls({ port }: RunningServer): Promise<string> {
+  return new Promise((resolve) => {
+    get({ host: '127.0.0.1', port, path: '/metrics', rejectUnauthorized: false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part) => {
+        text += part;
+      });
+      response.on('end', () => resolve(text));
+    });
+  });
+}

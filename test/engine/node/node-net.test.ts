@@ -1,0 +1,55 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { expect, test } from '@jest/globals';
+import {
+  isAnswering,
+  missingInNet,
+  missingInSocket,
+  tcpHandleOf,
+  unsentBytes,
+} from '../../../src/engine/node/node-net.private.js';
+
+test('node:http says on the socket which request it is answering', async () => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  const [{ socket }, response] = await once(server, 'request');
+  expect(isAnswering(socket)).toBe(true);
+  response.end();
+  await once(response, 'finish');
+  await new Promise(setImmediate);
+  expect(isAnswering(socket)).toBe(false);
+  client.destroy();
+  server.close();
+});
+
+test('this version of Node.js has the private parts of node:net that the takeover of a port relies on', async () => {
+  const server = createServer();
+  expect(missingInNet(server)).toEqual([]);
+  expect(tcpHandleOf(server)).toBeUndefined();
+  server.listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  expect(tcpHandleOf(server)).toBeDefined();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+test('this version of Node.js has the private parts of node:net that tell the progress of a long write', async () => {
+  const server = createTcpServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  const [other] = await once(server, 'connection');
+  const length = 64 * 1024 * 1024;
+  socket.write(Buffer.alloc(length));
+  socket.write('more');
+  expect(missingInSocket(socket)).toEqual([]);
+  const before = unsentBytes(socket);
+  expect(before).toBeGreaterThan(0);
+  expect(before).toBeLessThanOrEqual(length + 4);
+  other.resume();
+  await once(socket, 'drain');
+  expect(unsentBytes(socket)).toBe(0);
+  for (const end of [socket, other]) end.destroy();
+  server.close();
+});

@@ -1,0 +1,346 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import knex from 'knex';
+import { Archive, ArchiveConflict } from '../../../src/features/history/archive/archive.js';
+import { Archiver } from '../../../src/features/history/archive/archiver.js';
+import { readThrough } from '../../../src/features/history/page.js';
+import { RedisHistoryStore } from '../../../src/features/history/redis/store.js';
+import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
+import { type Change, type HistoryStore, MAX_PAGE_BYTES } from '../../../src/features/history/store.js';
+import { RedisProcess } from '../../support/redis.js';
+import { HOUR, say, texts } from './contract/subject.js';
+import { mariadb, postgres } from './support/databases.js';
+
+const count = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+const offsets = (messages: readonly { offset: number }[]): number[] => messages.map(({ offset }) => offset);
+
+const change = (conversation: string, offset: number, epoch = 'e', text = `${offset}`): Change => ({
+  ...{ conversation, epoch, offset, text },
+  ...{ from: 'alice', at: 1_700_000_000_000 + offset },
+});
+
+/** A SQLite file as the archive; the servers have more. */
+async function sqlite() {
+  const directory = await mkdtemp(join(tmpdir(), 'gjallar-archive-'));
+  return {
+    url: `sqlite:${join(directory, 'deep', 'archive.db')}`,
+    remove: () => rm(directory, { recursive: true, force: true }),
+  };
+}
+
+let sharedPostgres: ReturnType<typeof postgres> | undefined;
+afterAll(async () => (await sharedPostgres)?.remove());
+
+/** All tests here have the same server: to set one up takes longer than most of them. */
+function ofThisFile(): ReturnType<typeof postgres> {
+  sharedPostgres ??= postgres();
+  return sharedPostgres;
+}
+
+describe.each([
+  ['SQLite', sqlite],
+  ['PostgreSQL', async () => ({ url: (await ofThisFile()).url, remove: async () => {} })],
+  ['MariaDB', mariadb],
+])('the archive in %s', (_name, start) => {
+  let server: Awaited<ReturnType<typeof start>>;
+  let archive: Archive;
+  beforeAll(async () => {
+    server = await start();
+    // As many workers do at the same time.
+    const opened = await Promise.all([Archive.open(server.url), Archive.open(server.url), Archive.open(server.url)]);
+    archive = opened[0]!;
+    await Promise.all(opened.slice(1).map((one) => one.close()));
+  });
+  afterAll(async () => {
+    await archive?.close();
+    await server.remove();
+  });
+
+  /** Writes as the archiver does, at the cursor where the archive stands. */
+  async function write(changes: Change[]): Promise<void> {
+    const cursor = await archive.cursor();
+    await archive.write(changes, cursor, `${Number(cursor ?? 0) + 1}`);
+  }
+
+  test('gives back what was written, paged both ways', async () => {
+    await write(count(1, 60).map((n) => change('room', n)));
+    await write(count(61, 70).flatMap((n) => [change('room', n), change('Room', n)]));
+    const newest = await archive.read('room', { limit: 5 });
+    expect(newest).toMatchObject({ epoch: 'e', offset: 70 });
+    const { conversation: _, ...last } = change('room', 70);
+    expect(newest.messages.at(-1)).toEqual(last);
+    expect(offsets(newest.messages)).toEqual(count(66, 70));
+    expect(offsets((await archive.read('room', { after: 10, limit: 20 })).messages)).toEqual(count(11, 30));
+    expect(offsets((await archive.read('room', { before: 10, limit: 5 })).messages)).toEqual(count(5, 9));
+    expect(offsets((await archive.read('room', { after: 3, before: 6, limit: 5 })).messages)).toEqual([4, 5]);
+    expect(offsets((await archive.read('Room', { after: 0, limit: 3 })).messages)).toEqual([61, 62, 63]);
+    expect(await archive.read('nobody', { limit: 3 })).toMatchObject({ epoch: '', offset: 0, messages: [] });
+    expect((await archive.read('room', { epoch: 'other', limit: 3 })).messages).toEqual([]);
+  });
+
+  test('erases messages, and none comes back with a batch that was read before', async () => {
+    const direct = 'direct:alice\nbob';
+    await write([...count(1, 4).map((n) => change('gone', n)), change('gone', 5, 'later'), change(direct, 1)]);
+    await write([
+      { ...change('gone', 6, 'later'), from: 'bob' },
+      { ...change(direct, 2), from: 'bob' },
+    ]);
+    const erasure = await archive.lastErasure();
+    const cursor = await archive.cursor();
+    expect(await archive.erase('gone', 'e', [2, 3, 99])).toBe(2);
+    expect(await archive.erase('gone', 'e', [2, 3, 99])).toBe(0);
+    const page = await archive.read('gone', { epoch: 'e', after: 0, limit: 9 });
+    expect(texts(page.messages)).toEqual(['1', '', '', '4']);
+    expect(page.messages[1]).toMatchObject({ from: '', offset: 2 });
+    await expect(archive.write([change('gone', 7)], cursor, 'next', erasure)).rejects.toThrow(ArchiveConflict);
+    expect(await archive.cursor()).toBe(cursor);
+
+    const isOwn = (conversation: string) => conversation === direct;
+    const found = [];
+    for await (const messages of archive.search({ author: 'bob', isOwn })) found.push(...messages);
+    expect(found.map(({ conversation, epoch, offset, from }) => [conversation, epoch, offset, from])).toEqual([
+      ['gone', 'later', 6, 'bob'],
+      [direct, 'e', 1, 'alice'],
+      [direct, 'e', 2, 'bob'],
+    ]);
+    expect(await archive.eraseFound(found.filter(({ from }) => from === 'bob'))).toBe(2);
+    expect(texts((await archive.read(direct, { after: 0, limit: 9 })).messages)).toEqual(['1', '']);
+    expect(await archive.eraseConversation('gone')).toBe(3);
+    expect(texts((await archive.read('gone', { epoch: 'later', after: 0, limit: 9 })).messages)).toEqual(['', '']);
+  });
+
+  test('keeps each message once, however often it is written', async () => {
+    await write([change('once', 1), change('once', 2), change('once', 2)]);
+    await write([change('once', 2, 'e', 'again'), change('once', 3)]);
+    expect(texts((await archive.read('once', { after: 0, limit: 9 })).messages)).toEqual(['1', '2', '3']);
+  });
+
+  test('moves the cursor with the batch, and for one writer only', async () => {
+    const cursor = await archive.cursor();
+    await expect(archive.write([change('conflict', 1)], 'elsewhere', 'x')).rejects.toThrow(ArchiveConflict);
+    const writers = count(1, 4).map((n) => archive.write([change('conflict', n)], cursor, `${100 + n}`));
+    const settled = await Promise.allSettled(writers);
+    const won = settled.flatMap(({ status }, index) => (status === 'fulfilled' ? [index + 1] : []));
+    expect(won.length).toBe(1);
+    expect(await archive.cursor()).toBe(`${100 + won[0]!}`);
+    expect(offsets((await archive.read('conflict', { after: 0, limit: 9 })).messages)).toEqual(won);
+  });
+
+  test('writes nothing of a batch that fails', async () => {
+    const cursor = await archive.cursor();
+    const bad = { ...change('atomic', 2), at: null as unknown as number };
+    await expect(archive.write([change('atomic', 1), bad], cursor, 'x')).rejects.toThrow();
+    expect(await archive.cursor()).toBe(cursor);
+    expect((await archive.read('atomic', { after: 0, limit: 9 })).messages).toEqual([]);
+  });
+
+  test('keeps any text as it is, and takes a thousand long ones', async () => {
+    const strange = ['', 'a\0b', '\x1a', '\x1a0\0', '😀 naïve', `it's "quoted" \\ \n`, '$1 ? :name', ' end '];
+    await write(strange.map((text, index) => change(`strange ${text}`, index + 1, 'E', text)));
+    for (const [index, text] of strange.entries()) {
+      const { messages } = await archive.read(`strange ${text}`, { after: 0, limit: 9 });
+      expect(messages).toMatchObject([{ text, offset: index + 1, epoch: 'E' }]);
+    }
+    await write(count(1, 1000).map((n) => change('long', n, 'e', 'ü'.repeat(10_000))));
+    expect((await archive.read('long', { before: 1001, limit: 1 })).messages[0]!.text.length).toBe(10_000);
+  });
+
+  test('tells epochs apart, and follows a log into the one that it has gone on from', async () => {
+    await write(count(1, 10).map((n) => change('epochs', n, 'one')));
+    // 9 and 10 were lost, and their offsets given out again.
+    const follows = { epoch: 'one', offset: 8 };
+    await write(count(9, 12).map((n) => ({ ...change('epochs', n, 'two', `two ${n}`), follows })));
+    const all = await archive.read('epochs', { after: 0, limit: 100 });
+    expect(all).toMatchObject({ epoch: 'two', offset: 12 });
+    expect(texts(all.messages)).toEqual([...count(1, 8).map(String), 'two 9', 'two 10', 'two 11', 'two 12']);
+    expect(new Set(all.messages.map(({ epoch }) => epoch))).toEqual(new Set(['two']));
+    expect(texts((await archive.read('epochs', { before: 11, limit: 4 })).messages)).toEqual([
+      '7',
+      '8',
+      'two 9',
+      'two 10',
+    ]);
+    expect(offsets((await archive.read('epochs', { epoch: 'one', after: 0, limit: 99 })).messages)).toEqual(
+      count(1, 10),
+    );
+    // This one begins anew.
+    await write([change('epochs', 1, 'three', 'three 1')]);
+    expect(texts((await archive.read('epochs', { after: 0, limit: 9 })).messages)).toEqual(['three 1']);
+  });
+
+  test('ends a page early at a number of bytes, and so does a page of the store that goes on here', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
+    const store = await SqliteHistoryStore.open({ dataDir, ttlMs: HOUR });
+    const now = Date.now();
+    const long = (n: number) => `${n} ${'ü"'.repeat(10_000)}`;
+    await store.append(
+      'large',
+      count(1, 100).map((n) => say(long(n), n <= 60 ? now - 2 * HOUR : now)),
+    );
+    await archived(store, [archive], 50);
+    expect(await store.trim(now)).toBe(60);
+    const read: number[] = [];
+    for (let after = 0; after < 100; after = read.at(-1)!) {
+      const page = await readThrough(store, archive, 'large', { after, limit: 1000 });
+      expect(page.complete).toBe(true);
+      expect(JSON.stringify(page.messages).length).toBeLessThan(MAX_PAGE_BYTES);
+      read.push(...offsets(page.messages));
+    }
+    expect(read).toEqual(count(1, 100));
+    const back: number[] = [];
+    for (let before = 101; before > 1; before = back[0]!) {
+      const page = await readThrough(store, archive, 'large', { before, limit: 1000 });
+      expect(page.complete).toBe(true);
+      back.unshift(...offsets(page.messages));
+    }
+    expect(back).toEqual(read);
+    await store.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test('has one archiver at a time', async () => {
+    const leases = await Promise.all(['a', 'b', 'c'].map((owner) => archive.lease(owner, 60_000)));
+    expect(leases.filter(Boolean).length).toBe(1);
+    const winner = ['a', 'b', 'c'][leases.indexOf(true)]!;
+    expect(await archive.lease(winner, 60_000)).toBe(true);
+    expect(await archive.lease('d', 60_000)).toBe(false);
+    expect(await archive.lease(winner, 0)).toBe(true);
+    expect(await archive.lease('d', 0)).toBe(true);
+  });
+
+  test('is the same after it was opened again', async () => {
+    const again = await Archive.open(server.url);
+    expect(await again.cursor()).toBe(await archive.cursor());
+    expect((await again.read('room', { after: 0, limit: 1 })).messages.length).toBe(1);
+    await again.close();
+  });
+
+  test('is filled by an archiver, and read on in where the store has trimmed', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
+    const store = await SqliteHistoryStore.open({ dataDir, ttlMs: HOUR });
+    const now = Date.now();
+    const old = count(1, 120).map((n) => say(`${n}`, now - 2 * HOUR));
+    const fresh = count(121, 150).map((n) => say(`${n}`, now));
+    await store.append('through', [...old, ...fresh]);
+    await archived(store, [archive]);
+    expect(await store.trim(now)).toBe(120);
+    const pages: number[][] = [];
+    for (let after = 0; after < 150; after = pages.at(-1)!.at(-1)!) {
+      const page = await readThrough(store, archive, 'through', { after, limit: 50 });
+      expect(page).toMatchObject({ complete: true, offset: 150 });
+      pages.push(offsets(page.messages));
+    }
+    expect(pages).toEqual([count(1, 50), count(51, 100), count(101, 150)]);
+    const back = await readThrough(store, archive, 'through', { before: 131, limit: 50 });
+    expect(back.complete).toBe(true);
+    expect(offsets(back.messages)).toEqual(count(81, 130));
+    expect((await readThrough(store, undefined, 'through', { before: 131, limit: 50 })).complete).toBe(false);
+    const foreign = await readThrough(store, archive, 'through', { epoch: 'lost', after: 3, limit: 50 });
+    expect(foreign.complete).toBe(false);
+    await store.close();
+    await rm(dataDir, { recursive: true, force: true });
+  });
+});
+
+/** Runs archivers on the archives until one of them has found nothing more to do. */
+async function archived(store: HistoryStore, archives: Archive[], batch = 7): Promise<void> {
+  const archivers: Archiver[] = [];
+  await new Promise<void>((resolve, reject) => {
+    const onBatch = (size: number) => size === 0 && resolve();
+    for (const archive of archives) archivers.push(new Archiver(store, archive, { batch, onBatch, onError: reject }));
+    for (const archiver of archivers) archiver.start();
+  });
+  await Promise.all(archivers.map((archiver) => archiver.stop()));
+}
+
+describe('the archiver', () => {
+  test('archives each message of a Redis exactly once, whoever and whatever is killed', async () => {
+    const redis = await RedisProcess.start('--appendonly', 'yes');
+    const database = await ofThisFile();
+    // The tests of the archive have left messages in the other one.
+    const admin = knex({ client: 'pg', connection: database.url });
+    await admin.raw('CREATE DATABASE archiver');
+    await admin.destroy();
+    const url = new URL('/archiver', database.url).href;
+    const open = () => RedisHistoryStore.open({ redis: redis.url });
+    const rooms = count(1, 3).map((n) => `room ${n}`);
+    let store = await open();
+    const sayMore = () =>
+      Promise.all(
+        rooms.map((room) =>
+          store.append(
+            room,
+            count(1, 60).map((n) => say(`${n}`)),
+          ),
+        ),
+      );
+
+    await sayMore();
+    const archives = await Promise.all([Archive.open(url), Archive.open(url)]);
+    await archived(store, archives);
+
+    // The archiver goes away in the middle of its work, and so does Redis.
+    await sayMore();
+    let batches = 0;
+    await new Promise<void>((resolve) => {
+      const archiver = new Archiver(store, archives[0]!, {
+        batch: 10,
+        onBatch: () => ++batches === 5 && resolve(archiver.stop()),
+      });
+      archiver.start();
+    });
+    await store.close();
+    await redis.stop('SIGKILL');
+    await redis.start();
+    store = await open();
+    await sayMore();
+    await archived(store, archives);
+
+    // The database goes away while the archiver works; the archiver tells, and goes on once it is back.
+    await sayMore();
+    const archiver = new Archiver(store, archives[0]!, { batch: 10, leaseMs: 300, onBatch, onError });
+    let onFailure = () => {};
+    let onDone = () => {};
+    let seen = 0;
+    let killed: Promise<void> | undefined;
+    function onBatch(size: number) {
+      if (++seen === 3) killed = database.kill();
+      if (size === 0) onDone();
+    }
+    function onError() {
+      onFailure();
+    }
+    const failed = new Promise<void>((resolve) => {
+      onFailure = resolve;
+    });
+    archiver.start();
+    await failed;
+    const done = new Promise<void>((resolve) => {
+      onDone = resolve;
+    });
+    // Its connections end before it does, and its directory has room for one.
+    await killed;
+    await database.start();
+    await done;
+    await archiver.stop();
+
+    await Promise.all(archives.map((archive) => archive.close()));
+    const again = await Archive.open(url);
+    for (const room of rooms) {
+      const { messages } = await again.read(room, { after: 0, limit: 1000 });
+      expect(offsets(messages)).toEqual(count(1, 240));
+    }
+    await again.close();
+    await store.close();
+    await redis.remove();
+  });
+
+  test('refuses a database that there is no driver for', async () => {
+    await expect(Archive.open('oracle://x')).rejects.toThrow(RangeError);
+    await expect(Archive.open('sqlite:/dev/null/x/y.db')).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+    const nobody = 'postgres://nobody@127.0.0.1:1/nothing';
+    await expect(Archive.open(nobody)).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+  });
+});

@@ -1,0 +1,125 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
+import type { Adapter } from 'socket.io-adapter';
+import { seldomWarnings } from '../../../src/base/warnings.js';
+import { durableRooms, SqliteHistoryStore } from '../../../src/features/history/index.js';
+import type { AdapterWithServers } from '../../../src/io/rooms/index.js';
+import { alone } from '../../../src/io/server/default-adapter.js';
+import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
+import { Machine, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { until } from '../../support/until.js';
+
+const rooms = 'order:*';
+const mayJoin = () => true;
+let dataDir: string;
+const ends: (() => Promise<unknown>)[] = [];
+
+beforeEach(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+});
+
+afterEach(async () => {
+  disconnectAll();
+  for (const end of ends.splice(0).reverse()) await end();
+  await rm(dataDir, { recursive: true });
+});
+
+async function startAlone(): Promise<TestNode> {
+  const node = await startNode(alone);
+  ends.push(() => node.close());
+  return node;
+}
+
+test('a room that is empty for a moment while it begins to be followed is followed', async () => {
+  const { io, ...node } = await startAlone();
+  const store = await SqliteHistoryStore.open({ dataDir });
+  ends.push(() => store.close());
+  const head = store.head.bind(store);
+  const asked: (() => void)[] = [];
+  store.head = async (name) => {
+    await new Promise<void>((resolve) => asked.push(resolve));
+    return head(name);
+  };
+  const durable = await durableRooms(io, { rooms, store });
+  ends.push(() => durable.close());
+  const { socket, received } = await pairOn({ io, ...node });
+  await socket.join('order:1');
+  await until(() => asked.length === 1);
+  await socket.leave('order:1');
+  // What happens each second.
+  const { conversations } = durable as unknown as { conversations: { followed: { endIdle(): void } } };
+  conversations.followed.endIdle();
+  await socket.join('order:1');
+  asked[0]!();
+  await until(() => asked.length === 2);
+  asked[1]!();
+  await durable.emit('order:1', 'n', 1);
+  await until(() => received.length === 1);
+});
+
+test('a message that a worker did not live to announce is read from the store', async () => {
+  const machine = await Machine.start();
+  ends.push(() => machine.remove());
+  const members: Awaited<ReturnType<typeof startMember>>[] = [];
+  for (let count = 0; count < 2; count++) members.push(await startMember(await machine.openBackplane()));
+  ends.push(...members.map(({ close }) => close));
+  for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+  const [alive, dying] = members as [(typeof members)[0], (typeof members)[0]];
+  const other = await durableRooms(alive.io, { rooms, dataDir });
+  ends.push(() => other.close());
+  const durable = await durableRooms(dying.io, { rooms, dataDir });
+  ends.push(() => durable.close());
+  const { socket, received } = await pairOn(alive);
+  await socket.join('order:1');
+  await durable.emit('order:1', 'n', 0);
+  await until(() => received.length === 1);
+  // From now on, the others do not hear from it.
+  const { otherServers } = dying.io.of('/').adapter as Adapter & AdapterWithServers;
+  otherServers.send = () => {};
+  await durable.emit('order:1', 'n', 1);
+  // Nothing waits for a time-out.
+  dying.bus.close();
+  await until(() => received.length === 2);
+});
+
+test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {
+  const node = await startAlone();
+  const durable = await durableRooms(node.io, { rooms, dataDir, mayJoin });
+  const { client, socket, received } = await pairOn(node);
+  expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: true });
+  await durable.emit('order:1', 'n', 1);
+  await durable.close();
+  socket.emit('fence');
+  await until(() => received.some(([event]) => event === 'fence'));
+  expect(received.map(([event]) => event)).toEqual(['n', 'fence']);
+  expect(socket.listenerCount('durable:join')).toBe(0);
+  const again = await durableRooms(node.io, { rooms, dataDir, mayJoin });
+  ends.push(() => again.close());
+  expect(socket.listenerCount('durable:join')).toBe(1);
+  expect(await client.emitWithAck('durable:join', 'order:2')).toMatchObject({ ok: true, room: 'order:2' });
+});
+
+test('many failures make one warning for each kind of error, and later one with their number', async () => {
+  const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+  try {
+    const node = await startAlone();
+    const durable = await durableRooms(node.io, { rooms, dataDir, maxMessageBytes: 100 });
+    ends.push(() => durable.close());
+    for (let count = 0; count < 1000; count++) node.io.to('order:1').emit('n', 'x'.repeat(100));
+    await expect(durable.emit('order:1', 'n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+    expect(warnings).toHaveBeenCalledTimes(1);
+
+    let now = 0;
+    const warn = seldomWarnings(() => now);
+    warnings.mockClear();
+    for (let kind = 0; kind < 100; kind++) warn(Object.assign(new Error('failed'), { code: `CODE_${kind}` }));
+    expect(warnings).toHaveBeenCalledTimes(33);
+    now = 10_000;
+    warn(Object.assign(new Error('failed'), { code: 'CODE_99' }));
+    expect(warnings).toHaveBeenLastCalledWith('gjallar: failed (67 more of this kind since the last warning)');
+  } finally {
+    warnings.mockRestore();
+  }
+});

@@ -1,0 +1,305 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { type DurableMessage, DurableRooms as Helper } from '../../../public/gjallar-client.js';
+import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
+import {
+  type DurableRooms,
+  durableRooms,
+  type HistoryStore,
+  RedisHistoryStore,
+} from '../../../src/features/history/index.js';
+import { lossyStores } from '../../../src/io/rooms/stores.js';
+import { alone } from '../../../src/io/server/default-adapter.js';
+import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
+import { machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { nextEvent } from '../../support/clients.js';
+import { RedisProcess } from '../../support/redis.js';
+import { Reported } from '../../support/reports.js';
+import { until } from '../../support/until.js';
+import { Wire } from '../../support/wire.js';
+import { joinMesh } from '../recovery/support/recovering.js';
+
+const rooms = 'order:*';
+const recovering = { server: { connectionStateRecovery: {} } };
+const ends: (() => unknown)[] = [];
+let redis: RedisProcess;
+/** What the operator is told. */
+let reported: Reported;
+
+beforeEach(async () => {
+  redis = await RedisProcess.start();
+  ends.push(() => redis.remove());
+  reported = Reported.here();
+});
+
+afterEach(async () => {
+  disconnectAll();
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+/** A store that does not wait for its Redis, as docs/guide/durable-rooms.md shows. */
+function storeAt(port: number): RedisHistoryStore {
+  const store = RedisHistoryStore.connect({ redis: `redis://127.0.0.1:${port}`, onError: () => {} });
+  ends.push(() => store.close());
+  return store;
+}
+
+async function durableOn(node: TestNode, store: HistoryStore): Promise<DurableRooms> {
+  const durable = await durableRooms(node.io, { rooms, store, mayJoin: () => true, onError: () => {} });
+  ends.push(() => durable.close());
+  return durable;
+}
+
+async function startAlone(): Promise<TestNode> {
+  const node = await startNode(alone);
+  ends.push(() => node.close());
+  return node;
+}
+
+const succeeds = (call: Promise<unknown>) =>
+  call.then(
+    () => true,
+    () => false,
+  );
+
+test('connections that fall silent are made again, and members get what is kept then', async () => {
+  const wire = await Wire.to(redis.port);
+  ends.push(() => wire.close());
+  const node = await startAlone();
+  const store = storeAt(wire.port);
+  const durable = await durableOn(node, store);
+  await store.ready();
+  const { socket, received } = await pairOn(node);
+  await socket.join('order:1');
+  await durable.emit('order:1', 'n', 0);
+  await until(() => received.length === 1);
+  wire.hold();
+  wire.holdAnswers();
+  await until(() => succeeds(durable.post('order:1', ['n', 1], { key: 'one' })));
+  await until(() => received.length === 2);
+  expect(received.map(([, value]) => value)).toEqual([0, 1]);
+});
+
+test('a Redis that is down at the start is waited for: until then, requests are answered with HISTORY_UNAVAILABLE', async () => {
+  await redis.stop();
+  const node = await startAlone();
+  const durable = await durableOn(node, storeAt(redis.port));
+  const { client, received } = await pairOn(node);
+  const unavailable = { code: 'HISTORY_UNAVAILABLE' };
+  expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: false, ...unavailable });
+  await expect(durable.emit('order:1', 'n', 0)).rejects.toMatchObject(unavailable);
+  const down = 'Redis is unreachable: messages of durable rooms cannot be stored or read';
+  await until(() => reported.down.includes(down));
+  await redis.start();
+  await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
+  await durable.emit('order:1', 'n', 1);
+  await until(() => received.length === 1);
+  await until(() => reported.down.length === 0);
+  expect(reported.messages).toEqual([down, `over: ${down}`]);
+});
+
+/** How two machines reach each other. */
+const carriers: [string, (url: string) => Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }>][] =
+  [
+    ['redis-frames', (url) => machinesOn('redis-frames', { server: 'redis', url, prefix: 'socket.io' })],
+    [
+      'redis',
+      async (url) => ({
+        openBackplane: async () => redisBackplane(url, { onDown: () => {}, onUp: () => {} }),
+        remove: async () => {},
+      }),
+    ],
+  ];
+
+test.each(carriers)(
+  'messages that are kept while only the backplane %s is down reach all members once it is back',
+  async (_name, open) => {
+    const backplane = await RedisProcess.start();
+    ends.push(() => backplane.remove());
+    const wire = await Wire.to(backplane.port);
+    ends.push(() => wire.close());
+    const machines = await open(`redis://127.0.0.1:${wire.port}`);
+    ends.push(() => machines.remove());
+    const members: (TestNode & { bus: Backplane; durable: DurableRooms })[] = [];
+    for (let count = 0; count < 2; count++) {
+      const member = await startMember(await machines.openBackplane());
+      ends.push(() => member.close());
+      members.push({ ...member, durable: await durableOn(member, storeAt(redis.port)) });
+    }
+    const [one, two] = members as [(typeof members)[0], (typeof members)[0]];
+    const { socket, received } = await pairOn(one);
+    await socket.join('order:1');
+    for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+    await until(() => succeeds(two.durable.emit('order:1', 'n', 0)));
+    await until(() => received.length === 1);
+    wire.cut();
+    await until(() => members.every(({ bus }) => bus.traffic?.isUp === false));
+    for (const number of [1, 2, 3]) await two.durable.emit('order:1', 'n', number);
+    expect(received).toHaveLength(1);
+    wire.mend();
+    await until(() => received.length === 4);
+    expect(received.map(([, value]) => value)).toEqual([0, 1, 2, 3]);
+  },
+  60_000,
+);
+
+test('a Redis that may remove messages is a problem until its policy is changed', async () => {
+  const operator = new Redis(redis.url);
+  ends.push(() => operator.disconnect());
+  await operator.config('SET', 'maxmemory', '100mb');
+  await operator.config('SET', 'maxmemory-policy', 'volatile-lru');
+  await durableOn(await startAlone(), storeAt(redis.port));
+  const problem = 'Redis removes messages when its memory is full (maxmemory-policy volatile-lru)';
+  await until(() => reported.down.includes(problem));
+  expect(reported.problems.down).toMatchObject([{ code: 'REDIS_EVICTS' }]);
+  await operator.config('SET', 'maxmemory-policy', 'noeviction');
+  await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+  await until(() => reported.down.length === 0);
+  expect(reported.messages).toEqual([problem, `over: ${problem}`]);
+});
+
+describe('messages that are lost from the store of durable rooms', () => {
+  const lossesSoFar = () => lossyStores.figures()?.losses ?? 0;
+
+  test.each<[string, (operator: Redis) => Promise<unknown>]>([
+    ['when Redis is emptied', (operator) => operator.flushall()],
+    ['when a conversation is removed', async (operator) => operator.del(...(await operator.keys('*meta:*')))],
+    [
+      'when Redis returns empty, without another message',
+      async () => {
+        await redis.stop();
+        await redis.start();
+      },
+    ],
+  ])('are told %s, and members get what follows', async (what, lose) => {
+    const node = await startAlone();
+    const durable = await durableOn(node, storeAt(redis.port));
+    const { client, socket, received } = await pairOn(node);
+    const heard: DurableMessage[] = [];
+    const completes: boolean[] = [];
+    await until(() => succeeds(durable.emit('order:1', 'n', 0)));
+    const helper = new Helper(client);
+    await helper.join('order:1', {
+      last: 1,
+      onMessage: (message) => heard.push(message),
+      onRecovered: ({ complete }) => completes.push(complete),
+    });
+    expect(socket.rooms.has('order:1')).toBe(true);
+    const before = lossesSoFar();
+    const operator = new Redis(redis.url, { retryStrategy: () => 20 });
+    operator.on('error', () => {});
+    ends.push(() => operator.disconnect());
+    await lose(operator);
+    const isQuiet = what.includes('without');
+    if (!isQuiet) await durable.emit('order:1', 'n', 1);
+    const problem = 'Redis has lost messages that it had confirmed';
+    await until(() => reported.down.includes(problem));
+    expect(reported.messages.filter((line) => line === problem)).toHaveLength(1);
+    expect(lossesSoFar()).toBe(before + 1);
+    // Others that share the store name it, too.
+    const other = await startAlone();
+    const others = Reported.here();
+    const alsoDurable = await durableOn(other, storeAt(redis.port));
+    await until(() => others.down.includes(problem));
+    await until(() => succeeds(alsoDurable.emit('order:2', 'n', 1)));
+    if (isQuiet) await durable.emit('order:1', 'n', 1);
+    await until(() => heard.length === 2);
+    expect(heard.map(({ values }) => values[0])).toEqual([0, 1]);
+    expect(completes.at(-1)).toBe(false);
+    expect(received.map(([, value]) => value)).toEqual([1]);
+    helper.close();
+  });
+
+  test('are told when the file is an older one', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+    const copy = `${dataDir}-copy`;
+    ends.push(() => Promise.all([dataDir, copy].map((folder) => rm(folder, { recursive: true, force: true }))));
+    const using = async (work: (durable: DurableRooms) => Promise<unknown>) => {
+      const node = await startNode(alone);
+      const durable = await durableRooms(node.io, { rooms, dataDir });
+      await work(durable);
+      await durable.close();
+      await node.close();
+    };
+    await using((durable) => durable.emit('order:1', 'n', 1));
+    await cp(dataDir, copy, { recursive: true });
+    await using((durable) => durable.emit('order:1', 'n', 2));
+    await cp(join(copy, 'history.db'), join(dataDir, 'history.db'));
+    expect(reported.messages).toEqual([]);
+    await using(async (durable) => {
+      const problem = 'The file of durable rooms has lost messages that it had confirmed';
+      await until(() => reported.down.includes(problem));
+      expect(reported.messages).toEqual([problem]);
+      expect((await durable.read('order:1', { after: 0, limit: 9 })).messages).toHaveLength(1);
+    });
+  });
+});
+
+describe.each<[what: string, start: () => Promise<TestNode[]>]>([
+  ['alone', async () => [await startNode(alone, recovering)]],
+  [
+    'with others',
+    async () => {
+      const directory = await mkdtemp(join(tmpdir(), 'gjallar-durable-mesh-'));
+      ends.push(() => rm(directory, { recursive: true, force: true }));
+      const nodes: TestNode[] = [];
+      for (const id of [1, 2]) {
+        nodes.push(await startMember((await joinMesh(directory, id, id === 1 ? [] : [1])) as Backplane, recovering));
+      }
+      return nodes;
+    },
+  ],
+])('a client whose connection is recovered by a worker %s', (_what, start) => {
+  test('is told the positions of its durable rooms, and reads what it missed', async () => {
+    const nodes = await start();
+    const durables: DurableRooms[] = [];
+    for (const node of nodes) {
+      ends.push(() => node.close());
+      durables.push(await durableOn(node, storeAt(redis.port)));
+      node.io.on('connection', (socket) => {
+        if (!socket.recovered) void socket.join(['order:1', 'order:2', 'plain']);
+        socket.on('ready', (reply) => reply());
+      });
+    }
+    const [one, last] = [nodes[0]!, nodes.at(-1)!];
+    for (const durable of durables) await until(() => succeeds(durable.read('order:1', { limit: 1 })));
+    const { client } = await pairOn(one);
+    const values: unknown[] = [];
+    client.on('n', (value) => values.push(value));
+    await client.emitWithAck('ready');
+    one.io.to('plain').emit('n', 'plain 1');
+    const { epoch } = await durables[0]!.emit('order:1', 'n', 'kept 1');
+    await until(() => values.length === 2);
+    const lost = nextEvent(client, 'disconnect');
+    client.io.engine.close();
+    await lost;
+    last.io.to('plain').emit('n', 'plain 2');
+    for (const number of [2, 3]) await durables.at(-1)!.emit('order:1', 'n', `kept ${number}`);
+    (client.io as unknown as { uri: string }).uri = last.url;
+    const told = nextEvent(client, 'durable:recovered');
+    const heard: DurableMessage[] = [];
+    const helper = new Helper(client);
+    client.connect();
+    const [positions] = (await told) as [{ room: string; epoch: string; offset: number }[]];
+    expect(client.recovered).toBe(true);
+    expect(positions).toHaveLength(2);
+    expect(positions).toEqual(
+      expect.arrayContaining([
+        { room: 'order:1', epoch, offset: 3 },
+        { room: 'order:2', epoch: expect.any(String), offset: 0 },
+      ]),
+    );
+    const { messages } = await client.emitWithAck('durable:read', { room: 'order:1', epoch, after: 1 });
+    expect(messages.map((message: { values: unknown[] }) => message.values[0])).toEqual(['kept 2', 'kept 3']);
+    await helper.join('order:1', { onMessage: (message) => heard.push(message) });
+    await durables.at(-1)!.emit('order:1', 'n', 'kept 4');
+    await until(() => heard.length === 1);
+    expect(heard[0]).toMatchObject({ room: 'order:1', offset: 4, values: ['kept 4'] });
+    expect(values.filter((value) => String(value).startsWith('plain'))).toEqual(['plain 1', 'plain 2']);
+    helper.close();
+  });
+});

@@ -1,0 +1,434 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../../public/gjallar-client.js';
+import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import { Encoder, TrustedDecoder } from '../../../src/engine/parser/socket-io-parser.js';
+import {
+  type DurableRooms,
+  type DurableRoomsOptions,
+  durableRooms,
+  RedisHistoryStore,
+  SqliteHistoryStore,
+} from '../../../src/features/history/index.js';
+import { alone } from '../../../src/io/server/default-adapter.js';
+import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
+import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { nextEvent } from '../../support/clients.js';
+import { NatsProcess } from '../../support/nats.js';
+import { RedisProcess } from '../../support/redis.js';
+import { until } from '../../support/until.js';
+
+const mayJoin: DurableRoomsOptions['mayJoin'] = (_socket, room) => !room.endsWith('secret');
+
+interface Fixture {
+  openBackplane(): Promise<Backplane>;
+  /** The option that says where messages are kept. */
+  keeping(): Promise<Pick<DurableRoomsOptions, 'store' | 'dataDir'>>;
+  remove(): Promise<void>;
+}
+
+interface Worker extends TestNode {
+  durable: DurableRooms;
+}
+
+const folder = () => mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+
+async function onRedisFrames(): Promise<Fixture> {
+  const redis = await RedisProcess.start();
+  const stores: RedisHistoryStore[] = [];
+  const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
+  return {
+    openBackplane: machines.openBackplane,
+    keeping: async () => {
+      const store = await RedisHistoryStore.open({ redis: redis.url });
+      stores.push(store);
+      return { store };
+    },
+    remove: async () => {
+      for (const store of stores) await store.close();
+      await machines.remove();
+      await redis.remove();
+    },
+  };
+}
+
+async function onNats(): Promise<Fixture> {
+  const nats = await NatsProcess.start();
+  const dataDir = await folder();
+  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
+  return {
+    openBackplane: machines.openBackplane,
+    keeping: async () => ({ dataDir }),
+    remove: async () => {
+      await machines.remove();
+      await nats.remove();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+async function embedded(): Promise<Fixture> {
+  const machine = await Machine.start();
+  const dataDir = await folder();
+  return {
+    openBackplane: () => machine.openBackplane(),
+    keeping: async () => ({ dataDir }),
+    remove: async () => {
+      await machine.remove();
+      await rm(dataDir, { recursive: true });
+    },
+  };
+}
+
+const numbers = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+
+/** Follows a room with the helper. */
+function follow({ client }: Pick<Pair, 'client'>, room: string, options: { last?: number; position?: never } = {}) {
+  const heard: DurableMessage[] = [];
+  const recoveries: Recovery[] = [];
+  const helper = new Helper(client);
+  const joined = helper.join(room, {
+    ...options,
+    onMessage: (message) => heard.push(message),
+    onRecovered: (recovery) => recoveries.push(recovery),
+  });
+  return { helper, heard, recoveries, joined, values: () => heard.map(({ values }) => values[0]) };
+}
+
+describe.each([
+  ['embedded and SQLite', embedded],
+  ['redis-frames and Redis', onRedisFrames],
+  ['nats and SQLite', onNats],
+])('durable rooms on %s', (_name, start) => {
+  let fixture: Fixture;
+  let workers: Worker[];
+
+  beforeAll(async () => {
+    fixture = await start();
+    workers = [];
+    for (let count = 0; count < 3; count++) {
+      const member = await startMember(await fixture.openBackplane());
+      const durable = await durableRooms(member.io, { rooms: 'order:*', mayJoin, ...(await fixture.keeping()) });
+      workers.push({ ...member, durable });
+    }
+    for (const { io } of workers) await until(async () => (await io.of('/').adapter.serverCount()) === 3);
+  });
+
+  afterEach(disconnectAll);
+
+  afterAll(async () => {
+    for (const worker of workers) {
+      await worker.durable.close();
+      await worker.close();
+    }
+    await fixture.remove();
+  });
+
+  test('all members get the messages of all workers in one order, with their positions', async () => {
+    const pairs = await Promise.all(workers.map((worker) => pairOn(worker)));
+    await Promise.all(pairs.map(({ socket }) => socket.join('order:all')));
+    const kept = workers.flatMap(({ durable }, worker) =>
+      numbers(1, 30).map((number) => durable.emit('order:all', 'n', worker, number)),
+    );
+    const positions = await Promise.all(kept);
+    expect(positions.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual(numbers(1, 90));
+    await until(() => pairs.every(({ received }) => received.length === 90));
+    const [first, ...others] = pairs;
+    expect(first!.received.map((values) => (values[3] as { offset: number }).offset)).toEqual(numbers(1, 90));
+    expect(first!.received[0]![3]).toEqual({ room: 'order:all', epoch: positions[0]!.epoch, offset: 1 });
+    for (const { received } of others) expect(received).toEqual(first!.received);
+  });
+
+  test('a client gets what it missed once and in order, and from another worker', async () => {
+    const [one, two] = workers as [Worker, Worker];
+    const pair = await pairOn(one);
+    const reader = follow(pair, 'order:7');
+    await reader.joined;
+    for (const number of numbers(1, 5)) await two.durable.emit('order:7', 'n', number);
+    await until(() => reader.heard.length === 5);
+    // The connection breaks, and messages go on.
+    const lost = nextEvent(pair.client, 'disconnect');
+    pair.client.io.engine.close();
+    await lost;
+    for (const number of numbers(6, 9)) await two.durable.emit('order:7', 'n', number);
+    pair.client.connect();
+    await until(() => reader.heard.length === 9);
+    expect(reader.values()).toEqual(numbers(1, 9));
+    expect(reader.heard[8]).toMatchObject({ room: 'order:7', event: 'n', offset: 9 });
+    await until(() => reader.recoveries.length > 0);
+    expect(reader.recoveries.at(-1)).toMatchObject({ complete: true, isFirst: false });
+    // The page is loaded again, and reaches another worker.
+    const position = reader.helper.position('order:7') as never;
+    pair.client.disconnect();
+    await two.durable.emit('order:7', 'n', 10);
+    const next = follow(await pairOn(two), 'order:7', { position });
+    await next.joined;
+    await workers[2]!.durable.emit('order:7', 'n', 11);
+    await until(() => next.heard.length === 2);
+    expect(next.values()).toEqual([10, 11]);
+    const newcomer = follow(await pairOn(workers[2]!), 'order:7', { last: 3 });
+    await newcomer.joined;
+    expect(newcomer.values()).toEqual([9, 10, 11]);
+  });
+
+  test('what the application emits to a durable room is kept, and reaches those who have just joined', async () => {
+    const [one, two] = workers as [Worker, Worker];
+    const [first, second] = await Promise.all([pairOn(one), pairOn(two)]);
+    await first.socket.join('order:plain');
+    one.io.to('order:plain').emit('n', 1, { bytes: Buffer.of(1, 2, 3) });
+    await until(() => first.received.length === 1);
+    expect(first.received).toEqual([
+      ['n', 1, { bytes: Buffer.of(1, 2, 3) }, { room: 'order:plain', epoch: expect.any(String), offset: 1 }],
+    ]);
+    await second.socket.join('order:plain');
+    // The sender is excepted, also on the other worker.
+    second.socket.to('order:plain').emit('n', 2);
+    one.io.volatile.to('order:plain').emit('volatile');
+    one.io.to(['order:plain', 'other']).emit('several');
+    await until(
+      () => first.received.some(([, value]) => value === 2) && second.received.some(([e]) => e === 'several'),
+    );
+    // It may get the one from just before it joined, and not its own.
+    expect(second.received.filter(([event, value]) => event === 'n' && value === 2)).toEqual([]);
+    const { messages, complete } = await two.durable.read('order:plain', { after: 0, limit: 10 });
+    expect(messages.map(({ event, values }) => [event, ...values!])).toEqual([
+      ['n', 1, { bytes: Buffer.of(1, 2, 3) }],
+      ['n', 2],
+    ]);
+    expect(complete).toBe(true);
+  });
+});
+
+describe('durable rooms of one worker', () => {
+  const errors: unknown[] = [];
+  let dataDir: string;
+  let worker: Worker;
+
+  beforeAll(async () => {
+    dataDir = await folder();
+    const node = await startNode(alone);
+    const options = {
+      rooms: ['order:*', 'news'],
+      dataDir,
+      mayJoin,
+      maxRooms: 3,
+      maxMessages: 20,
+      maxMessageBytes: 1000,
+    };
+    const onError = (error: unknown) => errors.push(error);
+    worker = { ...node, durable: await durableRooms(node.io, { ...options, onError }) };
+  });
+  afterEach(() => {
+    errors.length = 0;
+    disconnectAll();
+  });
+  afterAll(async () => {
+    await worker.durable.close();
+    await worker.close();
+    await rm(dataDir, { recursive: true });
+  });
+
+  test('clients enter and read only what they may', async () => {
+    const { client, socket } = await pairOn(worker);
+    const ask = (event: string, ...values: unknown[]) => client.emitWithAck(event, ...values);
+    const refused = (code: string) => ({ ok: false, code, message: expect.any(String) });
+    expect(await ask('durable:join', 'order:secret')).toEqual(refused('ROOM_FORBIDDEN'));
+    for (const room of ['other', 7, null, `order:${'x'.repeat(600)}`]) {
+      expect(await ask('durable:join', room)).toEqual(refused('BAD_ROOM'));
+    }
+    for (const query of [undefined, { room: 'news' }, { room: 'other' }, 'news']) {
+      expect(await ask('durable:read', query)).toEqual(refused('NOT_IN_ROOM'));
+    }
+    expect(await ask('durable:join', 'news')).toEqual({ ok: true, room: 'news', epoch: expect.any(String), offset: 0 });
+    for (const bad of [{ after: -1 }, { limit: 0 }, { after: 'x' }, { epoch: 7 }, { before: 1.5 }]) {
+      expect(await ask('durable:read', { room: 'news', ...bad })).toEqual(refused('BAD_PAGE'));
+    }
+    for (const room of ['order:1', 'order:2']) expect(await ask('durable:join', room)).toMatchObject({ ok: true });
+    expect(await ask('durable:join', 'order:3')).toEqual(refused('TOO_MANY_ROOMS'));
+    expect(await ask('durable:leave', 'order:2')).toEqual({ ok: true });
+    expect(await ask('durable:join', 'order:3')).toMatchObject({ ok: true });
+    await expect(new Helper(client).join('order:4')).rejects.toMatchObject({ code: 'TOO_MANY_ROOMS' });
+    // The application may put a client where it may not enter by itself.
+    await socket.join('order:secret');
+    expect(await ask('durable:join', 'order:secret')).toMatchObject({ ok: true, room: 'order:secret' });
+    client.emit('durable:join', 'news');
+    expect(errors).toEqual([]);
+  });
+
+  test('messages are bounded, and what is trimmed is told', async () => {
+    const { durable, io } = worker;
+    await expect(durable.emit('order:1', 'n', 'x'.repeat(1000))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+    await expect(durable.emit('other', 'n')).rejects.toMatchObject({ code: 'BAD_ROOM' });
+    await expect(durable.emit('order:1', 'disconnect')).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    const [{ offset }, again] = [
+      await durable.post('order:k', ['n', 1], { key: 'one' }),
+      await durable.post('order:k', ['n', 1], { key: 'one' }),
+    ];
+    expect(again).toMatchObject({ offset, duplicate: true });
+    for (const number of numbers(1, 30)) await durable.emit('order:long', 'n', number);
+    const reader = follow(await pairOn(worker), 'order:long', { last: 30 });
+    await reader.joined;
+    expect(reader.values()).toEqual(numbers(11, 30));
+    expect(reader.recoveries).toMatchObject([{ complete: false, missed: 20, isFirst: true }]);
+    io.to('order:1').emit('n', 'x'.repeat(1000));
+    io.to(['order:1', 'order:2']).emit('n');
+    await until(() => errors.length === 2);
+    expect(errors).toMatchObject([{ code: 'BAD_INPUT' }, { code: 'MESSAGE_TOO_LARGE' }]);
+  });
+
+  test('what other workers could not announce is read from the store', async () => {
+    const { io } = worker;
+    const reader = follow(await pairOn(worker), 'order:gap');
+    await reader.joined;
+    const other = await SqliteHistoryStore.open({ dataDir });
+    const hear = (notice: unknown) => io.of('/')._onServerSideEmit(['gjallar:durable', notice]);
+    try {
+      hear({ from: 'other', hello: 'new' });
+      await other.append('/\norder:gap'.replace(/^/, 'room:'), [
+        { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
+      ]);
+      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }])
+        hear({ from: 'other', message: malformed });
+      for (const malformed of [undefined, 7, { from: 1, hello: 'met' }]) hear(malformed);
+      hear({ from: 'other', hello: 'met' });
+      await until(() => reader.heard.length === 1);
+      expect(reader.values()).toEqual([1]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('many attachments arrive and are read, and what could not be read again is rejected', async () => {
+    const { durable, io } = worker;
+    // Clients may bound attachments, too.
+    const pair = await pairOn(worker, { parser: { Encoder, Decoder: TrustedDecoder } });
+    await pair.socket.join('order:bytes');
+    const buffers = numbers(1, 11).map((number) => Buffer.of(number));
+    await durable.emit('order:bytes', 'files', ...buffers);
+    await until(() => pair.received.length === 1);
+    expect(pair.received[0]!.slice(1, -1)).toEqual(buffers);
+    const { messages } = await pair.client.emitWithAck('durable:read', { room: 'order:bytes', after: 0 });
+    expect(messages).toMatchObject([{ event: 'files', values: buffers }]);
+    const fake = { _placeholder: true, num: 7 };
+    await expect(durable.emit('order:bytes', 'files', fake, buffers[0])).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    io.to('order:bytes').emit('files', fake, buffers[0]);
+    await until(() => errors.length === 1);
+    expect(errors).toMatchObject([{ code: 'BAD_INPUT' }]);
+    // In a page, it would stand for the bytes of another message.
+    await expect(durable.emit('order:bytes', 'plain', fake)).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    expect(await durable.emit('order:bytes', 'text', '"_placeholder":true')).toMatchObject({ offset: 2 });
+  });
+
+  test('clients read any number of messages with attachments, a few at a time', async () => {
+    const bytes = numbers(1, 15).map((number) => Buffer.of(number));
+    for (const one of bytes) await worker.durable.emit('order:binary', 'file', one);
+    const pair = await pairOn(worker);
+    const reader = follow(pair, 'order:binary', { last: 15 });
+    await until(() => reader.heard.length === 15 || !pair.client.connected);
+    expect(reader.values()).toEqual(bytes);
+    const { messages } = await pair.client.emitWithAck('durable:read', { room: 'order:binary', limit: 15 });
+    expect(messages.map(({ offset }: DurableMessage) => offset)).toEqual(numbers(6, 15));
+  });
+
+  test('a message that cannot be read hides only itself', async () => {
+    const { durable } = worker;
+    await durable.emit('order:odd', 'n', 1);
+    const other = await SqliteHistoryStore.open({ dataDir });
+    try {
+      for (const text of ['{', '{"p":"51-[\\"n\\",{\\"_placeholder\\":true,\\"num\\":3}]","b":["AA=="]}']) {
+        await other.append('room:/\norder:odd', [{ from: 'event', text, at: Date.now() }]);
+      }
+    } finally {
+      await other.close();
+    }
+    await durable.emit('order:odd', 'n', 4);
+    const reader = follow(await pairOn(worker), 'order:odd', { last: 10 });
+    await reader.joined;
+    await until(() => reader.heard.length === 2);
+    expect(reader.values()).toEqual([1, 4]);
+    const { messages } = await durable.read('order:odd', { after: 0, limit: 10 });
+    expect(messages.map(({ deleted }) => deleted)).toEqual([undefined, true, true, undefined]);
+  });
+
+  test('namespaces do not share rooms, and options are checked', async () => {
+    const { io } = worker;
+    const other = await durableRooms(io.of('/other'), {
+      rooms: 'order:*',
+      store: await SqliteHistoryStore.open({ dataDir }),
+    });
+    await worker.durable.emit('order:1', 'n', 'main');
+    expect((await other.read('order:1', { limit: 10 })).messages).toEqual([]);
+    await other.close();
+    await expect(durableRooms(io, { rooms: 'a', dataDir })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(durableRooms(io.of('/x'), { rooms: 'a' })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(durableRooms(io.of('/x'), { rooms: '**', dataDir })).rejects.toThrow('"**"');
+  });
+});
+
+test('the client helper asks a server that cannot answer more and more seldom', async () => {
+  const node = await startNode(alone);
+  const position = (offset: number) => ({ room: 'news', epoch: 'one', offset });
+  let reads = 0;
+  node.io.on('connection', (socket) => {
+    socket.on('durable:join', (_room, reply) => reply({ ok: true, ...position(0) }));
+    socket.on('durable:read', (_query, reply) => {
+      reads++;
+      reply({ ok: false, code: 'INTERNAL', message: '' });
+    });
+  });
+  try {
+    const { client, socket } = await pairOn(node);
+    const refusals: string[] = [];
+    const helper = new Helper(client);
+    await helper.join('news', { onRefused: ({ code }) => refusals.push(code) });
+    socket.emit('n', 0, position(2));
+    await until(() => refusals.length === 1);
+    client.on('fence', (reply) => reply());
+    for (const offset of numbers(3, 30)) {
+      socket.emit('n', 0, position(offset));
+      await socket.emitWithAck('fence');
+    }
+    expect(refusals[0]).toBe('INTERNAL');
+    // Not one for each message.
+    expect(reads).toBeLessThan(10);
+    helper.close();
+  } finally {
+    disconnectAll();
+    await node.close();
+  }
+});
+
+test('while the store is unreachable, emit rejects, and members are followed again afterwards', async () => {
+  const redis = await RedisProcess.start();
+  const store = await RedisHistoryStore.open({ redis: redis.url, onError: () => {} });
+  const node = await startNode(alone);
+  const errors: unknown[] = [];
+  const durable = await durableRooms(node.io, { rooms: 'order:*', store, onError: (error) => errors.push(error) });
+  try {
+    await redis.stop();
+    const { socket, received } = await pairOn(node);
+    await until(async () =>
+      durable.emit('order:1', 'n', 0).then(
+        () => false,
+        ({ code }) => code === 'HISTORY_UNAVAILABLE',
+      ),
+    );
+    await socket.join('order:1');
+    await until(() => errors.length > 0);
+    expect(errors[0]).toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+    await redis.start();
+    await until(async () => {
+      await durable.emit('order:1', 'n', 1).catch(() => {});
+      return received.length > 0;
+    });
+    expect(received[0]!.slice(0, 2)).toEqual(['n', 1]);
+  } finally {
+    disconnectAll();
+    await durable.close();
+    await node.close();
+    await store.close();
+    await redis.remove();
+  }
+});

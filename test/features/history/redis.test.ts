@@ -1,0 +1,378 @@
+import { once } from 'node:events';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import { errorCodes } from '../../../src/base/errors.js';
+import { BUCKETS, Keys } from '../../../src/features/history/redis/keys.js';
+import { RedisHistoryStore, redisClientOptions } from '../../../src/features/history/redis/store.js';
+import type { HistoryError } from '../../../src/features/history/store.js';
+import { RedisProcess, until } from '../../support/redis.js';
+import { Wire } from '../../support/wire.js';
+import { changesFrom, type Harness, HOUR, say, texts } from './contract/subject.js';
+import { storeContract } from './store.contract.js';
+import { modelContract } from './store.model.js';
+
+async function start(): Promise<Harness> {
+  const server = await RedisProcess.start();
+  const admin = new Redis(server.url);
+  return {
+    options: { redis: server.url },
+    open: (limits) => RedisHistoryStore.open({ redis: server.url, ...limits }),
+    refuse: async () => void (await admin.config('SET', 'maxmemory', '1')),
+    accept: async () => void (await admin.config('SET', 'maxmemory', '0')),
+    lose: async () => void (await admin.flushall()),
+    async remove() {
+      admin.disconnect();
+      await server.remove();
+    },
+  };
+}
+
+storeContract(start);
+modelContract(start);
+
+describe('Redis', () => {
+  let server: RedisProcess;
+  let store: RedisHistoryStore;
+  let client: Redis;
+
+  async function use(...settings: string[]): Promise<void> {
+    server = await RedisProcess.start(...settings);
+    // As in production: a busy machine may take longer for an answer than a shorter time.
+    client = new Redis(server.url, redisClientOptions());
+    client.on('error', () => {});
+    store = await RedisHistoryStore.open({ redis: client });
+  }
+  async function restart(): Promise<void> {
+    // Not once() of node:events: an attempt that fails in between is no failure of the test.
+    const ready = new Promise<void>((resolve) => client.once('ready', () => resolve()));
+    await server.stop('SIGKILL');
+    await server.start();
+    await ready;
+  }
+  async function done(): Promise<void> {
+    await store.close();
+    client.disconnect();
+    await server.remove();
+  }
+
+  describe('while it runs', () => {
+    beforeAll(() => use());
+    afterAll(done);
+
+    test('keeps no client waiting until all messages of another one to many new conversations are stored', async () => {
+      const [many, one] = [{}, {}];
+      let stored = 0;
+      const appends = Array.from({ length: 3000 }, async (_, at) => {
+        await store.append(`new ${at}`, [say('x')], { client: many });
+        stored++;
+      });
+      await appends[0];
+      await store.append('other', [say('x')], { client: one });
+      const before = stored;
+      await Promise.all(appends);
+      expect(before).toBeLessThan(1000);
+    });
+
+    test('reads a page of 20,000 messages with as many commands and bytes, wherever it lies', async () => {
+      for (let i = 0; i < 20; i++) await store.append('big', Array(1000).fill(say('some text')));
+      const work: { commands: number; bytes: number }[] = [];
+      for (const after of [0, 9_975, 19_950]) {
+        const before = await counters(client);
+        const page = await store.read('big', { after, limit: 50 });
+        const now = await counters(client);
+        expect(page.messages.map(({ offset }) => offset)).toEqual(Array.from({ length: 50 }, (_, n) => after + 1 + n));
+        expect(page).toMatchObject({ complete: true, offset: 20_000 });
+        work.push({ commands: now.commands - before.commands, bytes: now.bytes - before.bytes });
+      }
+      // The head script with its five, the range, the epoch after it, and the asking itself.
+      for (const { commands } of work) expect(commands).toBeLessThanOrEqual(9);
+      for (const { bytes } of work) expect(bytes).toBeLessThan(20_000);
+    });
+
+    test('sends what is appended in one turn in one pipeline, a script a conversation', async () => {
+      const scripts = async () =>
+        Number(/calls=(\d+)/.exec((await client.info('commandstats')).match(/evalsha:.*/)![0])![1]);
+      await store.append('warm', [say('x')]);
+      const before = await scripts();
+      await Promise.all(Array.from({ length: 90 }, (_, n) => store.append(`turn ${n % 3}`, [say(`${n}`)])));
+      expect((await scripts()) - before).toBe(3);
+    });
+
+    test('gives each key a time to live, and keeps a bucket’s keys on one node of a cluster', async () => {
+      await store.append('ttl', [say('x')], { key: 'key' });
+      const keys = new Keys('gjallar:');
+      const { meta, stream, log, due } = keys.of('ttl');
+      const day = 24 * HOUR;
+      for (const key of [stream, log, keys.key('ttl', 'key')]) expectBetween(await client.pttl(key), day - 60_000, day);
+      for (const key of [meta, due]) expectBetween(await client.pttl(key), 7 * day - 60_000, 7 * day);
+      const tags = [meta, stream, log, due, keys.key('ttl', 'key')].map((key) => /\{(.*?)\}/.exec(key)![1]);
+      expect(new Set(tags).size).toBe(1);
+      const buckets = Array.from({ length: 1000 }, (_, n) => keys.of(`room ${n}`).log);
+      expect(new Set(buckets).size).toBe(BUCKETS);
+    });
+
+    test('bounds its log of changes by the TTL', async () => {
+      const { log } = new Keys('gjallar:').of('bounded');
+      await client.del(log);
+      for (let i = 1; i <= 300; i++) await client.xadd(log, `${i}-0`, 'c', 'gone', 'e', 'e', 'o', `${i}`, 'n', '1');
+      await store.append('bounded', [say('x')]);
+      expect(await client.xlen(log)).toBeLessThanOrEqual(101);
+    });
+
+    test('creates nothing for readers but a hash per bucket', async () => {
+      for (let n = 0; n < 300; n++) {
+        await store.head(`unknown ${n}`);
+        await store.read(`unknown ${n}`, { after: 0, limit: 10 });
+      }
+      const keys = await client.keys('*unknown*');
+      expect(keys).toEqual([]);
+      expect((await client.keys('*begun')).length).toBeLessThanOrEqual(BUCKETS);
+      // It may not outlive a conversation that got its epoch from it.
+      const { begun, meta } = new Keys('gjallar:').of('unknown 1');
+      const { epoch } = await store.head('unknown 1');
+      expect(await store.append('unknown 1', [say('x')])).toEqual([{ epoch, offset: 1 }]);
+      expect(await client.pttl(begun)).toBeLessThanOrEqual(await client.pttl(meta));
+      await client.del(begun, meta);
+      expect((await store.head('unknown 1')).epoch).not.toBe(epoch);
+    });
+
+    test.each([
+      ['HSET', ['one', 'three']],
+      ['XADD', ['one', 'three']],
+      // It comes after the message was added.
+      ['PEXPIRE', ['one', 'two', 'three']],
+    ])('refuses without the right to %s, and goes on once it is given', async (command, kept) => {
+      const { hostname, port } = new URL(server.url);
+      const grant = (...rights: string[]) => client.call('ACL', 'SETUSER', 'app', ...rights);
+      await grant('reset', 'on', '>secret', '~*', '&*', '+@all');
+      const own = await RedisHistoryStore.open({ redis: `redis://app:secret@${hostname}:${port}` });
+      try {
+        const conversation = `without ${command}`;
+        await own.append(conversation, [say('one')]);
+        await grant(`-${command}`);
+        await expect(own.append(conversation, [say('two')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+        await grant(`+${command}`);
+        expect(await own.append(conversation, [say('three')])).toMatchObject([{ offset: kept.length }]);
+        const page = await own.read(conversation, { after: 0, limit: 10 });
+        expect(texts(page.messages)).toEqual(kept);
+        expect(page).toMatchObject({ complete: true, offset: kept.length });
+      } finally {
+        await own.close();
+      }
+    });
+
+    test('goes on with a conversation whose newest offset is behind its messages', async () => {
+      await store.append('behind', [say('one'), say('two')]);
+      // An earlier version has left this without the right to HSET.
+      await client.hset(new Keys('gjallar:').of('behind').meta, 'offset', 1);
+      await expect(store.append('behind', [say('lost')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+      expect(await store.append('behind', [say('three')])).toMatchObject([{ offset: 3 }]);
+      expect(texts((await store.read('behind', { after: 0, limit: 10 })).messages)).toEqual(['one', 'two', 'three']);
+    });
+
+    test('refuses where something else is in its place', async () => {
+      await store.append('taken', [say('x')]);
+      await client.set(new Keys('gjallar:').of('taken').stream, 'not a stream');
+      await expect(store.append('taken', [say('x')])).rejects.toMatchObject({
+        code: 'HISTORY_REFUSED',
+        message: errorCodes.HISTORY_REFUSED.message,
+        cause: { message: expect.stringContaining('WRONGTYPE') },
+      });
+    });
+  });
+
+  describe('when it goes away', () => {
+    // A slow disk can delay what is written `everysec`, and a kill then loses it.
+    beforeEach(() => use('--appendonly', 'yes', '--appendfsync', 'always'));
+
+    test('an append is rejected, and Redis is found again when it is back', async () => {
+      await store.append('room', [say('1')]);
+      const closed = once(client, 'close');
+      await server.stop('SIGKILL');
+      await closed;
+      const unavailable = { name: 'HistoryError', code: 'HISTORY_UNAVAILABLE' };
+      await expect(store.append('room', [say('2')])).rejects.toMatchObject(unavailable);
+      await expect(store.read('room', { limit: 1 })).rejects.toMatchObject(unavailable);
+      await expect(RedisHistoryStore.open({ redis: server.url, timeoutMs: 50 })).rejects.toMatchObject(unavailable);
+      const ready = new Promise<void>((resolve) => client.once('ready', () => resolve()));
+      await server.start();
+      await ready;
+      expect(await store.append('room', [say('3')])).toMatchObject([{ offset: 2 }]);
+      expect(texts((await store.read('room', { limit: 9 })).messages)).toEqual(['1', '3']);
+      await done();
+    });
+
+    test('an append that gets no answer is uncertain, and its key tells', async () => {
+      await store.append('room', [say('1')]);
+      server.signal('SIGSTOP');
+      const append = store.append('room', [say('2')], { key: 'key' });
+      await expect(append).rejects.toMatchObject({ code: 'HISTORY_UNCERTAIN' });
+      await expect(store.read('room', { limit: 1 })).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+      server.signal('SIGCONT');
+      await store.ready();
+      expect(await store.append('room', [say('2')], { key: 'key' })).toMatchObject([{ offset: 2, duplicate: true }]);
+      await done();
+    });
+
+    test('once an append got no answer, the next ones are rejected at once, until Redis answers', async () => {
+      await store.append('room', [say('1')]);
+      server.signal('SIGSTOP');
+      await expect(store.append('room', [say('2')])).rejects.toMatchObject({ code: 'HISTORY_UNCERTAIN' });
+      const codes: string[] = [];
+      const failed = ({ code }: HistoryError) => codes.push(code);
+      const calls = [...'abcdef'].flatMap((room) => [
+        store.append(room, [say('x')]).catch(failed),
+        store.read(room, { limit: 1 }).catch(failed),
+      ]);
+      await Promise.all(calls);
+      expect(new Set(codes)).toEqual(new Set(['HISTORY_UNAVAILABLE']));
+      expect(codes).toHaveLength(calls.length);
+      // Only the first one was sent.
+      server.signal('SIGCONT');
+      await store.ready();
+      expect(await store.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
+      for (const room of 'abcdef') expect(await store.head(room)).toMatchObject({ offset: 0 });
+      await done();
+    });
+
+    test.each([
+      ['a URL', (url: string): { redis: string | Redis } => ({ redis: url })],
+      ['a client', (url: string): { redis: string | Redis } => ({ redis: new Redis(url, redisClientOptions()) })],
+    ])('connections of %s that fall silent are made again within seconds', async (_name, optionsFor) => {
+      const wire = await Wire.to(server.port);
+      const { redis } = optionsFor(`redis://127.0.0.1:${wire.port}`);
+      const own = await RedisHistoryStore.open({ redis });
+      try {
+        await own.append('room', [say('1')]);
+        // What there is hangs for ever, as behind a frozen master. New connections reach the one that took its place.
+        wire.hold();
+        wire.holdAnswers();
+        await until(() =>
+          own.append('room', [say('2')], { key: 'key' }).then(
+            () => true,
+            () => false,
+          ),
+        );
+        // An idle connection, too.
+        wire.hold();
+        wire.holdAnswers();
+        const { connections } = wire;
+        await until(() => wire.connections > connections);
+        await own.ready();
+        expect(await own.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
+      } finally {
+        await own.close();
+        if (typeof redis !== 'string') redis.disconnect();
+        wire.close();
+        await done();
+      }
+    });
+
+    test('a restart with an append-only file loses nothing, and positions stay good', async () => {
+      const { epoch } = (await store.append('room', [say('1'), say('2'), say('3')]))[0]!;
+      const { cursor } = await store.changes(undefined, 10);
+      await restart();
+      const page = await store.read('room', { epoch, after: 1, limit: 5 });
+      expect(page).toMatchObject({ offset: 3, complete: true });
+      expect(page.epoch).not.toBe(epoch);
+      expect(texts(page.messages)).toEqual(['2', '3']);
+      expect(await store.append('room', [say('4')])).toEqual([{ epoch: page.epoch, offset: 4 }]);
+      expect(texts((await store.read('room', { epoch, after: 3, limit: 5 })).messages)).toEqual(['4']);
+      expect((await store.read('room', { epoch, after: 4, limit: 5 })).complete).toBe(false);
+      const { changes } = await store.changes(cursor, 10);
+      expect(changes).toMatchObject([{ text: '4', epoch: page.epoch, follows: { epoch, offset: 3 } }]);
+      await done();
+    });
+
+    test('many restarts are remembered, but not without end', async () => {
+      const { epoch } = (await store.append('room', [say('1')]))[0]!;
+      const { meta } = new Keys('gjallar:').of('room');
+      const others = Array.from({ length: 11 }, (_, n) => `e${n}:1:1`).join(',');
+      await client.hset(meta, 'former', others);
+      await restart();
+      expect((await store.read('room', { epoch, after: 1, limit: 5 })).complete).toBe(true);
+      expect((await store.read('room', { epoch: 'e10', after: 1, limit: 5 })).complete).toBe(true);
+      await restart();
+      expect((await store.read('room', { epoch, after: 1, limit: 5 })).complete).toBe(true);
+      expect((await store.read('room', { epoch: 'e10', after: 1, limit: 5 })).complete).toBe(false);
+      await done();
+    });
+  });
+
+  test('works on a cluster, which refuses what reaches over slots', async () => {
+    const server = await RedisProcess.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
+    const admin = new Redis(server.url);
+    await admin.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
+    const cluster = new Cluster([{ host: '127.0.0.1', port: server.port }], {
+      redisOptions: redisClientOptions(),
+      enableOfflineQueue: false,
+      clusterRetryStrategy: () => 20,
+    });
+    const store = await RedisHistoryStore.open({ redis: cluster, ttlMs: HOUR, timeoutMs: 20_000 });
+    const now = Date.now();
+    const rooms = Array.from({ length: 100 }, (_, n) => `room ${n}`);
+    await Promise.all(
+      rooms.map((room) => store.append(room, [say('old', now - 2 * HOUR), say('new', now)], { key: 'key' })),
+    );
+    expect(await store.trim(now)).toBe(100);
+    expect(await store.append('room 7', [say('new', now)], { key: 'key' })).toMatchObject([
+      { offset: 2, duplicate: true },
+    ]);
+    expect(texts((await store.read('room 7', { after: 0, limit: 5 })).messages)).toEqual(['new']);
+    const { changes } = await changesFrom(store, undefined, 30);
+    expect(new Set(changes.map(({ conversation }) => conversation))).toEqual(new Set(rooms));
+    await store.close();
+    cluster.disconnect();
+    admin.disconnect();
+    await server.remove();
+  });
+
+  describe('when it comes back with less', () => {
+    beforeEach(() => use());
+
+    test('the epoch changes, and nobody is told that he has everything', async () => {
+      const { epoch } = (await store.append('room', [say('1'), say('2')]))[0]!;
+      const operator = new Redis(server.url);
+      // A slow disk may take longer than the client waits.
+      await operator.save();
+      operator.disconnect();
+      await store.append('room', [say('lost'), say('lost too')]);
+      await restart();
+      // Up to where it goes, the log is the one that the reader knew; but there was more.
+      const page = await store.read('room', { epoch, after: 1, limit: 5 });
+      expect(page).toMatchObject({ offset: 2, complete: false });
+      expect(page.epoch).not.toBe(epoch);
+      expect(texts(page.messages)).toEqual(['2']);
+      expect(texts((await store.read('room', { epoch, after: 4, limit: 5 })).messages)).toEqual(['1', '2']);
+      expect(await store.append('room', [say('3')])).toEqual([{ epoch: page.epoch, offset: 3 }]);
+      expect(await store.read('room', { epoch, after: 4, limit: 5 })).toMatchObject({ complete: false });
+      expect(await store.read('room', { epoch: page.epoch, after: 0, limit: 5 })).toMatchObject({ complete: true });
+      await done();
+    });
+
+    test('with nothing at all, it begins anew', async () => {
+      const { epoch } = (await store.append('room', [say('1'), say('2')]))[0]!;
+      const { cursor } = await store.changes(undefined, 10);
+      await restart();
+      const [first] = await store.append('room', [say('new')]);
+      expect(first!.offset).toBe(1);
+      expect(first!.epoch).not.toBe(epoch);
+      expect(await store.read('room', { epoch, after: 0, limit: 5 })).toMatchObject({ complete: false });
+      expect(texts((await store.changes(cursor, 10)).changes)).toEqual(['new']);
+      await done();
+    });
+  });
+});
+
+async function counters(client: Redis): Promise<{ commands: number; bytes: number }> {
+  const info = await client.info('stats');
+  return {
+    commands: Number(/total_commands_processed:(\d+)/.exec(info)![1]),
+    bytes: Number(/total_net_output_bytes:(\d+)/.exec(info)![1]),
+  };
+}
+
+function expectBetween(value: number, least: number, most: number): void {
+  expect(value).toBeGreaterThan(least);
+  expect(value).toBeLessThanOrEqual(most);
+}

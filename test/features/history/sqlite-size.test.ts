@@ -1,0 +1,151 @@
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import Database from 'libsql';
+import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
+import { changesFrom, count, offsets, say } from './contract/subject.js';
+
+const MIB = 1 << 20;
+
+let dataDir: string;
+let stores: SqliteHistoryStore[];
+const open = async (options: object = {}) => {
+  const store = await SqliteHistoryStore.open({ dataDir, windowMs: 0, ...options });
+  stores.push(store);
+  return store;
+};
+const sizeOf = async (ending = '') => (await stat(join(dataDir, `history.db${ending}`))).size;
+const rowsOf = (table: string) => {
+  const db = new Database(join(dataDir, 'history.db'), { readonly: true } as never);
+  try {
+    return (db.prepare(`SELECT COUNT(*) AS count FROM ${table}`).get() as { count: number }).count;
+  } finally {
+    db.close();
+  }
+};
+
+beforeEach(async () => {
+  stores = [];
+  dataDir = join(await mkdtemp(join(tmpdir(), 'gjallar-size-')), 'data');
+});
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  await rm(join(dataDir, '..'), { recursive: true });
+});
+
+describe('a file with a limit', () => {
+  test('loses the oldest messages of all conversations, and stays within its size', async () => {
+    const maxBytes = 4 * MIB;
+    const store = await open({ maxBytes });
+    const old = (await store.append('quiet', [say('the oldest'), say('the second')]))[0]!;
+    const large = 'x'.repeat(30_000);
+    for (let n = 0; n < 60; n++) {
+      const room = `room ${n % 3}`;
+      await Promise.all(count(1, 10).map(() => store.append(room, [say(large)])));
+      expect(store.bytes).toBeLessThanOrEqual(maxBytes);
+    }
+    // 18 MB were written. A batch may lie beside what is removed for it.
+    expect(await sizeOf()).toBeLessThan(maxBytes + 2 * MIB);
+    expect(await sizeOf('-wal')).toBeLessThan(16 * MIB);
+    expect(store.trimmedForSize).toBeGreaterThan(400);
+    expect(await store.head('quiet')).toEqual({ ...old, offset: 2 });
+    expect(await store.read('quiet', { after: 0, limit: 10 })).toMatchObject({ messages: [], complete: false });
+    for (const room of ['room 0', 'room 1', 'room 2']) {
+      const newest = await store.read(room, { limit: 20 });
+      expect(newest).toMatchObject({ offset: 200, complete: true });
+      expect(offsets(newest.messages)).toEqual(count(181, 200));
+      const oldest = await store.read(room, { after: 0, limit: 1000 });
+      expect(oldest.complete).toBe(false);
+      const kept = oldest.messages.at(0)!.offset;
+      expect((await store.read(room, { after: kept - 1, limit: 5 })).complete).toBe(true);
+      expect((await store.read(room, { after: kept - 2, limit: 5 })).complete).toBe(false);
+    }
+    expect(offsets(await store.append('quiet', [say('the third')]))).toEqual([3]);
+    expect((await changesFrom(store, undefined, 100)).changes.at(-1)).toMatchObject({ text: 'the third' });
+  });
+
+  test('is held to it by many stores at once, with small messages and many conversations', async () => {
+    const maxBytes = MIB;
+    const several = await Promise.all([open({ maxBytes }), open({ maxBytes }), open({ maxBytes })]);
+    for (let n = 0; n < 30; n++) {
+      await Promise.all(
+        several.map((store, index) =>
+          Promise.all(count(1, 100).map((m) => store.append(`${index} ${n} ${m}`, [say('hello')], { key: `${m}` }))),
+        ),
+      );
+    }
+    // 9,000 conversations with a key each. None but the newest are kept.
+    expect(several[0]!.bytes).toBeLessThan(1.5 * maxBytes);
+    const [first] = await several[1]!.append('0 0 1', [say('again')]);
+    expect((await several[2]!.read('0 0 1', { limit: 1 })).messages).toMatchObject([{ text: 'again', ...first }]);
+  });
+
+  test('shrinks to it when a smaller one is set', async () => {
+    const first = await open();
+    for (let n = 0; n < 10; n++) await first.append('room', Array(100).fill(say('x'.repeat(3000))));
+    expect(first.bytes).toBeGreaterThan(3 * MIB);
+    const second = await open({ maxBytes: MIB });
+    await second.trim(Date.now());
+    expect(second.bytes).toBeLessThanOrEqual(MIB);
+    expect((await second.read('room', { limit: 10 })).complete).toBe(true);
+    expect(second.trimmedForSize).toBeGreaterThan(500);
+  });
+});
+
+describe('reading', () => {
+  test('creates nothing, and all readers agree on the epoch of the first message', async () => {
+    const [one, other] = [await open(), await open()];
+    const heads = [];
+    for (let n = 0; n < 200; n++) {
+      heads.push(await one.head(`room ${n}`));
+      await other.read(`room ${n}`, { after: 0, limit: 10 });
+    }
+    expect(rowsOf('conversations')).toBe(0);
+    expect(new Set(heads.map(({ epoch }) => epoch)).size).toBe(200);
+    expect(await other.append('room 7', [say('x')])).toEqual([{ epoch: heads[7]!.epoch, offset: 1 }]);
+    await Promise.all([one.close(), other.close()]);
+    expect(await (await open()).head('room 8')).toEqual(heads[8]);
+  });
+
+  test('a forgotten conversation never gets the same epoch again', async () => {
+    const store = await open({ ttlMs: 1000 });
+    const week = 7 * 24 * 3_600_000;
+    const epochs = new Set<string>();
+    for (let n = 1; n <= 3; n++) {
+      const [first] = await store.append('room', [say('x')]);
+      expect(first!.offset).toBe(1);
+      epochs.add(first!.epoch);
+      await store.trim(Date.now() + week + 2000);
+      await store.trim(Date.now() + week + 2000);
+      expect(rowsOf('conversations')).toBe(0);
+    }
+    expect(epochs.size).toBe(3);
+  });
+});
+
+describe('the files', () => {
+  const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+
+  test('are this user’s alone, and so is a folder that is created for them', async () => {
+    const warnings: number[] = [];
+    const store = await open({ onOpenFolder: (mode: number) => warnings.push(mode) });
+    await store.append('room', [say('x')]);
+    expect(await modeOf(dataDir)).toBe(0o700);
+    for (const ending of ['', '-wal', '-shm']) expect(await modeOf(join(dataDir, `history.db${ending}`))).toBe(0o600);
+    expect(warnings).toEqual([]);
+  });
+
+  test('are made private where they were not; the folder keeps its mode, with a warning', async () => {
+    await mkdir(dataDir);
+    await chmod(dataDir, 0o755);
+    await writeFile(join(dataDir, 'history.db'), '');
+    await chmod(join(dataDir, 'history.db'), 0o644);
+    const warnings: number[] = [];
+    const store = await open({ onOpenFolder: (mode: number) => warnings.push(mode) });
+    await store.append('room', [say('x')]);
+    for (const ending of ['', '-wal', '-shm']) expect(await modeOf(join(dataDir, `history.db${ending}`))).toBe(0o600);
+    expect(await modeOf(dataDir)).toBe(0o755);
+    expect(warnings).toEqual([0o755]);
+  });
+});

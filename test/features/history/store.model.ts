@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { HistoryStore, NewMessage, PageQuery } from '../../../src/features/history/store.js';
+import { changesFrom, type Harness, HOUR } from './contract/subject.js';
+
+const CONVERSATIONS = 3;
+const MAX_MESSAGES = 12;
+const base = Date.now();
+
+/** The simplest thing that keeps the contract: an array per conversation. */
+class Model {
+  readonly logs = Array.from({ length: CONVERSATIONS }, () => ({
+    messages: [] as NewMessage[],
+    /** How many at the beginning are gone. */
+    gone: 0,
+    keys: new Map<string, { offset: number; at: number }>(),
+  }));
+  private horizon = 0;
+
+  append(conversation: number, messages: NewMessage[], key?: string): { offset: number; duplicate?: true }[] {
+    const log = this.logs[conversation]!;
+    const earlier = key === undefined ? undefined : log.keys.get(key);
+    if (earlier) {
+      const first = earlier.offset - messages.length + 1;
+      return messages.map((_, index) => ({ offset: first + index, duplicate: true as const }));
+    }
+    const results = messages.map((message) => ({ offset: log.messages.push(message) }));
+    if (key !== undefined) log.keys.set(key, { offset: log.messages.length, at: messages.at(-1)!.at });
+    log.gone = Math.max(log.gone, log.messages.length - MAX_MESSAGES);
+    return results;
+  }
+
+  /** A store may remember a key for longer than its message is kept; neither way is wrong, so neither is tried. */
+  usable(conversation: number, key: string | undefined): boolean {
+    const earlier = key === undefined ? undefined : this.logs[conversation]!.keys.get(key);
+    return !earlier || earlier.at >= this.horizon;
+  }
+
+  trim(now: number): void {
+    this.horizon = Math.max(this.horizon, now - HOUR);
+    for (const log of this.logs) {
+      while (log.gone < log.messages.length && log.messages[log.gone]!.at < now - HOUR) log.gone++;
+    }
+  }
+
+  read(conversation: number, { after, before = Infinity, limit }: PageQuery) {
+    const { messages, gone } = this.logs[conversation]!;
+    const all = messages.map(({ from, text, at }, index) => ({ from, text, at, offset: index + 1 }));
+    const asked = all.filter(({ offset }) => offset > (after ?? 0) && offset < before);
+    // What would have been on the page had nothing been removed, and what is.
+    const ideal = after === undefined ? asked.slice(-limit) : asked.slice(0, limit);
+    const kept = asked.filter(({ offset }) => offset > gone);
+    return {
+      messages: after === undefined ? ideal.filter(({ offset }) => offset > gone) : kept.slice(0, limit),
+      complete: ideal.every(({ offset }) => offset > gone),
+    };
+  }
+}
+
+const conversation = fc.nat(CONVERSATIONS - 1);
+const minutes = fc.integer({ min: 0, max: 180 });
+const message = fc.record({
+  from: fc.constantFrom('a', 'b'),
+  text: fc.string({ maxLength: 5 }),
+  at: minutes.map((n) => base + n * 60_000),
+});
+const key = fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 });
+const bound = fc.option(fc.nat(30), { nil: undefined });
+const operation = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({ conversation, key, append: fc.array(message, { minLength: 1, maxLength: 6 }) }),
+  },
+  { weight: 1, arbitrary: fc.record({ trim: minutes.map((n) => base + n * 60_000) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      conversation,
+      read: fc.record({ after: bound, before: bound, limit: fc.integer({ min: 1, max: 15 }) }),
+    }),
+  },
+);
+
+/** Whatever is done to the store, it answers as the model does. */
+export function modelContract(start: () => Promise<Harness>): void {
+  let harness: Harness;
+  const stores: HistoryStore[] = [];
+  beforeAll(async () => {
+    harness = await start();
+    for (let i = 0; i < 2; i++) stores.push(await harness.open({ ttlMs: HOUR, maxMessages: MAX_MESSAGES }));
+  });
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()));
+    await harness.remove();
+  });
+
+  test('does what the model does', async () => {
+    let runs = 0;
+    let cursor: string | undefined;
+    const run = async (operations: Step[]) => {
+      const prefix = `run ${++runs}/`;
+      const model = new Model();
+      for (const [turn, step] of operations.entries()) {
+        const store = stores[turn % 2]!;
+        if ('append' in step) {
+          const key = model.usable(step.conversation, step.key) ? step.key : undefined;
+          const results = await store.append(`${prefix}${step.conversation}`, step.append, { key });
+          expect(results.map(({ epoch: _, ...rest }) => rest)).toEqual(
+            model.append(step.conversation, step.append, key),
+          );
+        } else if ('trim' in step) {
+          await store.trim(step.trim);
+          model.trim(step.trim);
+        } else {
+          const page = await store.read(`${prefix}${step.conversation}`, step.read);
+          const { messages, complete } = model.read(step.conversation, step.read);
+          expect(page).toMatchObject({ complete, offset: model.logs[step.conversation]!.messages.length });
+          expect(page.messages.map(({ epoch: _, ...rest }) => rest)).toEqual(messages);
+        }
+      }
+      const tail = await changesFrom(stores[0]!, cursor, 7);
+      cursor = tail.cursor;
+      for (const [index, { messages, gone }] of model.logs.entries()) {
+        const own = tail.changes.filter((change) => change.conversation === `${prefix}${index}`);
+        expect(own.map(({ offset, text }) => ({ offset, text }))).toEqual(
+          messages.slice(gone).map(({ text }, at) => ({ offset: gone + at + 1, text })),
+        );
+      }
+    };
+    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), { numRuns: 60 });
+  });
+}
+
+type Step =
+  | { conversation: number; key: string | undefined; append: NewMessage[] }
+  | { trim: number }
+  | { conversation: number; read: PageQuery };

@@ -1,0 +1,141 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import type { EngineOptions } from '../../../src/engine/options.js';
+import { startMember, type TestNode } from '../../io/rooms/support/node.js';
+import { movableClock } from '../../support/clock.js';
+import { until } from '../../support/until.js';
+import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
+
+const { ahead } = movableClock();
+let directory: string;
+let nodes: TestNode[];
+let buses: Backplane[];
+const clients: Wanderer[] = [];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  nodes = [];
+  buses = [];
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const node of nodes) await node.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** Starts two workers. */
+async function start(bounds: Bounds, options: { maxDisconnectionDuration?: number; engine?: EngineOptions } = {}) {
+  const { maxDisconnectionDuration = 60_000, engine } = options;
+  for (const id of [1, 2]) {
+    const bus = await joinMesh(directory, id, id === 1 ? [] : [1], bounds);
+    buses.push(bus);
+    const node = await startMember(bus, {
+      server: { connectionStateRecovery: { maxDisconnectionDuration } },
+      ...(engine && { engine }),
+    });
+    nodes.push(node);
+    node.io.on('connection', (socket) => {
+      if (socket.recovered) return;
+      void socket.join('room');
+      socket.emit('n', 'hello', 0);
+    });
+  }
+}
+
+async function client(): Promise<Wanderer> {
+  const wanderer = new Wanderer(nodes[0]!.url, 'websocket');
+  clients.push(wanderer);
+  await wanderer.heardAll(1);
+  return wanderer;
+}
+
+async function away(wanderer: Wanderer): Promise<void> {
+  const { id } = wanderer.socket;
+  await wanderer.cutOff();
+  await until(() => !nodes[0]!.io.of('/').sockets.has(id!));
+}
+
+const filler = 'x'.repeat(1000);
+
+function emitMany(count: number, room: string): void {
+  for (let number = 1; number <= count; number++) nodes[1]!.io.to(room).emit('n', 'many', number, filler);
+}
+
+test('a client that lacks more than is kept gets a new session', async () => {
+  await start({ maxBytes: 50_000 });
+  const wanderer = await client();
+  await away(wanderer);
+  emitMany(20, 'room');
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.of('many')).toHaveLength(20);
+  await away2(wanderer);
+  emitMany(100, 'room');
+  await wanderer.comeBack(nodes[0]!.url);
+  expect(wanderer.recovered).toEqual([true, false]);
+  expect(wanderer.of('many')).toHaveLength(20);
+  const [first, second] = buses.map(({ recovery }) => recovery!);
+  expect([first!.outcomes['packets missing'], second!.outcomes.recovered]).toEqual([1, 1]);
+  for (const { bytes, packets, dropped } of [first!, second!]) {
+    expect(bytes.packets).toBeGreaterThan(40_000);
+    expect(bytes.packets).toBeLessThanOrEqual(50_000);
+    expect(dropped.packets + packets).toBeGreaterThanOrEqual(120);
+  }
+});
+
+async function away2(wanderer: Wanderer): Promise<void> {
+  const { id } = wanderer.socket;
+  await wanderer.cutOff();
+  await until(() => !nodes[1]!.io.of('/').sockets.has(id!));
+}
+
+test('a client that lacks more packets of its own than are kept gets a new session', async () => {
+  await start({ maxBytes: 50_000 });
+  const wanderer = await client();
+  const socket = nodes[0]!.io.of('/').sockets.get(wanderer.socket.id!)!;
+  wanderer.socket.io.engine.close();
+  for (let number = 0; number < 100; number++) socket.emit('n', 'own', number, filler);
+  await until(() => nodes[0]!.io.of('/').sockets.size === 0);
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.recovered).toEqual([false]);
+  expect(wanderer.of('own')).toEqual([]);
+});
+
+test('what a client had received before its last pong does not count', async () => {
+  // After twice their sum and one more time-out, the client has received what it was sent.
+  await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 500 } });
+  const wanderer = await client();
+  emitMany(200, 'elsewhere');
+  await ahead(1800);
+  await away(wanderer);
+  emitMany(3, 'room');
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.recovered).toEqual([true]);
+  await wanderer.heardAll(4);
+  expect(wanderer.of('many')).toEqual([1, 2, 3]);
+});
+
+test('the oldest of too many sessions are dropped', async () => {
+  await start({ maxSessions: 2 });
+  const all = [await client(), await client(), await client()];
+  for (const wanderer of all) await away(wanderer);
+  for (const wanderer of all) await wanderer.comeBack(nodes[1]!.url);
+  expect(all.map(({ recovered }) => recovered)).toEqual([[false], [true], [true]]);
+  const { dropped, outcomes } = buses[1]!.recovery!;
+  expect(dropped.sessions).toBe(1);
+  expect(outcomes).toMatchObject({ 'session unknown': 1, recovered: 2 });
+});
+
+test('a session can be recovered until its time is up', async () => {
+  await start({}, { maxDisconnectionDuration: 5000 });
+  const [late, early] = [await client(), await client()];
+  await away(late);
+  await ahead(5100);
+  await away(early);
+  await late.comeBack(nodes[1]!.url);
+  await early.comeBack(nodes[1]!.url);
+  expect([late.recovered, early.recovered]).toEqual([[false], [true]]);
+});

@@ -1,0 +1,277 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { type Socket as Client, io as connect } from 'socket.io-client';
+import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import { PacketLog } from '../../../src/features/recovery/kept/packet-log.js';
+import { PacketMemory } from '../../../src/features/recovery/kept/stream.js';
+import { encodeOffset } from '../../../src/features/recovery/offset.js';
+import { Turns } from '../../../src/features/recovery/returns/foreign.js';
+import { Gate } from '../../../src/features/recovery/returns/missed.js';
+import { startMember, type TestNode } from '../../io/rooms/support/node.js';
+import { nextEvent } from '../../support/clients.js';
+import { busyFor, stopwatch, until } from '../../support/until.js';
+import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
+
+/** What a client can make its worker do by returning. */
+
+let directory: string;
+let nodes: TestNode[];
+let buses: Backplane[];
+const clients: Wanderer[] = [];
+const extras: Client[] = [];
+let bounds: string[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  nodes = [];
+  buses = [];
+  bounds = [];
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const client of extras.splice(0)) client.disconnect();
+  for (const node of nodes) await node.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(limits: Bounds = {}): Promise<void> {
+  for (const id of [1, 2]) {
+    const bus = await joinMesh(directory, id, id === 1 ? [] : [1], limits, undefined, (reason) => bounds.push(reason));
+    buses.push(bus);
+    const node = await startMember(bus, { server: { connectionStateRecovery: {} } });
+    nodes.push(node);
+    node.io.on('connection', (socket) => {
+      socket.on('join', async (names: string[], done: () => void) => {
+        await socket.join(names);
+        done();
+      });
+      if (!socket.recovered) socket.emit('n', 'hello', 0);
+    });
+  }
+}
+
+async function client(): Promise<Wanderer> {
+  const wanderer = new Wanderer(nodes[0]!.url, 'websocket');
+  clients.push(wanderer);
+  await wanderer.heardAll(1);
+  return wanderer;
+}
+
+async function away(wanderer: Wanderer): Promise<void> {
+  const { id } = wanderer.socket;
+  await wanderer.cutOff();
+  await until(() => nodes.every(({ io }) => !io.of('/').sockets.has(id!)));
+}
+
+const rooms = (count: number) => Array.from({ length: count }, (_, number) => `room ${number}`);
+
+test('a client in too many rooms gets a new session, on each worker, and nothing of its rooms is kept', async () => {
+  await start({ maxRooms: 50 });
+  for (const at of [0, 1]) {
+    const wanderer = await client();
+    await wanderer.socket.emitWithAck('join', rooms(50));
+    await away(wanderer);
+    expect(buses[at]!.recovery!.bytes.sessions).toBeLessThan(1500);
+    await wanderer.comeBack(nodes[at]!.url);
+    expect(wanderer.recovered).toEqual([false]);
+  }
+  expect(buses.map(({ recovery }) => recovery!.outcomes['too many rooms'])).toEqual([1, 1]);
+  expect(bounds).toEqual(['too many rooms', 'too many rooms']);
+  // The own room counts, too.
+  const wanderer = await client();
+  await wanderer.socket.emitWithAck('join', rooms(49));
+  await away(wanderer);
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.recovered).toEqual([true]);
+});
+
+test('a client that has missed too much gets a new session', async () => {
+  await start({ maxMissed: 10 });
+  for (const [count, isRecovered] of [
+    [10, true],
+    [11, false],
+  ] as const) {
+    const wanderer = await client();
+    await wanderer.socket.emitWithAck('join', ['room']);
+    await away(wanderer);
+    for (let number = 0; number < count; number++) nodes[0]!.io.to('room').emit('n', 'many', number);
+    await wanderer.comeBack(nodes[0]!.url);
+    expect(wanderer.recovered).toEqual([isRecovered]);
+  }
+  expect(buses[0]!.recovery!.outcomes['too much missed']).toBe(1);
+});
+
+test('all clients together are sent so much of what they missed, and further ones get a new session', async () => {
+  await start({ maxReplayed: 25, maxReplayedBytes: 100_000, maxMissedBytes: 10_000 });
+  const back = async (count: number, text = 'many') => {
+    const wanderer = await client();
+    await wanderer.socket.emitWithAck('join', [`room ${clients.length}`]);
+    await away(wanderer);
+    for (let number = 0; number < count; number++) nodes[0]!.io.to(`room ${clients.length}`).emit('n', text, number);
+    await wanderer.comeBack(nodes[0]!.url);
+    return wanderer.recovered;
+  };
+  expect([await back(12), await back(12)]).toEqual([[true], [true]]);
+  expect(await back(12)).toEqual([false]);
+  expect(await back(1)).toEqual([true]);
+  expect(await back(1, 'x'.repeat(11_000))).toEqual([false]);
+  expect(buses[0]!.recovery!.outcomes).toMatchObject({ recovered: 3, 'too much replayed': 1, 'too much missed': 1 });
+  expect(bounds).toEqual(['too much replayed', 'too much missed']);
+});
+
+test('more recoveries at once than a worker allows end in new sessions', async () => {
+  await start({ maxRecovering: 5 });
+  const witness = await client();
+  nodes[1]!.io.emit('n', 'all', 1);
+  await witness.heardAll(2);
+  clients.pop()!.close();
+  const offset = encodeOffset(Date.now() + 60_000, '1', 0, [['2', 1000]]);
+  for (let count = 0; count < 8; count++) await away(await client());
+  // None of them can be recovered before its wait is over.
+  await Promise.all(
+    clients.map(async (wanderer) => {
+      (wanderer.socket as unknown as { _lastOffset: string })._lastOffset = offset;
+      await wanderer.comeBack(nodes[0]!.url);
+    }),
+  );
+  expect(buses[0]!.recovery!.outcomes).toMatchObject({ 'too many recoveries': 3, 'worker behind': 5 });
+  expect(clients.map(({ recovered }) => recovered)).toEqual(Array(8).fill([false]));
+});
+
+test('a name that can be no session is not looked for on other workers', async () => {
+  await start();
+  const wanderer = await client();
+  const { offset } = wanderer.credentials;
+  for (const pid of ['x'.repeat(500_000), '', '__proto__']) {
+    const other = connect(nodes[0]!.url, { forceNew: true, transports: ['websocket'], auth: { pid, offset } });
+    extras.push(other);
+    await nextEvent(other, 'connect');
+    expect(other.recovered).toBe(false);
+  }
+  expect(buses[0]!.recovery!.outcomes['session unknown']).toBe(3);
+});
+
+/** Packets that count how often their rooms are read. */
+function logOf(count: number) {
+  const reads = { count: 0 };
+  const log = new PacketLog('1', new PacketMemory(1e9), () => 60_000);
+  log.since = 0;
+  for (let number = 1; number <= count; number++) {
+    const names = [`room ${number % 1000}`];
+    const content = {
+      except: [],
+      packets: ['2["x"]'],
+      get rooms() {
+        reads.count++;
+        return names;
+      },
+    };
+    log.add(['2', number, Date.now()], content);
+    // As the log keeps a copy.
+    const kept = [...log.state()][0]!.packets.at(-1)!;
+    Object.defineProperty(kept, 'rooms', Object.getOwnPropertyDescriptor(content, 'rooms')!);
+  }
+  reads.count = 0;
+  return { log, reads };
+}
+
+test('packets of other rooms are looked at once, however many clients return', async () => {
+  const { log, reads } = logOf(5000);
+  const offset = { senders: new Map([['2', 0]]), at: 0 };
+  for (let count = 0; count < 100; count++) {
+    const own = new Set([`room ${count}`]);
+    await log.prepare(offset, own);
+    expect(log.after(offset, Date.now(), own)).toHaveLength(5);
+  }
+  expect(reads.count).toBeLessThan(20_000);
+  // Those that come later are found, and those that are dropped are not.
+  log.add(['2', 5001, Date.now()], { rooms: ['room 1'], except: [], packets: [] });
+  const found = () => log.after(offset, Date.now(), new Set(['room 1']))?.map(([, { number }]) => number);
+  expect(found()).toEqual([1, 1001, 2001, 3001, 4001, 5001]);
+  log.sweep();
+  log.sweep();
+  expect(found()).toEqual([1, 1001, 2001, 3001, 4001, 5001]);
+});
+
+test('an index and a look at each packet find the same', () => {
+  const memory = new PacketMemory(1e9);
+  const log = new PacketLog('1', memory, () => 60_000);
+  log.since = 0;
+  let seed = 1;
+  const random = (below: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  for (let number = 1; number <= 4000; number++) {
+    const names = Array.from({ length: random(4) }, () => `room ${random(50)}`);
+    log.add([String(2 + random(2)), number, Date.now()], { rooms: names, except: [], packets: [] });
+  }
+  for (let round = 0; round < 50; round++) {
+    const own = new Set(Array.from({ length: random(5) }, () => `room ${random(50)}`));
+    const offset = { senders: new Map(['2', '3'].map((one) => [one, random(4500)])), at: 0 };
+    const numbers = (found: ReturnType<PacketLog['after']>) => found?.map(([, { number }]) => number).sort();
+    const all = new Set(rooms(50));
+    const expected = log
+      .after(offset, 0, all)
+      ?.filter(([, packet]) => packet.rooms.length === 0 || packet.rooms.some((room) => own.has(room)));
+    expect(numbers(log.after(offset, 0, own))).toEqual(numbers(expected));
+  }
+});
+
+test('work is done in the order of its requests, and others are served for as long in between', async () => {
+  const turns = new Turns();
+  const elapsed = stopwatch();
+  const done: number[] = [];
+  const all = [1, 2, 3].map(async (one) => {
+    await turns.take(1000);
+    done.push(one);
+    busyFor(30);
+  });
+  await all[0];
+  expect(done).toEqual([1]);
+  await Promise.all(all);
+  expect(done).toEqual([1, 2, 3]);
+  // Three parts, and the time after two of them.
+  expect(elapsed()).toBeGreaterThan(145);
+  // Little work waits for nothing.
+  const idle = new Turns();
+  for (let count = 0; count < 10; count++) await idle.take(20);
+  turns.close();
+  idle.close();
+});
+
+test('a session is recovered by a few attempts at once, and all offsets that wait have a bound', () => {
+  const gate = new Gate({ maxRecovering: 1000, maxReplayed: 1, maxReplayedBytes: 1 });
+  const enter = (pid: string, offset = '') => gate.enter(pid, offset);
+  expect([1, 2, 3, 4, 5].map(() => enter('a'))).toEqual([true, true, true, true, false]);
+  gate.leave('a', '');
+  expect([enter('a'), enter('b')]).toEqual([true, true]);
+  const megabyte = 'x'.repeat(1024 * 1024);
+  for (let count = 0; count < 16; count++) expect(enter(`c${count}`, megabyte)).toBe(true);
+  expect([enter('d', 'x'), enter('d')]).toEqual([false, true]);
+  gate.leave('c0', megabyte);
+  expect(enter('d', 'x')).toBe(true);
+});
+
+test('many long offsets at once are read in parts, and other clients are served in between', async () => {
+  await start();
+  const adapter = nodes[0]!.io.of('/').adapter;
+  const offset = encodeOffset(
+    Date.now(),
+    '1',
+    0,
+    Array.from({ length: 512 }, (_, one) => [`w${one}`, 1]),
+  );
+  const invalid = () => buses[0]!.recovery!.outcomes['offset invalid'];
+  const names = Array.from({ length: 1000 }, (_, one) => `${one}`.padStart(20, 'x'));
+  const all = Promise.all(names.map((pid) => adapter.restoreSession(pid, `${offset}~`)));
+  // All that can be done before others are served.
+  for (let turn = 0; turn < 100; turn++) await Promise.resolve();
+  expect(invalid()).toBeGreaterThan(0);
+  expect(invalid()).toBeLessThan(20);
+  await all;
+  expect(invalid()).toBe(1000);
+});

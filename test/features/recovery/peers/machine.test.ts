@@ -1,0 +1,160 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
+import { Redis } from 'ioredis';
+import { Emitter } from '../../../../src/cluster/emitter/index.js';
+import { kinds } from '../../../../src/cluster/mesh/mesh.js';
+import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { NatsProcess } from '../../../support/nats.js';
+import { RedisProcess } from '../../../support/redis.js';
+import { until } from '../../../support/until.js';
+import { Wire } from '../../../support/wire.js';
+import { LateLinks } from '../support/late-links.js';
+import { joinMachine, Wanderer } from '../support/recovering.js';
+
+let redis: RedisProcess;
+let publisher: Redis;
+let nats: NatsProcess | undefined;
+let directory: string;
+const nodes: TestNode[] = [];
+const wires: Wire[] = [];
+const clients: Wanderer[] = [];
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  redis = await RedisProcess.start();
+  publisher = new Redis(redis.url);
+});
+
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close();
+  for (const node of nodes.splice(0)) await node.close();
+  for (const wire of wires.splice(0)) wire.close();
+  publisher.disconnect();
+  await redis.remove();
+  await nats?.remove();
+  nats = undefined;
+  rmSync(directory, { recursive: true, force: true });
+});
+
+interface Place {
+  /** Where it reaches the server of the bus. */
+  port?: number;
+  /** The machine, if it is not that of the others. */
+  machine?: string;
+  /** For what other workers of the machine tell it. */
+  links?: LateLinks;
+}
+
+type Bus = 'redis' | 'redis-frames' | 'nats';
+
+async function portOf(bus: Bus): Promise<number> {
+  if (bus !== 'nats') return redis.port;
+  nats ??= await NatsProcess.start();
+  return Number(new URL(nats.url).port);
+}
+
+async function start(
+  bus: Bus,
+  id: number,
+  { port, machine, links = new LateLinks(kinds.recovery) }: Place = {},
+): Promise<TestNode> {
+  const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
+  const server = `127.0.0.1:${port ?? (await portOf(bus))}`;
+  const choice = { bus, redisUrl: `redis://${server}`, natsUrl: `nats://${server}` };
+  const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
+  const backplane = await joinMachine({ ...choice, machine }, folder, id, others, links.of);
+  const node = await startMember(backplane, { server: { connectionStateRecovery: {} } });
+  nodes.push(node);
+  node.io.on('connection', (socket) => {
+    socket.on('join', async (room: string, done: () => void) => {
+      await socket.join(room);
+      done();
+    });
+    if (!socket.recovered) socket.emit('n', 'hello', 0);
+  });
+  return node;
+}
+
+async function client(at: TestNode, room: string): Promise<Wanderer> {
+  const one = new Wanderer(at.url, 'websocket');
+  clients.push(one);
+  await one.heardAll(1);
+  await one.socket.emitWithAck('join', room);
+  return one;
+}
+
+test.each(['redis', 'redis-frames'] as const)(
+  'a worker of a machine that starts after a message of an emitter on %s recovers only clients that do not lack it',
+  async (bus) => {
+    const first = await start(bus, 1);
+    const [witness, one, other] = [
+      await client(first, 'room'),
+      await client(first, 'room'),
+      await client(first, 'elsewhere'),
+    ];
+    for (const each of [one, other]) await each.cutOff();
+    await until(() => first.io.of('/').sockets.size === 1);
+    emitterOn(bus).to('room').emit('n', 'emitter', 1);
+    await until(() => witness.of('emitter').length === 1);
+    const second = await start(bus, 2);
+    for (const each of [one, other]) await each.comeBack(second.url);
+    expect([one.recovered, other.recovered]).toEqual([[false], [true]]);
+  },
+);
+
+function emitterOn(bus: Bus) {
+  return bus === 'redis' ? new StockEmitter(publisher) : new Emitter(publisher);
+}
+
+/** A worker that gets nothing from its bus any more, and a client that has just left it. Another machine has a witness. */
+async function startLate(bus: Bus) {
+  const wire = await Wire.to(await portOf(bus));
+  wires.push(wire);
+  const links = new LateLinks(kinds.recovery);
+  const first = await start(bus, 1, { port: wire.port, links });
+  const far = await start(bus, 1, { machine: 'faraway-' });
+  const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
+  await one.cutOff();
+  await until(() => first.io.of('/').sockets.size === 0);
+  wire.holdAnswers();
+  return { wire, links, far, witness, one };
+}
+
+test.each(['redis', 'redis-frames'] as const)(
+  'the same if the oldest worker of the machine has not received the message of the emitter on %s yet',
+  async (bus) => {
+    const { wire, links, witness, one } = await startLate(bus);
+    emitterOn(bus).to('room').emit('n', 'emitter', 1);
+    await until(() => witness.of('emitter').length === 1);
+    const asked = once(links.handled, 'ask');
+    const second = await start(bus, 2);
+    await asked;
+    wire.release();
+    await one.comeBack(second.url);
+    expect(one.recovered).toEqual([false]);
+  },
+);
+
+test.each(['redis', 'redis-frames', 'nats'] as const)(
+  'a worker that starts has what was sent on %s before it could receive it, and its teacher has not received yet',
+  async (bus) => {
+    const { wire, far, witness, one } = await startLate(bus);
+    far.io.to('room').emit('n', 'far', 1);
+    await until(() => witness.of('far').length === 1);
+    const links = new LateLinks(kinds.recovery);
+    const taught = once(links.handled, 'history');
+    const second = await start(bus, 2, { links });
+    // The teacher waits only for a moment.
+    await taught;
+    wire.release();
+    await one.comeBack(second.url);
+    expect(one.recovered).toEqual([true]);
+    far.io.to('room').emit('n', 'far', 2);
+    for (const each of [witness, one]) await until(() => each.of('far').includes(2));
+    expect(one.of('far')).toEqual([1, 2]);
+  },
+);

@@ -1,0 +1,272 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { io as connect } from 'socket.io-client';
+import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import { startMember, type TestNode } from '../../io/rooms/support/node.js';
+import { Random } from '../../io/rooms/support/random.js';
+import { nextEvent } from '../../support/clients.js';
+import { pass, until } from '../../support/until.js';
+import { Wanderer } from './support/recovering.js';
+
+export interface RecoveryFixture {
+  openBackplane(): Promise<Backplane>;
+  remove(): Promise<void>;
+}
+
+/** What recovery does on each backplane that can keep packets. */
+export function recoveryContract(name: string, workers: number, start: () => Promise<RecoveryFixture>): void {
+  describe(`recovery on the ${name} bus`, () => {
+    let fixture: RecoveryFixture;
+    const nodes: TestNode[] = [];
+    const clients: Wanderer[] = [];
+    let middleware: () => Promise<void>;
+
+    beforeAll(async () => {
+      fixture = await start();
+      middleware = () => Promise.resolve();
+      for (let count = 0; count < workers; count++) {
+        const node = await startMember(await fixture.openBackplane(), {
+          server: { connectionStateRecovery: { skipMiddlewares: false } },
+        });
+        nodes.push(node);
+        node.io.use((_socket, next) => void middleware().then(() => next(), next));
+        node.io.on('connection', (socket) => {
+          socket.on('join', async (room: string, done: () => void) => {
+            await socket.join(room);
+            socket.data.joined = room;
+            done();
+          });
+          socket.on('rooms', (done: (rooms: string[], data: unknown) => void) => done([...socket.rooms], socket.data));
+          if (!socket.recovered && !socket.handshake.auth.isSilent) socket.emit('n', 'hello', 0);
+        });
+      }
+      for (const { io } of nodes) await until(async () => (await io.of('/').adapter.serverCount()) === workers);
+    });
+
+    afterEach(async () => {
+      middleware = () => Promise.resolve();
+      for (const client of clients.splice(0)) client.close();
+      await until(() => nodes.every(({ io }) => io.engine.clientsCount === 0));
+    });
+
+    afterAll(async () => {
+      for (const node of nodes) await node.close();
+      await fixture.remove();
+    });
+
+    async function client(at: number, transport: 'websocket' | 'polling' = 'websocket', room?: string) {
+      const wanderer = new Wanderer(nodes[at]!.url, transport);
+      clients.push(wanderer);
+      await wanderer.connected();
+      if (room) await wanderer.socket.emitWithAck('join', room);
+      await wanderer.heardAll(1);
+      return wanderer;
+    }
+
+    const gone = (id: string | undefined) => until(() => nodes.every(({ io }) => !io.of('/').sockets.has(id!)));
+
+    test.each(['websocket', 'polling'] as const)('brings a client on %s back on another worker', async (transport) => {
+      const wanderer = await client(0, transport, 'room');
+      const other = await client(1, 'websocket', 'room');
+      const { id } = wanderer.socket;
+      const socket = nodes[0]!.io.of('/').sockets.get(id!)!;
+      socket.emit('n', 'direct', 1);
+      await wanderer.heardAll(2);
+      await wanderer.cutOff();
+      await gone(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 1);
+      nodes[1]!.io.emit('n', 'all', 1);
+      nodes.at(-1)!.io.to(id!).emit('n', 'own', 1);
+      nodes[1]!.io.to('elsewhere').emit('n', 'elsewhere', 1);
+      nodes[1]!.io.to('room').except(id!).emit('n', 'excepted', 1);
+      nodes[1]!.io.volatile.emit('n', 'volatile', 1);
+      await other.heardAll(4);
+      await wanderer.comeBack(nodes[1]!.url);
+      expect(wanderer.recovered).toEqual([true]);
+      expect(wanderer.socket.id).toBe(id);
+      expect(await wanderer.socket.emitWithAck('rooms')).toEqual([id, 'room']);
+      nodes[0]!.io.to('room').emit('n', 'room', 2);
+      await until(() => wanderer.of('room').length === 2);
+      const since = wanderer.heard.slice(2).map((message) => message.join());
+      expect(since.slice(0, 3).sort()).toEqual(['all,1', 'own,1', 'room,1']);
+      expect(since.slice(3)).toEqual(['room,2']);
+      expect(other.of('excepted')).toEqual([1]);
+    });
+
+    test('keeps the session of a client that has received no event yet', async () => {
+      const other = await client(0, 'websocket', 'room');
+      nodes[1]!.io.to('room').emit('n', 'before', 1);
+      await other.heardAll(2);
+      const wanderer = new Wanderer(nodes[0]!.url, 'websocket', { isSilent: true });
+      clients.push(wanderer);
+      await wanderer.connected();
+      const { id } = wanderer.socket;
+      await wanderer.socket.emitWithAck('join', 'room');
+      await wanderer.cutOff();
+      await gone(id);
+      await wanderer.comeBack(nodes[1]!.url);
+      await wanderer.cutOff();
+      await gone(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 1);
+      nodes[1]!.io.to('elsewhere').emit('n', 'elsewhere', 1);
+      nodes.at(-1)!.io.to(id!).emit('n', 'own', 1);
+      await wanderer.comeBack(nodes[0]!.url);
+      expect(wanderer.recovered).toEqual([true, true]);
+      expect(wanderer.socket.id).toBe(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 2);
+      await until(() => wanderer.of('room').length === 2);
+      expect(wanderer.heard.map((message) => message.join()).sort()).toEqual(['own,1', 'room,1', 'room,2']);
+    });
+
+    test('brings the data of the socket and binary packets', async () => {
+      const wanderer = await client(0);
+      const got: unknown[] = [];
+      wanderer.socket.on('bytes', (...values: unknown[]) => got.push(values.slice(0, -1)));
+      const socket = nodes[0]!.io.of('/').sockets.get(wanderer.socket.id!)!;
+      const date = new Date();
+      socket.data = { name: 'ann', date, map: new Map([[1, 2]]), text: '"~\u2028' };
+      await wanderer.cutOff();
+      nodes[1]!.io.emit('bytes', Buffer.from([1, 2]), { more: Buffer.from([3]) }, 'text');
+      nodes[0]!.io.to(socket.id).emit('bytes', 1);
+      await wanderer.comeBack(nodes[1]!.url);
+      expect(wanderer.recovered).toEqual([true]);
+      expect(nodes[1]!.io.of('/').sockets.get(socket.id)!.data).toEqual({
+        ...{ name: 'ann', date, map: new Map([[1, 2]]), text: '"~\u2028' },
+      });
+      await until(() => got.length === 2);
+      expect(got.sort((a, b) => String(a).length - String(b).length)).toEqual([
+        [1],
+        [Buffer.from([1, 2]), { more: Buffer.from([3]) }, 'text'],
+      ]);
+    });
+
+    test('loses nothing while a middleware decides on a client, and forgets nobody whom it rejects', async () => {
+      const wanderer = await client(0, 'websocket', 'room');
+      await wanderer.cutOff();
+      await gone(wanderer.socket.id);
+      nodes[0]!.io.to('room').emit('n', 'missed', 1);
+      middleware = () => Promise.reject(new Error('not now'));
+      (wanderer.socket.io as unknown as { uri: string }).uri = nodes[1]!.url;
+      const rejected = nextEvent(wanderer.socket, 'connect_error');
+      wanderer.socket.connect();
+      await rejected;
+      middleware = async () => {
+        nodes[0]!.io.to('room').emit('n', 'missed', 2);
+        const [socket] = await nodes[1]!.io.of('/').fetchSockets();
+        expect(socket).toBeUndefined();
+        nodes[1]!.io.to('room').emit('n', 'here', 1);
+      };
+      await wanderer.comeBack(nodes[1]!.url);
+      expect(wanderer.recovered).toEqual([true]);
+      await wanderer.heardAll(4);
+      expect([wanderer.of('missed'), wanderer.of('here')]).toEqual([[1, 2], [1]]);
+    });
+
+    test('sends a packet for one socket to all that have joined its room', async () => {
+      const wanderer = await client(0);
+      const { id } = wanderer.socket;
+      const other = await client(1, 'websocket', id);
+      await until(() => {
+        nodes[0]!.io.to(id!).emit('n', 'shared', 1);
+        return other.of('shared').length > 0;
+      });
+      await until(() => wanderer.of('shared').length >= other.of('shared').length);
+    });
+
+    test.each([0, 1])('brings a client back whose old connection is not found dead yet, on worker %d', async (at) => {
+      const wanderer = await client(0);
+      const { id } = wanderer.socket;
+      const socket = nodes[0]!.io.of('/').sockets.get(id!)!;
+      const reason = new Promise((resolve) => socket.on('disconnect', resolve));
+      const second = connect(nodes[at]!.url, { forceNew: true, auth: wanderer.credentials, transports: ['websocket'] });
+      await nextEvent(second, 'connect');
+      expect(second.id).toBe(id);
+      expect(nodes[at]!.io.of('/').sockets.get(id!)!.recovered).toBe(true);
+      expect(await reason).toBe('forced close');
+      second.disconnect();
+    });
+
+    test('gives a new session to unknown clients, wrong offsets and clients that left', async () => {
+      const wanderer = await client(0);
+      const { pid, offset } = wanderer.credentials;
+      wanderer.close();
+      await gone(wanderer.socket.id);
+      for (const auth of [
+        { pid, offset },
+        { pid: 'unknown', offset },
+        { pid, offset: '1.5' },
+        { pid, offset: 'g~' },
+        { pid, offset: `g~1~${'x.1~'.repeat(10_000)}` },
+      ]) {
+        const socket = connect(nodes[1]!.url, { forceNew: true, auth, transports: ['websocket'] });
+        await nextEvent(socket, 'connect');
+        expect(nodes[1]!.io.of('/').sockets.get(socket.id!)!.recovered).toBe(false);
+        socket.disconnect();
+      }
+    });
+
+    test('loses nothing and repeats nothing while clients move between the workers', async () => {
+      const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 1e9));
+      const random = new Random(seed);
+      const wanderers: Wanderer[] = [];
+      for (let count = 0; count < 12; count++) {
+        const transport = count % 3 === 0 ? 'polling' : 'websocket';
+        wanderers.push(await client(count % workers, transport, `room-${count % 3}`));
+      }
+      const expected = wanderers.map(() => new Map<string, number[]>());
+      let number = 0;
+      const expectIt = (isFor: (at: number) => boolean, sender: string) => {
+        for (const [at, lists] of expected.entries()) {
+          if (isFor(at)) lists.set(sender, [...(lists.get(sender) ?? []), number]);
+        }
+      };
+      const ids = wanderers.map(({ socket }) => socket.id!);
+      const emitOne = () => {
+        number++;
+        const sender = random.below(workers);
+        const { io } = nodes[sender]!;
+        const kind = random.below(4);
+        if (kind === 0) {
+          io.emit('n', `${sender}`, number);
+          expectIt(() => true, `${sender}`);
+        } else if (kind === 1) {
+          const room = random.below(3);
+          io.to(`room-${room}`).emit('n', `${sender}`, number);
+          expectIt((at) => at % 3 === room, `${sender}`);
+        } else {
+          const at = random.below(wanderers.length);
+          const local = io.of('/').sockets.get(ids[at]!);
+          if (local) local.emit('n', `${sender}`, number);
+          else io.to(ids[at]!).emit('n', `${sender}`, number);
+          expectIt((one) => one === at, `${sender}`);
+        }
+      };
+      let isOver = false;
+      const emitting = (async () => {
+        while (!isOver) {
+          for (let count = random.below(8); count > 0; count--) emitOne();
+          await pass(random.next() * 4);
+        }
+      })();
+      await Promise.all(
+        wanderers.map(async (wanderer) => {
+          for (let move = 0; move < 6; move++) {
+            await pass(random.next() * 60);
+            await wanderer.cutOff();
+            await pass(random.next() * 40);
+            await wanderer.comeBack(random.pick(nodes).url);
+          }
+        }),
+      );
+      isOver = true;
+      await emitting;
+      const totals = expected.map((lists) => [...lists.values()].reduce((sum, { length }) => sum + length, 1));
+      await Promise.all(wanderers.map((wanderer, at) => wanderer.heardAll(totals[at]!)));
+      for (const [at, wanderer] of wanderers.entries()) {
+        expect({ seed, at, recovered: wanderer.recovered }).toEqual({ seed, at, recovered: Array(6).fill(true) });
+        for (const [sender, numbers] of expected[at]!) {
+          expect({ seed, at, sender, numbers: wanderer.of(sender) }).toEqual({ seed, at, sender, numbers });
+        }
+      }
+    });
+  });
+}

@@ -1,0 +1,232 @@
+import { randomBytes } from 'node:crypto';
+import { type Socket as Client, io as connect } from 'socket.io-client';
+import type { WorkerLinks } from '../../../../src/base/worker-links.js';
+import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
+import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
+import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
+import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
+import { RedisPubSub, ShardedPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
+import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
+import type { Hub } from '../../../../src/cluster/hub/hub.js';
+import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
+import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
+import { linkInProcess } from '../../../../src/cluster/hub/own-hub.js';
+import { HUB, type Kind, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
+import { ownWindow, turnWindow } from '../../../../src/engine/delivery/shared-window.js';
+import type { RecoveryOptions } from '../../../../src/features/recovery/recovery.js';
+import { linksOf } from '../../../../src/host/runtime/backplane.js';
+import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
+import { nextEvent } from '../../../support/clients.js';
+import { until } from '../../../support/until.js';
+
+export const quiet = { onDown: () => {}, onUp: () => {} };
+
+export type Bounds = Pick<
+  RecoveryOptions,
+  | 'maxBytes'
+  | 'maxSessions'
+  | 'maxRooms'
+  | 'maxMissed'
+  | 'maxMissedBytes'
+  | 'maxReplayed'
+  | 'maxReplayedBytes'
+  | 'maxRecovering'
+  | 'sweepMs'
+  | 'slackMs'
+>;
+
+/** Loaded here: jest allows no import while one of several concurrent tests has just ended. */
+const openEmbedded = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
+
+/** A backplane that takes along what it stands on when it is closed. */
+function closedWith(bus: Backplane, base: { close(): void } | undefined): Backplane {
+  return {
+    ...bus,
+    get recovery() {
+      return bus.recovery;
+    },
+    close: () => {
+      bus.close();
+      base?.close();
+    },
+  };
+}
+
+/**
+ * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
+ * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
+ * @param onRecoveryBound is told each bound that gives a client a new session
+ */
+export async function joinMesh(
+  directory: string,
+  id: number,
+  others: readonly number[],
+  bounds: Bounds = {},
+  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+  onRecoveryBound: (reason: string) => void = () => {},
+) {
+  const mesh = new Mesh(id, directory);
+  await mesh.listen();
+  await mesh.join(others);
+  const bus = openEmbedded({
+    links: linksFor(mesh, kinds.bus),
+    machine: 'machine-',
+    window: ownWindow(),
+    prefix: '',
+    events: { ...quiet, onRecoveryBound },
+    recovery: { links: linksFor(mesh, kinds.recovery), ...bounds },
+  });
+  return closedWith(bus, mesh);
+}
+
+/** The hubs of machines, by the folders of their meshes, with the number of workers that use each. */
+const hubs = new Map<string, { hub: Promise<Hub>; users: number }>();
+
+/** The same for a worker of a machine that Redis or NATS connects with others. */
+export async function joinMachine(
+  { machine = 'machine-', ...choice }: BackplaneChoice & { machine?: string | undefined },
+  directory: string,
+  id: number,
+  others: readonly number[],
+  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+) {
+  const mesh = new Mesh(id, directory);
+  const client = new HubClient(id, machine, hubOnMesh(mesh));
+  await mesh.listen();
+  const known = hubs.get(directory) ?? { hub: startHub(choice, machine, directory), users: 0 };
+  hubs.set(directory, known);
+  known.users++;
+  await known.hub;
+  await mesh.join([HUB, ...others]);
+  const open = await loadBackplane(choice);
+  const bus = open({
+    links: linksFor(mesh, kinds.bus),
+    machine,
+    hub: client,
+    window: ownWindow(),
+    prefix: 'socket.io',
+    events: quiet,
+    recovery: { links: linksFor(mesh, kinds.recovery), slackMs: 0 },
+  });
+  return {
+    ...bus,
+    close: () => {
+      bus.close();
+      mesh.close();
+      if (--known.users > 0) return;
+      hubs.delete(directory);
+      void known.hub.then((hub) => hub.close());
+    },
+  };
+}
+
+async function startHub(choice: BackplaneChoice, machine: string, directory: string): Promise<Hub> {
+  const mesh = new Mesh(HUB, directory);
+  const open = pubSubOf(choice);
+  const given = { machine, workers: workersOnMesh(mesh), window: ownWindow() };
+  const hub = open ? hubOn(open, { prefix: 'socket.io' }, given) : await openHub(undefined, given);
+  await mesh.listen();
+  return hub;
+}
+
+/** What the hub of a machine connects with; nothing where workers connect by themselves. */
+function pubSubOf({ bus, redisUrl, natsUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
+  if (bus === 'nats') return (events) => new NatsPubSub({ url: natsUrl! }, events);
+  if (bus !== 'redis-frames') return undefined;
+  const Kind = redisUrl!.includes(',') ? ShardedPubSub : RedisPubSub;
+  return (events) => new Kind(redisUrl!, events, 'socket.io');
+}
+
+/** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
+export async function joinRedis(
+  redisUrl: string,
+  bounds: Bounds = {},
+  bus: 'redis' | 'redis-frames' = 'redis',
+): Promise<Backplane> {
+  return (await joinerOf({ bus, redisUrl }))(bounds);
+}
+
+/** The same on NATS. */
+export async function joinNats(natsUrl: string, bounds: Bounds = {}): Promise<Backplane> {
+  return (await joinerOf({ bus: 'nats', redisUrl: undefined, natsUrl }))(bounds);
+}
+
+/** Opens such backplanes on a server. */
+export async function joinerOf(choice: BackplaneChoice): Promise<(bounds?: Bounds) => Backplane> {
+  const open = await loadBackplane(choice);
+  const openPubSub = pubSubOf(choice);
+  return (bounds) => {
+    const machine = randomBytes(6).toString('base64url');
+    const { link, workers } = linkInProcess(1);
+    const hub = openPubSub && hubOn(openPubSub, { prefix: 'socket.io' }, { machine, workers, window: turnWindow() });
+    const bus = open({
+      machine,
+      hub: hub && new HubClient(1, machine, link),
+      window: ownWindow(),
+      links: { id: 1, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
+      prefix: 'socket.io',
+      events: quiet,
+      // Machines of a test have one clock.
+      recovery: { slackMs: 0, ...bounds },
+    });
+    return closedWith(bus, hub);
+  };
+}
+
+/** What a client has heard: the sender and the number of each message. */
+export type Heard = [sender: string, number: number];
+
+/** A client that may be cut off and return to another worker. */
+export class Wanderer {
+  readonly heard: Heard[] = [];
+  readonly socket: Client;
+  /** Whether each of its returns was recovered. */
+  readonly recovered: boolean[] = [];
+
+  constructor(url: string, transport: 'websocket' | 'polling', auth: object = {}) {
+    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false, auth });
+    this.socket.on('n', (sender: string, number: number) => this.heard.push([sender, number]));
+  }
+
+  /** What it has heard of one sender, in order. */
+  of(sender: string): number[] {
+    return this.heard.filter(([one]) => one === sender).map(([, number]) => number);
+  }
+
+  async connected(): Promise<void> {
+    if (!this.socket.connected) await nextEvent(this.socket, 'connect');
+  }
+
+  async cutOff(): Promise<void> {
+    const gone = nextEvent(this.socket, 'disconnect');
+    this.socket.io.engine.close();
+    await gone;
+  }
+
+  async comeBack(url: string): Promise<void> {
+    (this.socket.io as unknown as { uri: string }).uri = url;
+    const back = nextEvent(this.socket, 'connect');
+    this.socket.connect();
+    await back;
+    this.recovered.push(this.socket.recovered);
+  }
+
+  async heardAll(count: number): Promise<void> {
+    await until(() => this.heard.length >= count);
+  }
+
+  /** What a client sends to be recovered. */
+  get credentials(): { pid: string; offset: string } {
+    const { _pid, _lastOffset } = this.socket as unknown as { _pid: string; _lastOffset: string };
+    return { pid: _pid, offset: _lastOffset };
+  }
+
+  /** Makes no worker know its session, though it names what it has received. */
+  forgetSession(): void {
+    Object.assign(this.socket, { _pid: randomBytes(15).toString('base64url') });
+  }
+
+  close(): void {
+    this.socket.disconnect();
+  }
+}

@@ -1,0 +1,169 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { until } from '../../support/until.js';
+import { StateMachine, type StateWorker } from './support/processes.js';
+import { View } from './support/view.js';
+import '../../support/long.js';
+
+let machine: StateMachine;
+const clients: Socket[] = [];
+
+beforeEach(async () => {
+  machine = await StateMachine.start();
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  await machine.remove();
+});
+
+/** A client that joins with a version. */
+async function member({ url }: StateWorker, version?: string, onValue?: (key: string, value: unknown) => void) {
+  const client = io(url, { forceNew: true, transports: ['websocket'], reconnection: false });
+  clients.push(client);
+  const view = new View(client, 'quote', onValue);
+  await client.emitWithAck('watch', { version });
+  await view.shows(() => true);
+  return view;
+}
+
+async function haveSame(workers: readonly StateWorker[], expected: Record<string, unknown>): Promise<void> {
+  for (const worker of workers) {
+    await until(async () => JSON.stringify(sorted(await worker.state())) === JSON.stringify(sorted(expected)));
+  }
+}
+
+const sorted = (state: Record<string, unknown>) =>
+  Object.entries(state).sort(([one], [other]) => (one < other ? -1 : 1));
+
+test('members of a worker that was killed get only what has changed since, from the others', async () => {
+  const owner = await machine.startWorker();
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  for (let key = 0; key < 50; key++) await owner.call('set', `k${key}`, key);
+  await owner.call('delete', 'k7');
+  const view = await member(owner);
+  await view.shows(({ k49, k7 }) => k49 === 49 && k7 === undefined);
+  await owner.call('set', 'k0', 'last');
+  await view.shows(({ k0 }) => k0 === 'last');
+  const state = { ...view.state };
+  await haveSame([one, two], state);
+  await owner.kill();
+  await one.call('set', 'k1', 'new');
+  const again = await member(two, view.version);
+  await again.shows(({ k1 }) => k1 === 'new');
+  expect(again.messages.filter(([, meta]) => meta.snapshot)).toEqual([]);
+  expect(again.map.size).toBeLessThan(10);
+  await haveSame([one, two], { ...state, k1: 'new' });
+  const late = await machine.startWorker();
+  await haveSame([late], { ...state, k1: 'new' });
+  await late.call('set', 'k0', 'late');
+  await haveSame([one, two, late], { ...state, k0: 'late', k1: 'new' });
+}, 120_000);
+
+test('what a killed worker has set reaches a worker that was paused, and is not lost to clients that saw it', async () => {
+  const owner = await machine.startWorker();
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  await owner.call('set', 'k0', 'old');
+  await haveSame([one, two], { k0: 'old' });
+  const seen = await member(one);
+  two.pause();
+  // More than the system holds for a worker that does not read.
+  const text = 'x'.repeat(100_000);
+  const expected: Record<string, unknown> = {};
+  for (let key = 0; key < 100; key++) {
+    expected[`k${key}`] = [key, text];
+    await owner.call('set', `k${key}`, expected[`k${key}`]);
+  }
+  await haveSame([one], expected);
+  await seen.shows(({ k99 }) => k99 !== undefined);
+  await owner.kill();
+  two.resume();
+  await haveSame([one, two], expected);
+  // A client that had all of it has all of it there, and gets what is new.
+  expected.k0 = 'new';
+  await one.call('set', 'k0', 'new');
+  const again = await member(two, seen.version);
+  await again.shows(({ k0 }) => k0 === 'new');
+  for (const [key, value] of again.map) seen.map.set(key, value);
+  if (again.messages.some(([, meta]) => meta.snapshot)) expect(again.state).toEqual(seen.state);
+  expect(Object.fromEntries(seen.map)).toEqual(expected);
+}, 120_000);
+
+test('a worker that was taken for gone does not bring back what was deleted meanwhile', async () => {
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  await one.call('set', 'kept', 1);
+  await one.call('set', 'gone', 1);
+  await haveSame([two], { kept: 1, gone: 1 });
+  one.pause();
+  await two.call('delete', 'gone');
+  // More deletions than are remembered, also of a silent worker.
+  for (let key = 0; key < 4100; key++) {
+    await two.call('set', `k${key}`, 1);
+    await two.call('delete', `k${key}`);
+  }
+  await two.call('set', 'kept', 2);
+  one.resume();
+  await one.call('set', 'fresh', 1);
+  await haveSame([one, two], { kept: 2, fresh: 1 });
+}, 120_000);
+
+test('a deletion right after a set that was acknowledged on another worker takes effect', async () => {
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  for (let round = 0; round < 50; round++) {
+    await one.call('set', `k${round}`, round);
+    await one.call('caughtUp');
+    await two.call('caughtUp');
+    expect(await two.call('delete', `k${round}`)).toBe(true);
+  }
+  await two.call('set', 'end', 1);
+  await haveSame([one, two], { end: 1 });
+});
+
+test('of patches and increments of two workers at once, none is lost', async () => {
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const all: Promise<unknown>[] = [];
+  for (let round = 0; round < 100; round++) {
+    for (const [at, worker] of [one, two].entries()) {
+      all.push(worker.call('increment', 'count'));
+      all.push(worker.call('patch', 'fields', { [`f${at}.${round}`]: round }));
+    }
+  }
+  await Promise.all(all);
+  for (const worker of [one, two]) {
+    await worker.call('caughtUp');
+    const { count, fields } = await worker.state();
+    expect(count).toBe(200);
+    expect(Object.keys(fields as object)).toHaveLength(200);
+  }
+});
+
+test('a hub that is killed loses nothing, and no client goes back', async () => {
+  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const newest = new Map<string, number>();
+  const back: string[] = [];
+  const view = await member(two, undefined, (key, value) => {
+    if ((value as number) < (newest.get(key) ?? 0)) back.push(key);
+    newest.set(key, value as number);
+  });
+  for (let round = 1; round <= 60; round++) {
+    await one.call('set', 'of one', round);
+    await two.call('set', 'of two', round);
+    await one.call('set', `k${round % 7}`, round);
+    if (round % 20 !== 10) continue;
+    await machine.killHub();
+    await one.call('set', 'meanwhile', round);
+    await two.call('delete', 'k1');
+    await machine.startHub();
+  }
+  const expected = { 'of one': 60, 'of two': 60, meanwhile: 50 };
+  await until(async () => {
+    const states = await Promise.all([one.state(), two.state()]);
+    return states.every((state) => Object.entries(expected).every(([key, value]) => state[key] === value));
+  });
+  await view.shows((state) => state['of one'] === 60 && state['of two'] === 60 && state.meanwhile === 50);
+  await haveSame([two], await one.state());
+  await view.shows((state) => JSON.stringify(sorted(state)) === JSON.stringify(sorted(view.state)));
+  expect(back).toEqual([]);
+  // A worker that starts now has the same.
+  const three = await machine.startWorker();
+  await haveSame([three], await one.state());
+});

@@ -1,0 +1,85 @@
+import { expect, test } from '@jest/globals';
+import { Entries } from '../../../src/features/state/entries.js';
+import { encodeVersion, HybridClock, parseVersion } from '../../../src/features/state/version.js';
+
+const keysAfter = (entries: Entries, seq: number) => [...entries.after(seq)].map(({ key }) => key);
+const change = (key: string, value: string | undefined, clock: number, origin = 'a') => ({ key, value, clock, origin });
+
+test('the newest change of a key wins, and of two at the same time that of the larger id', () => {
+  const entries = new Entries(10);
+  expect(entries.apply(change('k', '1', 5, 'b'))).toBe(true);
+  expect(entries.apply(change('k', '2', 4, 'c'))).toBe(false);
+  expect(entries.apply(change('k', '3', 5, 'a'))).toBe(false);
+  expect(entries.apply(change('k', '1', 5, 'b'))).toBe(false);
+  expect(entries.apply(change('k', '4', 5, 'c'))).toBe(true);
+  expect(entries.apply(change('k', undefined, 6))).toBe(true);
+  expect(entries.apply(change('k', '5', 5, 'z'))).toBe(false);
+  expect(entries.get('k')).toBeUndefined();
+  expect([entries.seq, entries.size, entries.bytes]).toEqual([3, 0, 0]);
+});
+
+test('a reader needs each key once, in the order of its latest change', () => {
+  const entries = new Entries(10);
+  let clock = 0;
+  for (const key of ['a', 'b', 'c', 'a', 'b', 'a']) entries.apply(change(key, key, ++clock));
+  expect(keysAfter(entries, 0)).toEqual(['c', 'b', 'a']);
+  expect(keysAfter(entries, 4)).toEqual(['b', 'a']);
+  expect(keysAfter(entries, 6)).toEqual([]);
+  expect(entries.seqBefore(3)).toBe(4);
+  expect(entries.seqBefore(0)).toBe(2);
+  expect(entries.seqBefore(6)).toBe(6);
+});
+
+test('superseded changes are dropped from the order, which stays the same', () => {
+  const entries = new Entries(10);
+  for (let clock = 1; clock <= 5000; clock++) entries.apply(change(`k${clock % 7}`, 'x', clock));
+  expect(keysAfter(entries, 0)).toEqual(['k2', 'k3', 'k4', 'k5', 'k6', 'k0', 'k1'].map((_, i) => `k${(4994 + i) % 7}`));
+  expect(keysAfter(entries, 4998)).toEqual([`k${4999 % 7}`, `k${5000 % 7}`]);
+});
+
+test('deleted keys are remembered up to a number', () => {
+  const entries = new Entries(2);
+  for (let clock = 1; clock <= 4; clock++) entries.apply(change(`k${clock}`, 'x', clock));
+  for (let clock = 5; clock <= 7; clock++) entries.apply(change(`k${clock - 4}`, undefined, clock));
+  expect(keysAfter(entries, 0)).toEqual(['k4', 'k2', 'k3']);
+  expect([entries.forgottenSeq, entries.forgottenClock]).toEqual([5, 5]);
+  // An older change of a forgotten key comes too late.
+  expect(entries.apply(change('k1', 'late', 2))).toBe(false);
+  expect(entries.apply(change('new', 'x', 8))).toBe(true);
+});
+
+test('the bytes of deleted keys count until they are forgotten or set again', () => {
+  const entries = new Entries(2);
+  let clock = 0;
+  for (const key of ['a', 'bb', 'ccc']) entries.apply(change(key, 'x', ++clock));
+  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([9, 0, 0]);
+  entries.apply(change('a', undefined, ++clock));
+  entries.apply(change('bb', undefined, ++clock));
+  entries.apply(change('bb', undefined, ++clock));
+  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([4, 2, 3]);
+  entries.apply(change('ccc', undefined, ++clock));
+  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([0, 2, 5]);
+  entries.apply(change('bb', 'x', ++clock));
+  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([3, 1, 3]);
+});
+
+test('the clock never goes back, nor behind what it has heard', () => {
+  let now = 1000;
+  const clock = new HybridClock(() => now);
+  const first = clock.tick();
+  now = 500;
+  expect(clock.tick()).toBe(first + 1);
+  clock.heard(first + 100);
+  clock.heard(5);
+  expect(clock.tick()).toBe(first + 101);
+  now = 2000;
+  expect(clock.tick()).toBe(2000 * 4096);
+});
+
+test('a version is read as it was written', () => {
+  const version = { epoch: 'a-_Z09xy', number: Number.MAX_SAFE_INTEGER, timeMs: 1_800_000_000_000 };
+  expect(parseVersion(encodeVersion(version))).toEqual(version);
+  for (const text of ['', 'a', 'a.', 'a.b', '.b.c', 'a.b.c.d', 'a.B.c', 'a.-1.1', 5, null, `a.${'z'.repeat(12)}.1`]) {
+    expect(parseVersion(text)).toBeUndefined();
+  }
+});

@@ -1,0 +1,124 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { decodeFromMachine, type ToMachine } from '../../../../src/features/state/sequencer/messages.js';
+import type { SequencedRoom } from '../../../../src/features/state/sequencer/room.js';
+import { Sequencer } from '../../../../src/features/state/sequencer/sequencer.js';
+import { eventually } from '../../../support/until.js';
+
+const bounds = { maxKeys: 10, maxBytes: 10_000, maxValueBytes: 1000, maxPatchBytes: 1000 };
+const all: Sequencer[] = [];
+
+afterEach(async () => {
+  for (const sequencer of all.splice(0)) await sequencer.close();
+});
+
+/** The sequencers of two machines, and a link between them that can lose messages. */
+function twoMachines() {
+  const isLost: { now: (message: ToMachine) => boolean } = { now: () => false };
+  const sent: ToMachine[] = [];
+  const [one, two]: Sequencer[] = ['one', 'two'].map((name) => {
+    const send = (message: Buffer) => {
+      const read = decodeFromMachine(message);
+      sent.push(read);
+      if (!isLost.now(read)) (name === 'one' ? two! : one!).onMachineMessage(name, read);
+    };
+    const sequencer = new Sequencer({
+      hasOthers: false,
+      sendToWorker: () => {},
+      sendToMachine: (_hub, message) => process.nextTick(send, message),
+    });
+    all.push(sequencer);
+    sequencer.onMessage(1, { type: 'open', room: 'r', epoch: '', number: 0, bounds });
+    return sequencer;
+  });
+  const meet = () => {
+    one!.onMachineHere('two');
+    two!.onMachineHere('one');
+  };
+  const part = () => {
+    one!.onMachineGone('two');
+    two!.onMachineGone('one');
+  };
+  return { one: one!, two: two!, meet, part, isLost, sent };
+}
+
+let clock = 0;
+function set(sequencer: Sequencer, key: string, value: string | undefined): void {
+  const changes = [{ key, value, clock: ++clock, origin: '-' }];
+  sequencer.onMessage(1, { type: 'changes', room: 'r', last: clock, changes });
+  sequencer.flush();
+}
+
+const roomOf = (sequencer: Sequencer) =>
+  (sequencer as unknown as { rooms: Map<string, { sequenced: SequencedRoom }> }).rooms.get('r')!.sequenced;
+const stateOf = (sequencer: Sequencer) =>
+  Object.fromEntries([...roomOf(sequencer).entries.present()].map(({ key, value }) => [key, value]).sort());
+const both = async ({ one, two }: ReturnType<typeof twoMachines>, expected: object) => {
+  await eventually(() => expect([stateOf(one), stateOf(two)]).toEqual([expected, expected]));
+};
+
+test('machines that meet have the same, and the last writer wins', async () => {
+  const machines = twoMachines();
+  const { one, two, meet } = machines;
+  set(one, 'a', '1');
+  // The order of two changes in the same millisecond is that of the names.
+  for (const now = Date.now(); Date.now() === now; );
+  set(two, 'a', '2');
+  set(two, 'b', '3');
+  set(one, 'c', '4');
+  meet();
+  await both(machines, { a: '2', b: '3', c: '4' });
+  set(one, 'a', '5');
+  set(two, 'b', undefined);
+  await both(machines, { a: '5', c: '4' });
+});
+
+test('a partition that heals brings nothing back, even if deletions are forgotten', async () => {
+  const machines = twoMachines();
+  const { one, two, meet, part } = machines;
+  meet();
+  set(one, 'old', '1');
+  set(one, 'kept', '1');
+  await both(machines, { kept: '1', old: '1' });
+  part();
+  set(two, 'old', undefined);
+  for (let key = 0; key < 30; key++) {
+    set(two, `k${key}`, '1');
+    set(two, `k${key}`, undefined);
+  }
+  set(one, 'kept', '2');
+  set(one, 'new', '1');
+  meet();
+  await both(machines, { kept: '2', new: '1' });
+});
+
+test('a machine that has forgotten deletions takes what it has never known', async () => {
+  const machines = twoMachines();
+  const { one, two, meet } = machines;
+  set(one, 'a', '1');
+  for (let key = 0; key < 30; key++) {
+    set(two, `k${key}`, '1');
+    set(two, `k${key}`, undefined);
+  }
+  meet();
+  await both(machines, { a: '1' });
+});
+
+test('a lost message is found by the digests', async () => {
+  const machines = twoMachines();
+  const { one, meet, isLost, sent } = machines;
+  meet();
+  set(one, 'a', '1');
+  await both(machines, { a: '1' });
+  isLost.now = ({ type }) => type === 'changes';
+  set(one, 'b', '2');
+  set(one, 'a', undefined);
+  await eventually(() => expect(sent.filter(({ type }) => type === 'changes').length).toBeGreaterThan(2));
+  isLost.now = () => false;
+  await both(machines, { b: '2' });
+  // Then they are quiet.
+  const pulls = () => sent.filter(({ type }) => type === 'pull').length;
+  const before = pulls();
+  const digests = sent.filter(({ type }) => type === 'digests').length;
+  await eventually(() => expect(sent.filter(({ type }) => type === 'digests').length).toBeGreaterThan(digests + 3));
+  expect(pulls()).toBe(before);
+}, 30_000);

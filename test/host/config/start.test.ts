@@ -1,0 +1,184 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { lockPort } from '../../../src/cluster/primary/ports.js';
+import { isUnlimited } from '../../../src/host/config/limits.js';
+import { loadConfig } from '../../../src/host/config/load.js';
+import { unknownVariables } from '../../../src/host/config/unknown-variables.js';
+import { type RunningServer, runToEnd, startServer } from '../../support/server.js';
+import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
+
+beforeAll(writeFiles);
+afterAll(removeFiles);
+
+test('--version prints the version', async () => {
+  expect(await runToEnd(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+});
+
+test.each([['--workers'], ['4']])('the unknown argument %s stops the start with one line', async (argument) => {
+  const { code, stdout, stderr } = await runToEnd([argument]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; run gjallar --help for the options\\n$`));
+});
+
+const REMOVED = [
+  [{ PLACE: 'room' }, 'WORKER_PORTS'],
+  [{ PLACE_MOVES: 'true' }, 'the proxy chooses'],
+  [{ RELOAD_HOLD: '5s' }, 'DRAIN_TIMEOUT'],
+  [{ SLOW_POLICY: 'drop' }, 'state rooms'],
+  [{ BUS: 'redis-sharded' }, 'createShardedAdapter()'],
+  [{ BUS: 'redis-streams' }, '@socket.io/redis-streams-adapter'],
+] as const;
+
+test.each([
+  ...REMOVED.map((one) => [[], ...one] as const),
+  ...REMOVED.map((one) => [['run', 'examples/several-workers/server.js'], ...one] as const),
+  [[], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }, 'instrumentations of OpenTelemetry'] as const,
+  [['run', 'app.js', '--place', 'room'], {}, 'WORKER_PORTS'] as const,
+  [['record', 'app.js'], {}, 'gjallar compare'] as const,
+  [['top'], {}, '/admin'] as const,
+])(
+  'gjallar %j with what was removed, %j, stops with one line that names the replacement',
+  async (args, environment, instead) => {
+    const { code, stdout, stderr } = await runToEnd([...args], { ...environment });
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toMatch(/^gjallar: [^\n]* was removed; [^\n]+\n$/);
+    expect(stderr).toContain(instead);
+  },
+);
+
+test.each([
+  [{}, false],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0' }, true],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', HOST: '::' }, true],
+  [{ RATE_LIMIT: 'off', MAX_CONNECTIONS_PER_IP: '0', HOST: '127.0.0.1' }, false],
+  [{ HOST: '::1' }, false],
+  [{ HOST: 'localhost' }, false],
+  [{ RATE_LIMIT: 'events=5/s' }, false],
+  [{ MAX_CONNECTIONS_PER_IP: '5' }, false],
+])('with %p the start says that nothing is limited: %p', (environment, expected) => {
+  expect(isUnlimited(loadConfig(environment))).toBe(expected);
+});
+
+test('Node.js reads a file of variables; those of the environment take precedence', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-env-'));
+  try {
+    const file = join(folder, '.env');
+    writeFileSync(file, 'WORKERS=many\nPORT=none\n');
+    const env = { PATH: process.env.PATH, PORT: '0' };
+    const { stderr } = spawnSync(process.execPath, [`--env-file=${file}`, 'dist/main.js'], { env, encoding: 'utf8' });
+    expect(stderr).toBe('gjallar: WORKERS must be an integer from 1 to 256, not "many"\n');
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test('a port in use stops the start with one line', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  try {
+    const { port } = other.address() as { port: number };
+    expect(await runToEnd([], { HOST: '127.0.0.1', PORT: String(port), LOG_LEVEL: 'silent', WORKERS: '1' })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `gjallar: cannot listen on PORT=${port} at HOST=127.0.0.1: another server uses this port; stop it, or set another PORT\n`,
+    });
+  } finally {
+    // Left open, it would keep the test runner from ending.
+    other.close();
+  }
+});
+
+test('two starts on one port at the same moment do not both have it', async () => {
+  const held = (await lockPort('127.0.0.1', 4711))!;
+  await expect(lockPort('127.0.0.1', 4711)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  await once(held.close(), 'close');
+  await once((await lockPort('127.0.0.1', 4711))!.close(), 'close');
+});
+
+test.each([
+  [
+    'no folder for temporary files',
+    { TMPDIR: '/proc/nowhere' },
+    /: ENOENT: [^\n]+\. Set TMPDIR to a writable folder\.\n$/,
+  ],
+  ['a folder below /proc', { DATA_DIR: '/proc/1/data' }, /DATA_DIR must be a folder that can be written to/],
+  ['a file', { DATA_DIR: text }, /: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/],
+])('%s for what the server writes stops the start with one line', async (_what, environment, words) => {
+  const { code, stdout, stderr } = await runToEnd([], { PORT: '0', LOG_LEVEL: 'info', WORKERS: '1', ...environment });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^gjallar: [^\n]+\n$/);
+  expect(stderr).toMatch(words);
+});
+
+test.each([
+  ['REDIS_ULR', 'REDIS_URL'],
+  ['TRUSTPROXY', 'TRUST_PROXY'],
+  ['CORS_ORIGINS', 'CORS_ORIGIN'],
+  ['PROT', 'PORT'],
+  ['jwt_secret', 'JWT_SECRET'],
+  ['JWT_SECRET_FIEL', 'JWT_SECRET_FILE'],
+  ['HOME', undefined],
+  ['PATH', undefined],
+  ['JWT_SECRET_FILE', undefined],
+  ['NODE_OPTIONS', undefined],
+])('for the variable %s, the start suggests %s', (name, meant) => {
+  expect(unknownVariables({ [name]: 'x' })).toEqual(meant ? [{ name, meant }] : []);
+});
+
+test('a secret may be in a file', () => {
+  expect(loadConfig({ JWT_SECRET_FILE: text }).jwtSecret).toBe('neither key nor certificate');
+  expect(() => loadConfig({ JWT_SECRET_FILE: '/nowhere' })).toThrow(
+    /^JWT_SECRET_FILE must name a readable file: ENOENT/,
+  );
+  expect(loadConfig({ PORT_FILE: text }).port).toBe(3000);
+});
+
+test('an address of another machine stops the start with one line', async () => {
+  const { code, stdout, stderr } = await runToEnd([], {
+    HOST: '192.0.2.1',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    WORKERS: '1',
+  });
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toMatch(/^gjallar: cannot listen on PORT=0 at HOST=192\.0\.2\.1: [^\n]+\n$/);
+});
+
+describe('a server', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    const misspelt = { JWT_SECRETS: 'x'.repeat(32) };
+    server = await startServer({ WORKERS: '1', PORT: '0', TLS_KEY: key, TLS_CERT: cert, ...misspelt });
+  });
+  afterAll(() => server.stop());
+
+  test('a misspelt variable is named at the start', async () => {
+    expect(await server.logged(({ variable }) => variable === 'JWT_SECRETS')).toMatchObject({
+      level: 'warn',
+      msg: 'the variable JWT_SECRETS is unknown and has no effect; did you mean JWT_SECRET?',
+    });
+  });
+
+  test('the server speaks https with TLS_KEY and TLS_CERT', async () => {
+    expect(server.greeting).toContain(` https://127.0.0.1:${server.port} `);
+    const request = get(`${server.url}/healthz`, { ca: readFileSync(cert), servername: 'localhost' });
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    expect(response.statusCode).toBe(200);
+    expect(response.headers['strict-transport-security']).toBe('max-age=31536000');
+    response.destroy();
+  });
+
+  test('it can start again on its port, which no other one gets', async () => {
+    await server.restart();
+    const { code, stderr } = await runToEnd([], { HOST: '127.0.0.1', PORT: String(server.port) });
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^gjallar: cannot listen [^\n]+\n$/) });
+    expect(stderr).toContain('another server uses this port');
+  });
+});

@@ -1,0 +1,21 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { copyPem } from '../../../support/pem.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'gjallar-config-'));
+export const key = join(directory, 'key.pem');
+export const cert = join(directory, 'cert.pem');
+export const otherKey = join(directory, 'other-key.pem');
+/** Neither a key nor a certificate. */
+export const text = join(directory, 'text.pem');
+
+export function writeFiles(): void {
+  copyPem(otherKey, cert, 'visitor');
+  copyPem(key, cert);
+  writeFileSync(text, 'neither key nor certificate');
+}
+
+export function removeFiles(): void {
+  rmSync(directory, { recursive: true });
+}

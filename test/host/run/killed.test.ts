@@ -1,0 +1,92 @@
+import { request } from 'node:http';
+import { afterEach, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { nextEvent } from '../../support/clients.js';
+import { until } from '../../support/until.js';
+import { runApp, stopAll } from './support/application.js';
+import '../../support/long.js';
+
+const clients: Socket[] = [];
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.disconnect();
+  await stopAll();
+});
+
+test('clients on polling notice at once that their worker was killed, and their first attempt succeeds', async () => {
+  const app = await runApp('chat.mjs', { env: { WORKERS: '2' } });
+  for (let index = 0; index < 30; index++) {
+    clients.push(io(app.url, { forceNew: true, transports: ['polling'] }));
+  }
+  await Promise.all(clients.map((client) => nextEvent(client as never, 'connect')));
+  const failures: string[] = [];
+  const returns = clients.map(
+    (client) =>
+      new Promise<string>((resolve) => {
+        let reason = '';
+        client.io.on('close', (why) => {
+          // Not a second time: that would be a failed return.
+          if (reason !== '') failures.push(why);
+          reason = why;
+        });
+        client.io.on('reconnect_error', ({ message }) => failures.push(message));
+        client.on('connect', () => resolve(reason));
+      }),
+  );
+  const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };
+  const died = app.logged(({ msg }) => msg === 'a worker died and will be replaced');
+  process.kill(workers[0]!.pid, 'SIGKILL');
+  await died;
+  // Of 30 clients, some had a request or their session there. Without this, the first would wait for a missing ping.
+  expect(await Promise.race(returns)).toBe('transport error');
+  // A message reaches all of them, also those that have noticed nothing.
+  const answers = await Promise.all(clients.map((client) => answerOf(client)));
+  expect(answers).toEqual(clients.map(() => 'connected'));
+  expect(failures).toEqual([]);
+});
+
+/** Resolves when the client is connected and the server has answered it. */
+async function answerOf(client: Socket): Promise<string> {
+  for (;;) {
+    if (!client.connected) await nextEvent(client as never, 'connect');
+    const connected = client.id;
+    const lost = new Promise<boolean>((resolve) => client.once('disconnect', () => resolve(false)));
+    const answered = client.emitWithAck('pid').then(
+      () => true,
+      () => false,
+    );
+    if ((await Promise.race([lost, answered])) && client.id === connected) return 'connected';
+  }
+}
+
+/** Resolves with how a request on a connection of its own has ended. */
+function ask(url: string): Promise<string> {
+  return new Promise((resolve) => {
+    const asked = request(url, { agent: false }, (response) => {
+      response.resume();
+      response.once('end', () => resolve('answered'));
+    });
+    asked.once('error', ({ message }) => resolve(message));
+    asked.end();
+  });
+}
+
+test('with portable sockets, no connection hangs that was on its way to a worker when it was killed', async () => {
+  const app = await runApp('chat.mjs', { env: { GJALLAR_SOCKETS: 'portable' } });
+  let isOver = false;
+  let answered = 0;
+  const ends: string[] = [];
+  const asking = Array.from({ length: 60 }, async () => {
+    while (!isOver) {
+      const end = await ask(`${app.url}/pid`);
+      if (end === 'answered') answered++;
+      else ends.push(end);
+    }
+  });
+  await until(() => answered > 200);
+  const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };
+  process.kill(workers[0]!.pid, 'SIGKILL');
+  await app.logged(({ msg }) => msg === 'a worker died and will be replaced');
+  isOver = true;
+  await Promise.all(asking);
+  for (const end of ends) expect(end).toMatch(/socket hang up|ECONNRESET/);
+});

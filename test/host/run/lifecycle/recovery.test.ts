@@ -1,0 +1,74 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { nextEvent } from '../../../support/clients.js';
+import { until } from '../../../support/until.js';
+import { type RunningApplication, runApp, stopAll } from '../support/application.js';
+
+interface Listener {
+  readonly socket: Socket;
+  readonly said: string[];
+}
+
+interface State {
+  pid: number;
+  recovered: boolean;
+  /** The worker on which the client joined the room. */
+  since: number;
+}
+
+const open: Socket[] = [];
+
+let app: RunningApplication;
+
+beforeAll(async () => {
+  app = await runApp('lifecycle/recovery.mjs', { args: ['--workers', '3'], env: { DRAIN_TIMEOUT: '1s' } });
+});
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.disconnect();
+});
+afterAll(stopAll);
+
+async function listen(options: object = {}): Promise<Listener> {
+  const socket = io(app.url, { forceNew: true, reconnectionDelay: 50, reconnectionDelayMax: 200, ...options });
+  open.push(socket);
+  const said: string[] = [];
+  socket.on('said', (text: string) => said.push(text));
+  await nextEvent(socket, 'connect');
+  await socket.emitWithAck('join');
+  await until(() => said.length === 1);
+  return { socket, said };
+}
+
+const stateOf = (socket: Socket) => socket.emitWithAck('state') as Promise<State>;
+
+test('clients of any application recover after a reload, with what they missed', async () => {
+  const away = await listen({ reconnection: false });
+  const listeners = [await listen(), await listen({ transports: ['polling'] }), await listen()];
+  const { id } = away.socket;
+  away.socket.io.engine.close();
+  listeners[0]!.socket.emit('say', 'before');
+  await until(() => listeners.every(({ said }) => said.length === 2));
+  const returned = listeners.map(({ socket }) => nextEvent(socket, 'connect'));
+  app.process.kill('SIGHUP');
+  await app.logged(({ msg }) => msg === 'reload finished');
+  await Promise.all(returned);
+  listeners[1]!.socket.emit('say', 'after');
+  const back = nextEvent(away.socket, 'connect');
+  away.socket.connect();
+  await back;
+  for (const { socket, said } of [away, ...listeners]) {
+    await until(() => said.length === 3);
+    expect(said).toEqual(['welcome', 'before', 'after']);
+    const { pid, recovered, since } = await stateOf(socket);
+    expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
+  }
+  expect(away.socket.id).toBe(id);
+  const metrics = await (await fetch(`${app.admin}/metrics`)).text();
+  const sumOf = (name: string) =>
+    metrics
+      .split('\n')
+      .filter((line) => line.startsWith(name))
+      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  expect(sumOf('gjallar_recovery_attempts_total{result="recovered"')).toBe(4);
+  expect(sumOf('gjallar_recovery_kept{kind="packets"')).toBeGreaterThan(0);
+});

@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { nextEvent } from '../../support/clients.js';
+import { runApp, stopAll } from './support/application.js';
+
+/** The parts of the chat service in another application: gjallar/presence and gjallar/history. */
+
+const directory = mkdtempSync(join(tmpdir(), 'gjallar-parts-'));
+const sockets: Socket[] = [];
+let url: string;
+
+beforeAll(async () => {
+  ({ url } = await runApp('parts/presence.mjs', { args: ['--workers', '3'], env: { KEPT_IN: directory } }));
+});
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.disconnect();
+});
+afterAll(async () => {
+  await stopAll();
+  rmSync(directory, { recursive: true });
+});
+
+async function connect(url: string, user: string): Promise<Socket> {
+  const socket = io(url, { forceNew: true, reconnection: false, auth: { user } });
+  sockets.push(socket);
+  await nextEvent(socket, 'connect');
+  return socket;
+}
+
+/** Resolves once a socket has been told that its room has such users. */
+function toldOf(socket: Socket, fits: (users: string[]) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const listener = (users: string[]) => {
+      if (!fits(users)) return;
+      socket.off('users', listener);
+      resolve();
+    };
+    socket.on('users', listener);
+  });
+}
+
+const told = (socket: Socket, users: string[]) => toldOf(socket, (now) => users.every((user) => now.includes(user)));
+const toldWithout = (socket: Socket, user: string) => toldOf(socket, (now) => !now.includes(user));
+
+test('presence knows the users of a room on all workers, each of them once', async () => {
+  const watcher = await connect(url, 'Watcher');
+  await watcher.emitWithAck('join', 'hall');
+  const all = told(watcher, ['Ada', 'Bo', 'Watcher']);
+  const users = await Promise.all(['Ada', 'Ada', 'Ada', 'Bo', 'Bo', 'Bo'].map((user) => connect(url, user)));
+  const pids = new Set(await Promise.all(users.map((socket) => socket.emitWithAck('join', 'hall'))));
+  expect(pids.size).toBeGreaterThan(1);
+  await all;
+  expect(await nextAnswer(watcher, 'hall')).toEqual([['Ada', 'Bo', 'Watcher'], 3]);
+  expect(await nextAnswer(watcher, 'nowhere')).toEqual([[], 0]);
+
+  const withoutBo = toldWithout(watcher, 'Bo');
+  users[3]!.emit('leave', 'hall');
+  users[4]!.disconnect();
+  users[5]!.disconnect();
+  await withoutBo;
+});
+
+test('the history has one order for all workers', async () => {
+  const users = await Promise.all(Array.from({ length: 9 }, (_, index) => connect(url, `user ${index}`)));
+  const positions = (await Promise.all(users.map((socket) => socket.emitWithAck('keep', 'hello')))) as {
+    epoch: string;
+    offset: number;
+  }[];
+  expect(positions.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const page = await users[0]!.emitWithAck('read');
+  expect(page).toMatchObject({ epoch: positions[0]!.epoch, offset: 9, complete: true });
+  expect(page.messages).toHaveLength(9);
+});
+
+function nextAnswer(socket: Socket, room: string): Promise<unknown[]> {
+  return new Promise((resolve) => socket.emit('users', room, (...values: unknown[]) => resolve(values)));
+}

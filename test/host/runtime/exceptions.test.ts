@@ -1,0 +1,64 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { openPolling } from '../../engine/support/raw.js';
+import { connect, connected, disconnectAll } from '../../support/clients.js';
+import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
+import { until } from '../../support/until.js';
+
+const listeners = fileURLToPath(new URL('support/failing-listeners.mjs', import.meta.url));
+
+describe('a worker whose application has failing listeners', () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '1', NODE_OPTIONS: `--import=${listeners}` });
+  });
+  afterEach(disconnectAll);
+  afterAll(() => server.stop());
+
+  const isUnhandled = (line: LogLine) => line.msg === 'unhandled error; the worker continues';
+  const counted = async () => {
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    return Number(/^gjallar_unhandled_errors_total\S* (\d+)/m.exec(metrics)?.[1]);
+  };
+
+  test('continues, logs the error and counts it', async () => {
+    const [mallory, other] = [connect(server.url), connect(server.url)];
+    await Promise.all([connected(mallory), connected(other)]);
+    const before = await counted();
+    const emit = (event: string) => (mallory as unknown as { emit(event: string): void }).emit(event);
+    for (const [event, kind, message] of [
+      ['throw', 'exception', 'a listener threw'],
+      ['reject', 'rejection', 'a listener rejected'],
+    ] as const) {
+      emit(event);
+      const line = await server.logged((one) => isUnhandled(one) && one.kind === kind);
+      expect(JSON.stringify(line.error)).toContain(message);
+    }
+    expect(await other.emitWithAck('echo', 'alive')).toBe('alive');
+    expect(await mallory.emitWithAck('echo', 'alive')).toBe('alive');
+    await until(async () => (await counted()) === before + 2);
+    expect(server.log.filter(({ msg }) => msg === 'listening')).toHaveLength(1);
+  });
+
+  test('logs at most 20 errors in a minute, and counts all of them', async () => {
+    const client = connect(server.url);
+    await connected(client);
+    const before = await counted();
+    for (let n = 0; n < 100; n++) (client as unknown as { emit(event: string): void }).emit('throw');
+    await until(async () => (await counted()) === before + 100);
+    expect(server.log.filter(isUnhandled).length).toBeLessThanOrEqual(20);
+  });
+
+  test('handles the packets after the one that failed, and answers their POST', async () => {
+    const client = await openPolling(`${server.url}/socket.io/?EIO=4`);
+    await client.post('40');
+    expect(await client.post('42["ask"]')).toEqual([200, 'ok']);
+    const before = await counted();
+    expect(await client.post('430[]\x1e427["echo","after it"]')).toEqual([200, 'ok']);
+    expect(await client.post('428["echo","later"]')).toEqual([200, 'ok']);
+    let received = '';
+    while (!received.includes('438["later"]')) received += (await client.poll())[1];
+    expect(received).toContain('437["after it"]');
+    await until(async () => (await counted()) === before + 1);
+  });
+});

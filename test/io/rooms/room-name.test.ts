@@ -1,0 +1,58 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { decodeBroadcast, encodeBroadcast } from '../../../src/cluster/backplanes/frames/wire/broadcast.js';
+import { HEADER } from '../../../src/cluster/backplanes/frames/wire/message.js';
+import { roomOfText, textOfRoom } from '../../../src/cluster/backplanes/frames/wire/room-name.js';
+import { alone } from '../../../src/io/server/default-adapter.js';
+import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
+import { startNode, type TestNode } from './support/node.js';
+
+/** Each has halves of surrogate pairs, or looks like what stands for them; UTF-8 alone would make many of them equal. */
+const NAMES = [
+  'a\ud800',
+  'a\ud801',
+  'a\udfff',
+  'a\udc00\ud800',
+  '\ufffd',
+  '\ufffdd800',
+  'a\ufffdd800',
+  'a\ufffd',
+  '\ud800',
+];
+const PLAIN = ['', 'a', 'room 😀', 'é', '€'];
+const utf8 = (text: string) => Buffer.from(text).toString();
+
+describe('room names as UTF-8', () => {
+  test('differ if the rooms do, and are read back', () => {
+    const texts = [...NAMES, ...PLAIN].map((room) => utf8(textOfRoom(room)));
+    expect(new Set(texts).size).toBe(texts.length);
+    expect(texts.map(roomOfText)).toEqual([...NAMES, ...PLAIN]);
+    expect(PLAIN.map(textOfRoom)).toEqual(PLAIN);
+  });
+
+  test('are the same behind a frame, however long', () => {
+    const rooms = [...NAMES, ...PLAIN, '\ud800'.repeat(100_000)];
+    const broadcast = { nsp: '/', packetType: 2, rooms, except: NAMES, flags: {}, encoded: ['2["x"]'] };
+    expect(decodeBroadcast(encodeBroadcast(broadcast).subarray(HEADER))).toEqual(broadcast);
+  });
+});
+
+describe('native rooms', () => {
+  let node: TestNode;
+
+  beforeAll(async () => {
+    node = await startNode(alone);
+  });
+  afterEach(disconnectAll);
+  afterAll(() => node.close());
+
+  test('whose names differ in half a surrogate pair have different members', async () => {
+    const pairs = [];
+    for (let index = 0; index < 6; index++) pairs.push(await pairOn(node));
+    const [one, other] = ['a\ud800', 'a\udfff'];
+    for (const [index, { socket }] of pairs.entries()) await socket.join(index < 3 ? one! : other!);
+    for (let round = 0; round < 2; round++) for (const room of [one!, other!]) node.io.to(room).emit('to', room, round);
+    const heard = await receivedBy(pairs, [node]);
+    const values = (room: string) => [0, 1].map((round) => ['to', room, round]);
+    expect(heard).toEqual([...Array(3).fill(values(one!)), ...Array(3).fill(values(other!))]);
+  });
+});

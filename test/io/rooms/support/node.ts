@@ -1,0 +1,251 @@
+import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server, type ServerOptions } from 'socket.io';
+import type { ProcessHost } from '../../../../src/base/process.js';
+import type { WorkerLinks } from '../../../../src/base/worker-links.js';
+import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
+import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
+import { embeddedBackplane, framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
+import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
+import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
+import { RedisPubSub, ShardedPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
+import type { Hub } from '../../../../src/cluster/hub/hub.js';
+import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
+import { type HubAddress, hubOn, openHub } from '../../../../src/cluster/hub/open.js';
+import { linkInProcess } from '../../../../src/cluster/hub/own-hub.js';
+import { HUB, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
+import { ownWindow, turnWindow } from '../../../../src/engine/delivery/shared-window.js';
+import { App, us_listen_socket_close, us_socket_local_port } from '../../../../src/engine/sockets.js';
+import type { TemplatedApp } from '../../../../src/engine/uws/app.js';
+import { openHubService } from '../../../../src/features/state/hub-service.js';
+import { linksOf } from '../../../../src/host/runtime/backplane.js';
+import { Engine, type EngineOptions } from '../../../../src/index.js';
+import { type AdapterFactory, withNativeRooms } from '../../../../src/io/rooms/native-rooms.js';
+import type { Base } from '../../../engine/bases/support/bases.js';
+
+/** A server of the test's own, in this process. */
+export interface TestNode {
+  readonly io: Server;
+  readonly engine: Engine;
+  readonly url: string;
+  /** The URLs of all bases, of which {@link url} is the first. */
+  readonly urls: readonly string[];
+  close(): Promise<void>;
+}
+
+export interface NodeOptions {
+  server?: Partial<ServerOptions>;
+  engine?: EngineOptions;
+  /** The bases on which the one engine has clients. @default the one that the environment chooses */
+  bases?: readonly Base[];
+}
+
+/** Starts a server on a free port of the loopback interface, for each base. */
+export async function startNode(factory: AdapterFactory, options: NodeOptions = {}): Promise<TestNode> {
+  const apps = (options.bases ?? [App]).map((base) => base());
+  const engine = new Engine(options.engine);
+  for (const app of apps) engine.attach(app);
+  const io = new Server({ ...options.server, adapter: withNativeRooms(factory, engine) as never });
+  io.bind(engine);
+  const listening = await Promise.all(apps.map(listen));
+  const urls = listening.map((socket) => `http://127.0.0.1:${us_socket_local_port(socket as never)}`);
+  return {
+    io,
+    engine,
+    url: urls[0]!,
+    urls,
+    close: async () => {
+      for (const socket of listening) us_listen_socket_close(socket as never);
+      await io.close();
+      for (const app of apps) app.close();
+    },
+  };
+}
+
+const listen = (app: TemplatedApp): Promise<object> =>
+  new Promise((resolve, reject) => {
+    app.listen('127.0.0.1', 0, (socket) => (socket ? resolve(socket) : reject(new Error('cannot listen'))));
+  });
+
+/** A node that is joined with others by a bus. */
+export async function startMember(bus: Backplane, options: NodeOptions = {}): Promise<TestNode & { bus: Backplane }> {
+  const node = await startNode(bus.factory, options);
+  await bus.ready();
+  return {
+    ...node,
+    bus,
+    close: async () => {
+      await node.close();
+      bus.close();
+    },
+  };
+}
+
+/** The meshes of several workers, as on one machine. */
+export class Machine {
+  private meshes: Mesh[] = [];
+  /** The ids of workers in processes of their own. */
+  private readonly outside: number[] = [];
+  private ids = 0;
+  private hub: { id: string; hub: Hub } | undefined;
+
+  private constructor(private readonly directory: string) {}
+
+  static async start(): Promise<Machine> {
+    return new Machine(await mkdtemp(join(tmpdir(), 'gjallar-mesh-')));
+  }
+
+  /** Gives the machine a hub, in the place of the one that it has. */
+  async startHub(id: string, address?: HubAddress): Promise<void> {
+    const mesh = new Mesh(HUB, this.directory);
+    const workers = workersOnMesh(mesh);
+    const linked = mesh.listen().then(() => mesh.join(this.meshes.map((other) => other.id)));
+    const hub = await openHub(address, {
+      ...{ machine: id, workers, window: ownWindow(), isLinked: linked, loadService: () => openHubService },
+    });
+    await linked;
+    this.hub = { id, hub };
+  }
+
+  /** The bus of one more worker, which reaches other machines through the hub. */
+  openHubBackplane(name: string, events: BackplaneEvents): Promise<Backplane> {
+    const { id } = this.hub!;
+    return this.openBackplane((links, hub) =>
+      framesBackplane(name, { links, machine: id, window: ownWindow(), hub: hub!, events }),
+    );
+  }
+
+  /**
+   * The bus of one more worker, by default the embedded one. Closing it is what its death is to the others.
+   * @param open opens a bus that uses the mesh
+   */
+  async openBackplane(
+    open: (links: WorkerLinks, hub: HubClient | undefined) => Backplane = (links) => embeddedBackplane(links),
+  ): Promise<Backplane & { readonly hubLink: ProcessHost['hubLink'] }> {
+    const mesh = new Mesh(++this.ids, this.directory);
+    const client = this.hub && new HubClient(mesh.id, this.hub.id, hubOnMesh(mesh));
+    await mesh.listen();
+    const others = this.meshes.map((other) => other.id);
+    await mesh.join([...(this.hub ? [HUB] : []), ...others, ...this.outside]);
+    this.meshes.push(mesh);
+    const bus = open(linksOf(mesh), client);
+    return {
+      ...bus,
+      hubLink: client && ((service) => client.service(service)),
+      close: () => {
+        if (!this.meshes.includes(mesh)) return;
+        bus.close();
+        this.meshes = this.meshes.filter((other) => other !== mesh);
+        mesh.close();
+      },
+    };
+  }
+
+  /**
+   * Adds a worker that runs in a process of its own; see worker-process.ts.
+   * @param start is called with the folder of the mesh, the worker's id, and the ids of the workers to join
+   */
+  async addProcess(start: (folder: string, id: string, others: string[]) => Promise<ChildProcess>) {
+    const id = ++this.ids;
+    const child = await start(
+      this.directory,
+      `${id}`,
+      this.meshes.map((other) => `${other.id}`),
+    );
+    this.outside.push(id);
+    child.once('exit', () => this.outside.splice(this.outside.indexOf(id), 1));
+    return child;
+  }
+
+  /** Sends payloads to the embedded bus of every worker, as one more worker. */
+  async send(payloads: readonly Uint8Array[]): Promise<void> {
+    const mesh = new Mesh(++this.ids, this.directory);
+    await mesh.listen();
+    await mesh.join(this.meshes.map((other) => other.id));
+    this.meshes.push(mesh);
+    for (const payload of payloads) mesh.broadcast(kinds.bus, payload);
+  }
+
+  async remove(): Promise<void> {
+    for (const mesh of this.meshes.splice(0)) mesh.close();
+    this.hub?.hub.close();
+    await rm(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** The backplanes of workers on two machines, in turn. */
+export async function machinesOn(
+  name: string,
+  address: HubAddress,
+  events: BackplaneEvents = { onDown: () => {}, onUp: () => {} },
+): Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }> {
+  const machines = [await Machine.start(), await Machine.start()] as const;
+  for (const [index, machine] of machines.entries()) await machine.startHub(`machine${index}`, address);
+  let opened = 0;
+  return {
+    openBackplane: () => machines[opened++ % 2]!.openHubBackplane(name, events),
+    remove: async () => {
+      for (const machine of machines) await machine.remove();
+    },
+  };
+}
+
+/** The bus of the only worker of a machine, which has the hub in its process. */
+function onOwnHub(
+  name: string,
+  openPubSub: (events: BackplaneEvents) => PubSub,
+  prefix: string,
+  events: BackplaneEvents,
+  machine?: string,
+): Backplane {
+  const alone = aloneOnMachine(machine);
+  const { link, workers } = linkInProcess(alone.links.id);
+  const client = new HubClient(alone.links.id, alone.machine, link);
+  const hub = hubOn(openPubSub, { prefix }, { machine: alone.machine, workers, window: turnWindow() });
+  const bus = framesBackplane(name, { ...alone, hub: client, events });
+  return {
+    ...bus,
+    close: () => {
+      bus.close();
+      hub.close();
+    },
+  };
+}
+
+/** A bus of frames over Redis, of the only worker of a machine of its own. */
+export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
+  return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to, prefix), prefix, events, machine);
+}
+
+/** The same on a Redis Cluster. */
+export function onShardedFrames(
+  url: string,
+  events: BackplaneEvents,
+  prefix = 'socket.io',
+  machine?: string,
+): Backplane {
+  return onOwnHub('redis-frames-sharded', (to) => new ShardedPubSub(url, to, prefix), prefix, events, machine);
+}
+
+/** A worker that is alone on its machine, on NATS. */
+export function onNats(
+  url: string,
+  events: BackplaneEvents,
+  { prefix = 'gjallar', credentials }: { prefix?: string; credentials?: string } = {},
+): Backplane {
+  return onOwnHub('nats', (to) => new NatsPubSub({ url, credentials }, to), prefix, events);
+}
+
+function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {
+  const links: WorkerLinks = {
+    ...{ id: 1, members: [] },
+    send: () => false,
+    broadcast: () => {},
+    onMessage: () => {},
+    onLeave: () => {},
+  };
+  return { links, machine, window: ownWindow() };
+}

@@ -1,0 +1,19 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('../../../..', import.meta.url));
+
+/** A folder with an application's files, and gjallar beside its dependencies as npm would install it. */
+export function applicationWith(files: Record<string, string>): { folder: string; remove(): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-test-'));
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules);
+  for (const name of readdirSync(join(root, 'node_modules'))) {
+    symlinkSync(join(root, 'node_modules', name), join(modules, name));
+  }
+  symlinkSync(root, join(modules, 'gjallar'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return { folder, remove: () => rmSync(folder, { recursive: true }) };
+}

@@ -1,0 +1,100 @@
+import { expect, jest, test } from '@jest/globals';
+import { RedisAdapter } from '@socket.io/redis-adapter';
+import { Server, Socket } from 'socket.io';
+import { Adapter, ClusterAdapter, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import { isWithin } from '../../src/base/optional-packages.js';
+import { defaultParser } from '../../src/cluster/backplanes/redis/redis-adapter.private.js';
+import {
+  ANY_OUTGOING_LISTENERS,
+  decoderOf,
+  namespaceOf,
+  remoteSocketsOf,
+  wantsRecovery,
+  withoutHeartbeats,
+} from '../../src/io/socket-io.private.js';
+import { CHECKED_VERSIONS, installedCopy } from '../../src/io/socket-io-version.js';
+
+/** Fails with what to do, instead of with a property that is undefined. */
+function has(what: string, isThere: boolean): void {
+  if (isThere) return;
+  throw new Error(
+    `socket.io ${installedCopy().version} has no ${what} any more: adapt src/io/socket-io.private.ts, and narrow the peer dependency`,
+  );
+}
+
+test('the installed version is one that was checked', () => {
+  expect(isWithin(installedCopy().version, CHECKED_VERSIONS)).toBe(true);
+});
+
+test('an adapter broadcasts in the two steps that rooms as topics replace', () => {
+  const io = new Server();
+  const adapter = new Adapter(io.of('/'));
+  const calls: string[] = [];
+  const steps = adapter as unknown as Record<string, (...values: unknown[]) => unknown>;
+  has('Adapter._encode', typeof steps._encode === 'function');
+  has('Adapter.apply', typeof steps.apply === 'function');
+  steps._encode = () => calls.push('_encode');
+  steps.apply = () => calls.push('apply');
+  adapter.broadcast({ type: 2, data: ['event'] }, { rooms: new Set(), except: new Set(), flags: {} });
+  expect(calls).toEqual(['_encode', 'apply']);
+});
+
+test('what else is private is where it was', () => {
+  const io = new Server({ connectionStateRecovery: {} });
+  has(
+    'ClusterAdapter.publish',
+    typeof (ClusterAdapter.prototype as unknown as { publish?: unknown }).publish === 'function',
+  );
+  for (const step of ['onMessage', 'onResponse']) has(`ClusterAdapter.${step}`, step in ClusterAdapter.prototype);
+  has('the decoder of @socket.io/redis-adapter', typeof defaultParser().decode === 'function');
+  has('Server.opts.connectionStateRecovery', wantsRecovery(io.of('/')));
+  has('Server._parser.Decoder', typeof decoderOf(io) === 'function');
+  has('ClusterAdapter.addOffsetIfNecessary', 'addOffsetIfNecessary' in ClusterAdapter.prototype);
+  has('hasRoom() of @socket.io/redis-adapter', 'hasRoom' in RedisAdapter.prototype);
+  has('Socket.notifyOutgoingListeners', 'notifyOutgoingListeners' in Socket.prototype);
+  has('Adapter.nsp', namespaceOf(new Adapter(io.of('/'))) === io.of('/'));
+});
+
+test('onAnyOutgoing() keeps its listeners in the field that is watched', () => {
+  const socket = {} as Socket;
+  Socket.prototype.onAnyOutgoing.call(socket, () => {});
+  has(`Socket.${ANY_OUTGOING_LISTENERS}`, Array.isArray((socket as never)[ANY_OUTGOING_LISTENERS]));
+});
+
+test('sockets of other workers are described by the class that fetchSockets() uses', async () => {
+  const nsp = new Server().of('/');
+  const details = { id: 'one', handshake: {}, rooms: ['one', 'two'], data: 1 };
+  const [socket] = await remoteSocketsOf(nsp, [details]);
+  has('RemoteSocket', socket?.constructor.name === 'RemoteSocket');
+  expect(socket).toMatchObject({ ...details, rooms: new Set(details.rooms) });
+});
+
+test('an adapter with heartbeats can be kept from them, and knows other servers by what it is told', async () => {
+  jest.useFakeTimers();
+  try {
+    const sent: number[] = [];
+    class HeartbeatAdapter extends ClusterAdapterWithHeartbeat {
+      constructor() {
+        super(new Server().of('/'), {});
+      }
+      protected override doPublish({ type }: { type: number }): Promise<string> {
+        sent.push(type);
+        return Promise.resolve('');
+      }
+      protected override doPublishResponse(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    const adapter = new HeartbeatAdapter();
+    const servers = withoutHeartbeats(adapter);
+    has('ClusterAdapterWithHeartbeat.nodesMap', servers instanceof Map);
+    adapter.init();
+    servers.set('other', 0);
+    has('ClusterAdapterWithHeartbeat.cleanupTimer and scheduleHeartbeat()', jest.getTimerCount() === 0);
+    jest.advanceTimersByTime(60_000);
+    expect(await adapter.serverCount()).toBe(2);
+    expect(sent).toHaveLength(1);
+  } finally {
+    jest.useRealTimers();
+  }
+});

@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { hasInvisibleCharacters } from '../../../src/service/accounts/user-names.js';
+import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
+import { until } from '../../support/until.js';
+
+const SECRET = 'a secret of more than thirty-two bytes';
+
+type Claims = Record<string, unknown>;
+
+function tokenOf(claims: Claims): Promise<string> {
+  const signed = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h');
+  return signed.sign(new TextEncoder().encode(SECRET));
+}
+
+async function enter({ url }: Pick<RunningServer, 'url'>, claims: Claims): Promise<ChatClient> {
+  const client = connect(url, { auth: { token: await tokenOf(claims) }, transports: ['websocket'] });
+  await connected(client);
+  return client;
+}
+
+async function refusalOf(
+  { url }: Pick<RunningServer, 'url'>,
+  auth: object,
+): Promise<{ code: string; message: string }> {
+  const client = connect(url, { auth, transports: ['websocket'] });
+  const [error] = await nextEvent<[Error & { data: { code: string; message: string } }]>(client, 'connect_error');
+  return error.data;
+}
+
+const tokenRefusal = async (server: Pick<RunningServer, 'url'>, claims: Claims) =>
+  refusalOf(server, { token: await tokenOf(claims) });
+
+afterEach(disconnectAll);
+
+describe('with JWT_SECRET', () => {
+  let server: ServiceHere;
+
+  beforeAll(async () => {
+    server = await startServiceHere({ JWT_SECRET: SECRET, WORKERS: '1' });
+  });
+  afterAll(() => server.stop());
+
+  test('a display name gives no access to the direct messages of another user', async () => {
+    const alice = await enter(server, { sub: 'Alice' });
+    expectOk(await alice.emitWithAck('direct', { to: 'Bob', text: 'between us' }));
+    const mallory = await enter(server, { sub: 'mallory', name: ' Alice\ufeff' });
+    const twin = await enter(server, { sub: 'mallory2', name: 'Alice' });
+    for (const client of [mallory, twin]) {
+      for (const other of ['Alice', 'Bob']) {
+        expect(expectOk(await client.emitWithAck('history', { with: other })).messages).toEqual([]);
+      }
+      const heard: unknown[] = [];
+      client.on('direct', (message) => heard.push(message));
+      expectOk(await alice.emitWithAck('direct', { to: 'Bob', text: 'between us' }));
+      const fence = nextEvent(client, 'direct');
+      expectOk(await alice.emitWithAck('direct', { to: client === twin ? 'mallory2' : 'mallory', text: 'hello' }));
+      await fence;
+      expect(heard).toMatchObject([{ from: 'Alice', text: 'hello' }]);
+    }
+  });
+
+  test('who and presence carry display names, which a new token can change', async () => {
+    const ann = await enter(server, { sub: 'ann', name: ' Ann Other ' });
+    const presence = nextEvent(ann, 'presence');
+    expectOk(await ann.emitWithAck('join', 'names'));
+    for (const claims of [
+      { sub: 'bob', name: 'Bob\u202e' },
+      { sub: 'chen', name: 'chen' },
+      { sub: 'dana', name: 7 },
+    ]) {
+      expectOk(await (await enter(server, claims)).emitWithAck('join', 'names'));
+    }
+    expect(await presence).toMatchObject([{ joined: expect.arrayContaining(['ann']), names: { ann: 'Ann Other' } }]);
+    const users = async () => expectOk(await ann.emitWithAck('who', 'names'));
+    await until(async () => (await users()).users.length === 4);
+    const all = ['ann', 'bob', 'chen', 'dana'];
+    expect(await users()).toEqual({ ok: true, room: 'names', members: 4, users: all, names: { ann: 'Ann Other' } });
+    expectOk(await ann.emitWithAck('token', await tokenOf({ sub: 'ann', name: 'Ann Else' })));
+    expect((await users()).names).toEqual({ ann: 'Ann Else' });
+    expectOk(await ann.emitWithAck('message', { room: 'names', text: 'x' }));
+    expect(expectOk(await ann.emitWithAck('history', { room: 'names' })).messages).toMatchObject([{ from: 'ann' }]);
+  });
+
+  test.each([
+    ['no claim', { name: 'Alice' }],
+    ['a number', { sub: 7, name: 'Alice' }],
+    ['an object', { sub: {}, name: 'Alice' }],
+  ])('%s in place of the identity is rejected, and the error names the claim and its option', async (_, claims) => {
+    const { code, message } = await tokenRefusal(server, claims);
+    expect(code).toBe('TOKEN_INVALID');
+    expect(message).toMatch(/"sub".*JWT_USER_CLAIM/);
+  });
+
+  test.each(['Alice\ufeff', ' Alice', 'Alice ', 'Al\u200bice', 'Al\u202eice', 'Alice\u0085', '', 'x'.repeat(65)])(
+    'the identity %j is rejected, not changed into another one',
+    async (sub) => {
+      const { code, message } = await tokenRefusal(server, { sub });
+      expect(code).toBe('TOKEN_INVALID');
+      expect(message).toMatch(/"sub" \(JWT_USER_CLAIM\)/);
+    },
+  );
+
+  test.each([
+    [{ Join: ['hall'] }, '"Join"'],
+    [{ join: ['hall'], publishes: [] }, '"publishes"'],
+  ])('the rooms %j are rejected, and the error names the unknown key', async (rooms, key) => {
+    const { code, message } = await tokenRefusal(server, { sub: 'ann', rooms });
+    expect(code).toBe('TOKEN_INVALID');
+    expect(message).toContain(`the unknown key ${key}`);
+  });
+
+  test('publishing over HTTP is limited to the rooms to join where no others are named', async () => {
+    const publish = async (rooms: object, room: string) => {
+      const headers = { Authorization: `Bearer ${await tokenOf({ sub: 'ann', rooms })}` };
+      const url = `${server.url}/api/rooms/${room}/messages`;
+      const response = await fetch(url, { method: 'POST', headers, body: '{"text":"x"}' });
+      return ((await response.json()) as { code?: string }).code;
+    };
+    expect(await publish({ join: ['hall'] }, 'vault')).toBe('ROOM_FORBIDDEN');
+    expect(await publish({ join: ['hall'], publish: ['vault'] }, 'vault')).toBeUndefined();
+    expect(await publish({ join: [], publish: ['vault'] }, 'vault')).toBeUndefined();
+    expect(await publish({ join: [] }, 'hall')).toBe('ROOM_FORBIDDEN');
+    expect(await publish({ join: ['hall'], publish: ['yard'] }, 'hall')).toBe('ROOM_FORBIDDEN');
+    expect(await publish({ join: ['hall'] }, 'hall')).toBeUndefined();
+    expect(await publish({ publish: ['hall'] }, 'hall')).toBeUndefined();
+  });
+});
+
+test('JWT_USER_CLAIM names the claim that identifies users', async () => {
+  const claim = 'https://a.example/user';
+  const server = await startServiceHere({ JWT_SECRET: SECRET, JWT_USER_CLAIM: claim, WORKERS: '1' });
+  try {
+    const client = await enter(server, { [claim]: 'ann', sub: '1234' });
+    expectOk(await client.emitWithAck('join', 'hall'));
+    expect(expectOk(await client.emitWithAck('who', 'hall')).users).toEqual(['ann']);
+    expect((await tokenRefusal(server, { sub: 'ann' })).message).toContain(`"${claim}"`);
+  } finally {
+    disconnectAll();
+    await server.stop();
+  }
+});
+
+describe('without tokens', () => {
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '1' });
+  });
+  afterAll(() => server.stop());
+
+  test('names are free, the start says so, and tokens are nothing', async () => {
+    await server.logged(({ msg }) => /users choose their own names/.test(msg ?? ''));
+    const client = connect(server.url, { auth: { name: 'ann' } });
+    expect(await client.emitWithAck('token', 'x')).toMatchObject({ code: 'TOKENS_OFF' });
+  });
+
+  test('names with invisible characters are rejected', async () => {
+    for (const name of ['Alice\ufeff', '\u200dAlice', 'Al\u2066ice', 'Al\u009dice']) {
+      const { code, message } = await refusalOf(server, { name });
+      expect([name, code]).toEqual([name, 'BAD_NAME']);
+      expect(message).toContain('invisible characters');
+    }
+    const client = connect(server.url, { auth: { name: ' Alice ' } });
+    await connected(client);
+    expectOk(await client.emitWithAck('join', 'hall'));
+    expect(expectOk(await client.emitWithAck('who', 'hall')).users).toEqual(['Alice']);
+    expect(await client.emitWithAck('direct', { to: 'Bob\u200b', text: 'x' })).toMatchObject({ code: 'BAD_NAME' });
+  });
+});
+
+describe('invisible characters', () => {
+  test.each(['Ann ❤\ufe0f', 'José', 'Jose\u0301', '张伟', 'علی', 'Ann 👍🏽', '🇳🇴'])('%s has none', (name) => {
+    expect(hasInvisibleCharacters(name)).toBe(false);
+  });
+
+  const invisible = [
+    ...['\u00ad', '\u200b', '\u200c', '\u200d', '\u200e', '\u202a', '\u202e', '\u2060', '\u2066', '\u2069', '\ufeff'],
+    ...['\u0080', '\u009f', '\u2028', '\u2029', '\u034f', '\u115f', '\u3164', '\ufe0f', '\u{e0061}', '\u{e0100}'],
+  ];
+  test.each(invisible)('%j is one, wherever it is', (character) => {
+    for (const name of [`${character}Ann`, `A${character}nn`, `Ann${character}`, `👍${character}`]) {
+      expect(hasInvisibleCharacters(name)).toBe(true);
+    }
+  });
+});

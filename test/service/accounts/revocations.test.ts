@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
+import Sqlite from 'libsql';
+import { MAX_REVOCATIONS, RevokedTokens } from '../../../src/service/accounts/revocations.js';
+import { SqliteRevocations } from '../../../src/service/chat/revocations/sqlite.js';
+import { connect, connected, disconnectAll, nextEvent } from '../../support/clients.js';
+import { movableClock } from '../../support/clock.js';
+import { readinessOf } from '../../support/reports.js';
+import { startServiceHere as startServer } from '../../support/service-here.js';
+
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  disconnectAll();
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-revocations-'));
+  ends.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+test('a full list takes no further revocation, until one is lifted; one that it has can be repeated', async () => {
+  const folder = newFolder();
+  const store = new SqliteRevocations(folder);
+  ends.push(() => store.close());
+  await store.read();
+  const expires = Date.now() + 60_000;
+  const database = new Sqlite(join(folder, 'revocations.db'));
+  const add = database.prepare('INSERT INTO revocations VALUES (?, ?)');
+  database.transaction(() => {
+    for (let i = 0; i < MAX_REVOCATIONS; i++) add.run([`jti:${i}`, JSON.stringify({ id: `jti:${i}`, at: 1, expires })]);
+  })();
+  database.close();
+
+  const tokens = new RevokedTokens(store, { onChange: () => {} });
+  const further = { id: 'user:ann', before: Date.now(), at: Date.now(), expires };
+  await expect(tokens.revoke(further)).rejects.toMatchObject({ code: 'REVOCATIONS_FULL' });
+  expect(tokens.isRevoked({ name: 'ann', tokenId: undefined, issued: 0 })).toBe(false);
+  await tokens.revoke({ id: 'jti:7', at: Date.now(), expires });
+  await tokens.lift('jti:8');
+  await tokens.revoke(further);
+  expect(tokens.isRevoked({ name: 'ann', tokenId: undefined, issued: 0 })).toBe(true);
+});
+
+test('a token from the future does not escape the revocation of its user', async () => {
+  const secret = 'a secret of more than thirty-two bytes';
+  const operator = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'open sesame' };
+  const server = await startServer({ JWT_SECRET: secret, WORKERS: '1', ...operator });
+  ends.push(() => server.stop());
+  const enter = async (sub: string, ahead: number) => {
+    const signed = new SignJWT({ sub, iat: Math.floor(Date.now() / 1000) + ahead }).setExpirationTime('3h');
+    const token = await signed.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret));
+    return connect(server.url, { auth: { token }, reconnection: false });
+  };
+  const clients = await Promise.all([enter('ann', 3600), enter('ann', 30)]);
+  const bob = await enter('bob', 3600);
+  await Promise.all([...clients, bob].map(connected));
+  const ended = Promise.all(clients.map((client) => nextEvent(client, 'ended')));
+  const revoked = await fetch(`${server.url}/api/tokens/revoke`, {
+    method: 'POST',
+    headers: { Authorization: `Basic ${btoa('ops:open sesame')}` },
+    body: JSON.stringify({ user: 'ann' }),
+  });
+  expect(revoked.status).toBe(200);
+  expect(await ended).toMatchObject([[{ code: 'TOKEN_REVOKED' }], [{ code: 'TOKEN_REVOKED' }]]);
+  const [error] = await nextEvent<[Error & { data?: unknown }]>(await enter('ann', 3600), 'connect_error');
+  expect(error.data).toMatchObject({ code: 'TOKEN_REVOKED' });
+  expect(bob.connected).toBe(true);
+  await connected(await enter('bob', 3600));
+  await connected(await enter('ann', 2));
+});
+
+test('while the list could never be read, no token is accepted, and the cause has a name', async () => {
+  const folder = newFolder();
+  const file = join(folder, 'revocations.db');
+  writeFileSync(file, 'no database '.repeat(1000), { mode: 0o600 });
+  const secret = 'a secret of more than thirty-two bytes';
+  const server = await startServer({ JWT_SECRET: secret, DATA_DIR: folder, WORKERS: '1' });
+  ends.push(() => server.stop());
+  const clock = movableClock();
+  const problem = 'the revoked tokens cannot be read: no token is accepted';
+  expect(await server.logged(({ msg }) => msg === problem)).toMatchObject({ level: 'error' });
+  const ready = await fetch(`${server.url}/readyz`);
+  expect([ready.status, readinessOf(await ready.json())]).toMatchObject([503, { problems: [problem] }]);
+
+  const signed = new SignJWT({ sub: 'ann' }).setExpirationTime('1h').setProtectedHeader({ alg: 'HS256' });
+  const auth = { token: await signed.sign(new TextEncoder().encode(secret)) };
+  const [error] = await nextEvent<[Error & { data?: unknown }]>(connect(server.url, { auth }), 'connect_error');
+  expect(error.data).toMatchObject({ code: 'ACCOUNTS_UNAVAILABLE' });
+
+  rmSync(file);
+  await clock.until(async () => (await fetch(`${server.url}/readyz`)).ok);
+  await connected(connect(server.url, { auth }));
+});

@@ -1,0 +1,70 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
+import { RedisProcess } from '../../support/redis.js';
+import { startServer } from '../../support/server.js';
+import { until } from '../../support/until.js';
+
+afterEach(disconnectAll);
+
+const position = { epoch: 'e', offset: 1 };
+const said = { ...position, from: 'a', text: 'b', at: 1 };
+
+const events = ['chat:presence', 'chat:messages'] as const;
+const from = (message: unknown) => ({ from: 'another', number: 1, message });
+
+/** Events that no chat sends, with their values. */
+const garbage: unknown[][] = [
+  ...events.flatMap((event) => [[event], [event, null], [event, 5], [event, [null]], [event, { from: 'another' }]]),
+  ...events.flatMap((event) => [
+    [event, {}],
+    [event, from(5)],
+    [event, { ...from({}), from: null }],
+  ]),
+  ['chat:presence', from({ type: 'changes' })],
+  ['chat:presence', from({ type: 'changes', rooms: null })],
+  ['chat:presence', from({ type: 'state', rooms: { a: null } })],
+  ['chat:presence', from({ type: 'state', rooms: { a: [5] } })],
+  ['chat:presence', from({ type: 'heartbeat', rooms: {} })],
+  ['chat:messages', from({ messages: [{ key: 'room:a', messages: [] }] })],
+  ['chat:messages', from({ messages: [{ key: 'room:a', messages: [null] }] })],
+  ['chat:messages', from({ messages: [{ key: 'x', messages: [said] }] })],
+  ['chat:messages', from({ positions: [{ key: 'direct:a', first: null, last: position }] })],
+];
+
+test.each([
+  ['with a history', {}, garbage],
+  // Without one, nothing listens to messages.
+  ['without a history', { HISTORY_TTL: '0' }, garbage.filter(([event]) => event === 'chat:presence')],
+])('malformed events between chats are counted and dropped, %s', async (_name, environment, garbage) => {
+  const redis = await RedisProcess.start();
+  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url, BUS: 'redis', ...environment });
+  const other = new Redis(redis.url);
+  try {
+    const client = connect(server.url);
+    await connected(client);
+    expectOk(await client.emitWithAck('join', 'hall'));
+    await other.publish('socket.io#/#', 'x');
+    for (const data of garbage) {
+      await other.publish('socket.io-request#/#', JSON.stringify({ uid: 'x', type: 6, data }));
+    }
+    const count = async (source: string) => {
+      const text = await (await fetch(`${server.url}/metrics`)).text();
+      const found = new RegExp(`^gjallar_bus_malformed_total\\{.*source="${source}".*\\} (\\d+)$`, 'm').exec(text);
+      return Number(found?.[1] ?? 0);
+    };
+    await until(async () => (await count('application')) === garbage.length);
+    expect(await count('bus')).toBe(1);
+    const said = new Promise((resolve) => client.once('message', resolve));
+    expectOk(await client.emitWithAck('message', { room: 'hall', text: 'still here' }));
+    expect(await said).toMatchObject({ text: 'still here' });
+    expect(await client.emitWithAck('who', 'hall')).toMatchObject({ members: 1 });
+    const lines = server.log.filter(({ msg }) => msg?.startsWith('malformed messages'));
+    expect(lines).toEqual([expect.objectContaining({ level: 'warn', source: 'bus', reason: expect.any(String) })]);
+    expect(server.log.filter(({ msg }) => msg?.startsWith('unhandled'))).toEqual([]);
+  } finally {
+    other.disconnect();
+    await server.stop();
+    await redis.remove();
+  }
+});

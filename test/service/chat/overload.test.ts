@@ -1,0 +1,146 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Rooms } from '../../../public/gjallar-client.js';
+import { MAX_WAITING_PER_CLIENT } from '../../../src/engine/limits/work-queue.js';
+import { Conversations } from '../../../src/features/history/conversations/conversations.js';
+import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
+import { MAX_PAGE_BYTES, type NewMessage } from '../../../src/features/history/store.js';
+import type { ChatMessage } from '../../../src/service/chat/protocol.js';
+import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
+
+const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+describe('a server that one client asks for much', () => {
+  const key = 'a-key-for-the-test';
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await startServer({ WORKERS: '1', API_KEY: key });
+    const text = 'x'.repeat(10_000);
+    for (let n = 0; n < 20; n++) {
+      const response = await fetch(`${server.url}/api/rooms/large/messages`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ messages: upTo(25).map(() => ({ text })) }),
+      });
+      expect(response.status).toBe(200);
+    }
+  });
+  afterEach(disconnectAll);
+  afterAll(() => server.stop());
+
+  test('a flood of history reads is refused beyond the first few, and others are served meanwhile', async () => {
+    const [mallory, alice] = [connect(server.url), connect(server.url)];
+    await Promise.all([mallory, alice].map(upgraded));
+    const flood = upTo(800).map(() => mallory.timeout(20_000).emitWithAck('history', { room: 'large', limit: 1000 }));
+    let answered = 0;
+    let flooding = true;
+    const done = Promise.all(flood).finally(() => {
+      flooding = false;
+    });
+    while (flooding) {
+      expectOk(await alice.emitWithAck('join', 'hall'));
+      answered++;
+    }
+    const replies = await done;
+    const served = replies.filter(({ ok }) => ok) as { messages: ChatMessage[] }[];
+    const refused = replies.flatMap((reply) => (reply.ok ? [] : [reply.code]));
+    expect(served.length).toBeGreaterThanOrEqual(MAX_WAITING_PER_CLIENT);
+    expect(served.length).toBeLessThan(100);
+    expect(new Set(refused)).toEqual(new Set(['RATE_LIMITED']));
+    for (const page of served) expect(JSON.stringify(page).length).toBeLessThan(1.1 * MAX_PAGE_BYTES);
+    // Between the reads, not after all of them.
+    expect(answered).toBeGreaterThan(2);
+  });
+
+  test('a client that is in many rooms gets what it missed in each', async () => {
+    const names = upTo(40).map((n) => `one of many ${n}`);
+    const writer = connect(server.url);
+    for (const room of names) {
+      expectOk(await writer.emitWithAck('join', room));
+      expectOk(await writer.emitWithAck('message', { room, text: room }));
+    }
+    const heard = new Set<string>();
+    const refused: unknown[] = [];
+    const rooms = new Rooms(connect(server.url));
+    await new Promise<void>((resolve, reject) => {
+      const onMessage = ({ text }: { text: string }) => {
+        heard.add(text);
+        if (heard.size === names.length) resolve();
+      };
+      const onRefused = (error: unknown) => refused.push(error);
+      Promise.all(names.map((name) => rooms.join(name, { last: 5, onMessage, onRefused }))).catch(reject);
+    });
+    expect(refused).toEqual([]);
+    rooms.close();
+  });
+
+  test('all of a large room can be read, page by page, also over HTTP', async () => {
+    const reader = connect(server.url);
+    let offset = 0;
+    for (let pages = 1; offset < 500; pages++) {
+      const page = expectOk(await reader.emitWithAck('history', { room: 'large', after: offset, limit: 1000 }));
+      expect(page.complete).toBe(true);
+      expect((page.messages[0] as ChatMessage).offset).toBe(offset + 1);
+      offset = page.messages.at(-1)!.offset!;
+      expect(pages).toBeLessThan(10);
+    }
+    const response = await fetch(`${server.url}/api/rooms/large/messages?limit=1000`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    const page = await response.text();
+    expect(page.length).toBeLessThan(1.1 * MAX_PAGE_BYTES);
+    expect(JSON.parse(page).messages.at(-1).offset).toBe(500);
+  });
+});
+
+describe('conversations with a real store', () => {
+  let dataDir: string;
+  let store: SqliteHistoryStore;
+  let conversations: Conversations;
+  beforeAll(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'gjallar-overload-'));
+    store = await SqliteHistoryStore.open({ dataDir });
+    const noOthers = () => ({ send: () => {}, close: () => {} });
+    conversations = new Conversations(store, undefined, noOthers, {
+      deliver: () => {},
+      hasRoom: () => false,
+      hasUser: () => false,
+      onRead: () => {},
+    });
+  });
+  afterAll(async () => {
+    conversations.close();
+    await store.close();
+    await rm(dataDir, { recursive: true });
+  });
+  const say = (text: string): NewMessage => ({ from: 'x', text, at: Date.now() });
+
+  test('what a client has waiting is bounded, and others go before the rest of it', async () => {
+    const large = say('x'.repeat(30_000));
+    const order: string[] = [];
+    const posts = upTo(300).map((n) =>
+      conversations.post({ room: `m${n % 3}` }, [large], { client: 'mallory' }).then(
+        (results) => {
+          order.push('mallory');
+          return results;
+        },
+        (error: { code: string }) => error.code,
+      ),
+    );
+    const alice = conversations
+      .post({ room: 'a' }, [say('hello')], { client: 'alice' })
+      .then(() => order.push('alice'));
+    const outcomes = await Promise.all(posts);
+    await alice;
+    const refused = outcomes.filter((outcome) => outcome === 'OVERLOADED').length;
+    expect(refused).toBeGreaterThan(250);
+    expect(outcomes.length - refused).toBeGreaterThan(30);
+    // The batch that took the first of mallory's took alice's as well.
+    expect(order.indexOf('alice')).toBeLessThan(order.length - 1);
+    // Once it is kept there is room again.
+    expect(await conversations.post({ room: 'm0' }, [large], { client: 'mallory' })).toHaveLength(1);
+  });
+});

@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import type { Presence } from '../../../../src/service/chat/protocol.js';
+import {
+  type ChatClient,
+  connect,
+  connected,
+  disconnectAll,
+  expectOk,
+  workerOf,
+  workersOf,
+} from '../../../support/clients.js';
+import { type RunningServer, startServer } from '../../../support/server.js';
+import { stopwatch, until } from '../../../support/until.js';
+
+let server: RunningServer;
+
+beforeAll(async () => {
+  server = await startServer({ WORKERS: '2' });
+});
+
+afterEach(disconnectAll);
+
+afterAll(() => server.stop());
+
+/** Someone in a room, with everything that they were told of it. */
+class Witness {
+  readonly told: Presence[] = [];
+  private readonly watchers = new Set<() => void>();
+
+  private constructor(readonly client: ChatClient) {
+    client.on('presence', (presence) => {
+      this.told.push(presence);
+      for (const watcher of this.watchers) watcher();
+    });
+  }
+
+  /** Joins, and waits until told of that. */
+  static async join(room: string): Promise<Witness> {
+    const witness = new Witness(user('Witness'));
+    await join(witness.client, room);
+    await witness.sees(1);
+    witness.told.length = 0;
+    return witness;
+  }
+
+  /** Resolves when the last that was told is so many members. */
+  sees(members: number): Promise<void> {
+    return new Promise((resolve) => {
+      const check = () => {
+        if (this.told.at(-1)?.members !== members) return;
+        this.watchers.delete(check);
+        resolve();
+      };
+      this.watchers.add(check);
+      check();
+    });
+  }
+
+  names(which: 'joined' | 'left'): string[] {
+    return this.told.flatMap((presence) => presence[which] ?? []).sort();
+  }
+}
+
+function user(name: string, reconnection = true): ChatClient {
+  return connect(server.url, { auth: { name }, transports: ['websocket'], reconnection });
+}
+
+async function join(client: ChatClient, room: string): Promise<void> {
+  await connected(client);
+  expectOk(await client.emitWithAck('join', room));
+}
+
+const numbered = (count: number) =>
+  Array.from({ length: count }, (_, index) => `user${String(index).padStart(3, '0')}`);
+
+test('who comes and who goes is told, however they go', async () => {
+  const witness = await Witness.join('doors');
+  const ways = [(client: ChatClient) => client.emit('leave', 'doors'), (client: ChatClient) => client.disconnect()];
+  for (const go of ways) {
+    witness.told.length = 0;
+    const client = user('Astrid');
+    await join(client, 'doors');
+    await witness.sees(2);
+    go(client);
+    await witness.sees(1);
+    expect(witness.told).toEqual([
+      { room: 'doors', members: 2, joined: ['Astrid'], left: [] },
+      { room: 'doors', members: 1, joined: [], left: ['Astrid'] },
+    ]);
+  }
+});
+
+test('a user with several tabs counts once, and is gone with the last of them', async () => {
+  const witness = await Witness.join('tabs');
+  const tabs = [user('Astrid'), user('Astrid'), user('Astrid')] as const;
+  for (const [index, tab] of tabs.entries()) {
+    await join(tab, 'tabs');
+    await join(tab, `tab ${index}`);
+  }
+  await witness.sees(2);
+  // The witness's worker knows of each tab before the first one goes: what other workers tell comes in order.
+  for (const index of tabs.keys()) {
+    await until(async () => expectOk(await witness.client.emitWithAck('who', `tab ${index}`)).members === 1);
+  }
+  tabs[0].disconnect();
+  expectOk(await tabs[1].emitWithAck('leave', 'tabs'));
+  const fence = user('Fence');
+  await join(fence, 'tabs');
+  await witness.sees(3);
+  tabs[2].disconnect();
+  await witness.sees(2);
+  expect(witness.told).toEqual([
+    { room: 'tabs', members: 2, joined: ['Astrid'], left: [] },
+    { room: 'tabs', members: 3, joined: ['Fence'], left: [] },
+    { room: 'tabs', members: 2, joined: [], left: ['Astrid'] },
+  ]);
+});
+
+test.each([['polling'], ['websocket']])(
+  'a client on %s that joins and leaves at once is counted as it is in the end',
+  async (transport) => {
+    const witness = await Witness.join(`elsewhere ${transport}`);
+    const membersOf = async (room: string) => expectOk(await witness.client.emitWithAck('who', room)).members;
+    const room = `revolving ${transport}`;
+    const clients = [1, 2].map(() => connect(server.url, { auth: { name: 'Astrid' }, transports: [transport] }));
+    await Promise.all(clients.map(connected));
+    for (const client of clients) {
+      for (let times = 0; times < 20; times++) {
+        client.emit('join', room);
+        client.emit('leave', room);
+        client.emit('join', room);
+      }
+    }
+    await Promise.all(clients.map((client) => client.emitWithAck('echo', 'fence')));
+    await until(async () => (await membersOf(room)) === 1);
+    for (const client of clients) {
+      for (const event of ['leave', 'join', 'leave', 'join'] as const) client.emit(event, room);
+      client.disconnect();
+    }
+    await until(async () => (await membersOf(room)) === 0);
+  },
+);
+
+test('those who come together are told together, each once', async () => {
+  const witness = await Witness.join('crowd');
+  const names = numbered(40);
+  const clients = names.map((name) => user(name));
+  await Promise.all(clients.map(connected));
+  await Promise.all(clients.map((client) => join(client, 'crowd')));
+  await witness.sees(41);
+  expect(witness.names('joined')).toEqual(names);
+  expect(witness.told.length).toBeLessThan(names.length / 2);
+  expect(expectOk(await witness.client.emitWithAck('who', 'crowd')).users).toEqual(['Witness', ...names].sort());
+});
+
+test('in a room of more than 100 members the count alone is told', async () => {
+  const witness = await Witness.join('hall');
+  const clients = numbered(99).map((name) => user(name));
+  await Promise.all(clients.map((client) => join(client, 'hall')));
+  await witness.sees(100);
+  expect(witness.names('joined')).toEqual(numbered(99));
+
+  witness.told.length = 0;
+  const last = user('The last');
+  await join(last, 'hall');
+  await witness.sees(101);
+  expect(witness.told).toEqual([{ room: 'hall', members: 101 }]);
+  last.disconnect();
+  await witness.sees(100);
+  expect(witness.told[1]).toMatchObject({ room: 'hall', members: 100 });
+});
+
+test('the users of a worker that was killed are gone within seconds', async () => {
+  const witness = await Witness.join('crash');
+  const names = numbered(20);
+  const clients = names.map((name) => user(name, false));
+  await Promise.all(clients.map((client) => join(client, 'crash')));
+  await witness.sees(21);
+  const home = await workerOf(witness.client, 'crash');
+  const workers = await workersOf(clients, 'crash');
+  const doomed = workers.find((worker) => worker !== home)!;
+  const victims = names.filter((_, index) => workers[index] === doomed);
+
+  witness.told.length = 0;
+  const elapsed = stopwatch();
+  process.kill(await server.pidOfWorker(doomed), 'SIGKILL');
+  await witness.sees(21 - victims.length);
+  expect(witness.names('left')).toEqual(victims);
+  expect(elapsed()).toBeLessThan(30_000);
+});

@@ -1,0 +1,262 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { PresenceMessage } from '../../../../src/features/presence/messages.js';
+import { MAX_NAMED, PresenceRegistry } from '../../../../src/features/presence/registry.js';
+import type { OpenService } from '../../../../src/io/rooms/index.js';
+import { PresenceBroadcaster } from '../../../../src/service/chat/presence/broadcaster.js';
+import { MemberLists } from '../../../../src/service/chat/presence/member-lists.js';
+import type { Presence } from '../../../../src/service/chat/protocol.js';
+
+beforeEach(() => {
+  jest.useFakeTimers();
+});
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+type Listener = Parameters<OpenService>[0];
+
+/** Rosters that tell each other, and whose links can be cut. */
+class Wire {
+  private readonly listeners = new Map<string, Listener>();
+  private readonly cut = new Set<string>();
+
+  add(id: string, changed: (room: string) => void = () => {}): PresenceRegistry {
+    return new PresenceRegistry((listener) => {
+      this.listeners.set(id, listener);
+      this.toOthers(id, (other) => other.onHere(id, true));
+      return {
+        send: (message, to) =>
+          this.toOthers(id, (other, name) => {
+            if (to === undefined || to === name) other.onMessage(structuredClone(message), id);
+          }),
+        close: () => {},
+      };
+    }, changed);
+  }
+
+  /** It is gone for all others, and they are for it. */
+  cutOff(id: string): void {
+    this.cut.add(id);
+    for (const [name, listener] of this.listeners) {
+      if (name === id) continue;
+      listener.onGone(id);
+      this.listeners.get(id)!.onGone(name);
+    }
+  }
+
+  mend(id: string): void {
+    this.cut.delete(id);
+    this.toOthers(id, (other, name) => {
+      other.onHere(id, false);
+      this.listeners.get(id)!.onHere(name, false);
+    });
+  }
+
+  private toOthers(from: string, tell: (listener: Listener, name: string) => void): void {
+    setTimeout(() => {
+      if (this.cut.has(from)) return;
+      for (const [name, listener] of this.listeners) if (name !== from && !this.cut.has(name)) tell(listener, name);
+    }, 1);
+  }
+}
+
+const users = (roster: PresenceRegistry, room = 'hall') => [...roster.usersOf(room).users].sort();
+
+describe('the roster', () => {
+  test('of one who comes late knows who is there', () => {
+    const wire = new Wire();
+    wire.add('a').add('hall', 'Astrid');
+    jest.advanceTimersByTime(100);
+    const late = wire.add('b');
+    jest.advanceTimersByTime(2);
+    expect(users(late)).toEqual(['Astrid']);
+  });
+
+  test('gathers changes, and counts a user on two workers once', () => {
+    const wire = new Wire();
+    const [a, b] = [wire.add('a'), wire.add('b')];
+    a.add('hall', 'Astrid');
+    b.add('hall', 'Astrid');
+    b.add('hall', 'Bjørn');
+    b.remove('hall', 'Bjørn');
+    expect(users(a)).toEqual(['Astrid']);
+    jest.advanceTimersByTime(100);
+    expect(a.usersOf('hall')).toEqual({ members: 1, users: new Set(['Astrid']) });
+    a.remove('hall', 'Astrid');
+    jest.advanceTimersByTime(100);
+    expect(b.usersOf('hall').members).toBe(1);
+  });
+
+  test('makes good what was lost when workers meet again', () => {
+    const wire = new Wire();
+    const [a, b] = [wire.add('a'), wire.add('b')];
+    a.add('hall', 'Astrid');
+    jest.advanceTimersByTime(100);
+    expect([users(b), users(b, 'yard')]).toEqual([['Astrid'], []]);
+    wire.cutOff('b');
+    a.remove('hall', 'Astrid');
+    a.add('yard', 'Astrid');
+    jest.advanceTimersByTime(100);
+    expect([users(b), users(b, 'yard')]).toEqual([[], []]);
+    wire.mend('b');
+    jest.advanceTimersByTime(2);
+    expect([users(b), users(b, 'yard')]).toEqual([[], ['Astrid']]);
+  });
+
+  test('forgets at once who is gone, and who says goodbye', () => {
+    const wire = new Wire();
+    const changed = jest.fn();
+    const [a, b, c] = [wire.add('a'), wire.add('b', changed), wire.add('c')];
+    a.add('hall', 'Astrid');
+    c.add('hall', 'Chen');
+    jest.advanceTimersByTime(100);
+    expect(users(b)).toEqual(['Astrid', 'Chen']);
+    c.close();
+    jest.advanceTimersByTime(1);
+    expect(users(b)).toEqual(['Astrid']);
+    changed.mockClear();
+    wire.cutOff('a');
+    expect(users(b)).toEqual([]);
+    expect(changed).toHaveBeenCalledWith('hall');
+  });
+
+  test('tells a number where one worker has too many to name', () => {
+    const wire = new Wire();
+    const [a, b] = [wire.add('a'), wire.add('b')];
+    for (let user = 0; user <= MAX_NAMED; user++) a.add('hall', `user${user}`);
+    b.add('hall', 'Bjørn');
+    jest.advanceTimersByTime(100);
+    expect(b.usersOf('hall')).toEqual({ members: MAX_NAMED + 2, users: new Set(['Bjørn']) });
+  });
+});
+
+describe('display names', () => {
+  const names = (roster: PresenceRegistry) => Object.fromEntries(roster.usersOf('hall').names ?? []);
+
+  test('reach the other workers, those that start later too, and leave with their users', () => {
+    const wire = new Wire();
+    const [a, b] = [wire.add('a'), wire.add('b')];
+    a.add('hall', '__proto__', 'Astrid A.');
+    a.add('hall', 'bjorn');
+    b.add('hall', 'chen', 'Chen C.');
+    jest.advanceTimersByTime(100);
+    const late = wire.add('c');
+    jest.advanceTimersByTime(2);
+    const all = Object.fromEntries([
+      ['__proto__', 'Astrid A.'],
+      ['chen', 'Chen C.'],
+    ]);
+    for (const roster of [a, b, late]) expect(names(roster)).toEqual(all);
+    a.remove('hall', '__proto__');
+    b.rename('hall', 'chen', 'Chen D.');
+    b.rename('hall', 'nobody here', 'No One');
+    jest.advanceTimersByTime(100);
+    for (const roster of [a, b, late]) expect(names(roster)).toEqual({ chen: 'Chen D.' });
+    b.rename('hall', 'chen', undefined);
+    jest.advanceTimersByTime(100);
+    for (const roster of [a, b, late]) expect(roster.usersOf('hall').names).toBeUndefined();
+  });
+
+  test('are not sent where the names of the users are not, and are absent from messages without any', () => {
+    const sent: PresenceMessage[] = [];
+    const channel = { send: (message: unknown) => sent.push(message as PresenceMessage), close: () => {} };
+    const roster = new PresenceRegistry(
+      () => channel,
+      () => {},
+    );
+    roster.add('yard', 'bjorn');
+    jest.advanceTimersByTime(100);
+    expect(sent.at(-1)).toMatchObject({ type: 'changes', rooms: { yard: ['bjorn'] } });
+    expect(sent.at(-1)).not.toHaveProperty('names');
+    for (let user = 0; user <= MAX_NAMED; user++) roster.add('hall', `user${user}`, `User ${user}`);
+    roster.add('yard', 'chen', 'Chen C.');
+    jest.advanceTimersByTime(100);
+    expect(sent.at(-1)).toMatchObject({ rooms: { hall: MAX_NAMED + 1 }, names: { yard: [['chen', 'Chen C.']] } });
+    expect(Object.keys((sent.at(-1) as { names: object }).names)).toEqual(['yard']);
+    roster.close();
+  });
+});
+
+describe('the list of members', () => {
+  test('is made once for each change of its room, and lists of rooms without members are not kept', () => {
+    let asked = 0;
+    const wire = new Wire();
+    const roster: PresenceRegistry = wire.add('a', (room) => lists.forget(room));
+    const lists: MemberLists = new MemberLists({
+      usersOf: (room) => {
+        asked++;
+        return roster.usersOf(room);
+      },
+    });
+    roster.add('hall', 'bjorn', 'Bjørn B.');
+    roster.add('hall', 'astrid');
+    for (let time = 0; time < 100; time++) {
+      expect(lists.of('hall')).toEqual({
+        members: 2,
+        users: ['astrid', 'bjorn'],
+        names: { bjorn: 'Bjørn B.' },
+      });
+      expect(lists.count('hall')).toBe(2);
+    }
+    expect(asked).toBe(1);
+    wire.add('b').add('hall', 'chen');
+    jest.advanceTimersByTime(100);
+    expect(lists.of('hall').users).toEqual(['astrid', 'bjorn', 'chen']);
+    expect(asked).toBe(2);
+    for (const _ of 'xx') expect(lists.of('nowhere').members).toBe(0);
+    expect(asked).toBe(4);
+  });
+});
+
+describe('presence', () => {
+  test('of a room is told four times a second at most, and not at all when nothing is left of a change', () => {
+    const told: Presence[] = [];
+    const here = new Set(['Witness']);
+    const teller = new PresenceBroadcaster(
+      { usersOf: () => ({ members: here.size, users: new Set(here) }) },
+      (presence) => told.push(presence),
+      () => true,
+    );
+    teller.watch('hall');
+    for (let user = 0; user < 20; user++) {
+      here.add(`user${user}`);
+      teller.note('hall');
+      jest.advanceTimersByTime(50);
+    }
+    jest.advanceTimersByTime(250);
+    expect(told).toHaveLength(4);
+    expect(told.flatMap(({ joined }) => joined)).toHaveLength(20);
+
+    here.delete('user0');
+    teller.note('hall');
+    here.add('user0');
+    teller.note('hall');
+    jest.advanceTimersByTime(250);
+    expect(told).toHaveLength(4);
+  });
+
+  test('carries the display names of those who join and leave', () => {
+    const told: Presence[] = [];
+    const wire = new Wire();
+    const roster: PresenceRegistry = wire.add('a', (room) => teller.note(room));
+    const teller: PresenceBroadcaster = new PresenceBroadcaster(
+      roster,
+      (presence) => told.push(presence),
+      () => true,
+    );
+    teller.watch('hall');
+    roster.add('hall', 'astrid', 'Astrid A.');
+    jest.advanceTimersByTime(250);
+    roster.remove('hall', 'astrid');
+    roster.add('hall', 'bjorn');
+    jest.advanceTimersByTime(250);
+    roster.add('hall', 'chen');
+    jest.advanceTimersByTime(250);
+    expect(told).toEqual([
+      { room: 'hall', members: 1, joined: ['astrid'], left: [], names: { astrid: 'Astrid A.' } },
+      { room: 'hall', members: 1, joined: ['bjorn'], left: ['astrid'], names: { astrid: 'Astrid A.' } },
+      { room: 'hall', members: 2, joined: ['chen'], left: [] },
+    ]);
+  });
+});

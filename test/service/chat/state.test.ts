@@ -1,0 +1,399 @@
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { WebSocket } from 'ws';
+import { type ErrorCode, errorCodes } from '../../../src/base/errors.js';
+import { MAX_WATCHED } from '../../../src/service/chat/state/socket-watchers.js';
+import { type ChatClient, connect, connected, disconnectAll, expectOk, workersOf } from '../../support/clients.js';
+import { RedisProcess } from '../../support/redis.js';
+import { readiness } from '../../support/reports.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import { until } from '../../support/until.js';
+import { follow, PlainState, StateApi } from './support/states.js';
+
+const { sign } = createRequire(import.meta.url)('jsonwebtoken') as { sign(claims: object, secret: string): string };
+const API_KEY = 'a-key-of-the-test';
+
+afterEach(() => {
+  disconnectAll();
+  PlainState.closeAll();
+});
+
+/** Clients on each of these servers, and on both workers of the first. */
+async function clientsOf(servers: readonly RunningServer[], options: Parameters<typeof connect>[1] = {}) {
+  const [first, ...others] = servers.map(({ url }) => Array.from({ length: 4 }, () => connect(url, options)));
+  await Promise.all([...first!, ...others.flat()].map(connected));
+  // The system may have given all of them to one worker.
+  while (new Set(await workersOf(first!)).size < 2) {
+    const another = connect(servers[0]!.url, options);
+    await connected(another);
+    first!.push(another);
+  }
+  return [...first!, ...others.flat()];
+}
+
+describe.each([
+  ['two workers', 1],
+  ['two machines', 2],
+])('state rooms on %s', (_name, machines) => {
+  let redis: RedisProcess | undefined;
+  let servers: RunningServer[];
+  let apis: StateApi[];
+
+  beforeAll(async () => {
+    if (machines > 1) redis = await RedisProcess.start();
+    const more: Record<string, string> = redis ? { REDIS_URL: redis.url } : {};
+    servers = await Promise.all(
+      Array.from({ length: machines }, (_, machine) =>
+        startServer({ API_KEY, WORKERS: machine === 0 ? '2' : '1', ...more }),
+      ),
+    );
+    apis = servers.map(({ url }) => new StateApi(url, API_KEY));
+  });
+  afterAll(async () => {
+    await Promise.all(servers.map((server) => server.stop()));
+    await redis?.remove();
+  });
+
+  test('are the same for clients of Socket.IO, of plain WebSockets and of HTTP, who come before, between and after', async () => {
+    const room = 'quotes/å?';
+    const early = (await clientsOf(servers)).map((client) => follow(client, room));
+    const plain = servers.map(({ url }) => PlainState.follow(url, room));
+    await Promise.all([...early, ...plain].map((map) => map.until(({ size }) => size === 0)));
+
+    await apis[0]!.put(room, 'AAPL', { bid: 187.1, ask: 187.2 });
+    await apis.at(-1)!.put(room, 'a/b?', [1, 'ü', null]);
+    await apis[0]!.put(room, 'gone', 0);
+    await Promise.all([...early, ...plain].map((map) => map.until(({ size }) => size === 3)));
+    await apis.at(-1)!.patch(room, 'AAPL', { bid: 187.15 });
+    await apis.at(-1)!.patch(room, 'new', { is: true });
+    expect(await apis[0]!.delete(room, 'gone')).toEqual({ ok: true, deleted: true });
+    const late = (await clientsOf(servers, { transports: ['polling'] })).map((client) => follow(client, room));
+    const latePlain = servers.map(({ url }) => PlainState.follow(url, room));
+
+    const expected = { AAPL: { bid: 187.15, ask: 187.2 }, 'a/b?': [1, 'ü', null], new: { is: true } };
+    for (const map of [...early, ...plain, ...late, ...latePlain]) await map.equals(expected);
+    for (const api of apis) {
+      await until(async () => ((await api.get(room)).changes as unknown[]).length === 3);
+      const { changes, version } = await api.get(room);
+      expect(Object.fromEntries(changes as [])).toEqual(expected);
+      expect(version).toMatch(/./);
+    }
+    expect(await apis[0]!.delete(room, 'gone')).toEqual({ ok: true, deleted: false });
+  });
+
+  test('change and read what another worker has just changed', async () => {
+    const room = 'turns';
+    const one = () => apis[0]!;
+    const other = () => apis.at(-1)!;
+    const wrong: unknown[] = [];
+    for (let turn = 0; turn < 40; turn++) {
+      const key = `${turn}`;
+      await one().put(room, key, { a: 1 });
+      await other().patch(room, key, { b: 2 });
+      await one().patch(room, key, { c: 3 });
+      const { changes } = await other().get(room);
+      const value = Object.fromEntries((changes ?? []) as [])[key];
+      const { deleted } = await one().delete(room, key);
+      if (JSON.stringify([value, deleted]) !== '[{"a":1,"b":2,"c":3},true]') wrong.push([key, value, deleted]);
+    }
+    expect(wrong).toEqual([]);
+    for (let turn = 0; turn < 20; turn++) {
+      await one().put(room, 'last', 1);
+      expect(await other().remove(room)).toEqual({ ok: true, deleted: true });
+      expect((await one().get(room)).code).toBe('NOT_FOUND');
+    }
+  });
+
+  test('send a client that returns to any worker only what has changed since', async () => {
+    const room = 'return';
+    for (let key = 0; key < 50; key++) await apis[0]!.put(room, `${key}`, key);
+    const client = connect(servers[0]!.url, { reconnectionDelay: 1 });
+    const map = follow(client, room);
+    await map.until(({ size }) => size === 50);
+    for (let turn = 1; turn <= 4; turn++) {
+      client.disconnect();
+      await apis.at(-1)!.put(room, '7', -turn);
+      map.messages.length = 0;
+      client.connect();
+      await map.until((values) => values.get('7') === -turn);
+      expect(map.messages.some(({ meta }) => meta.snapshot)).toBe(false);
+    }
+    // A version says for certain only what all workers have confirmed, about once a second.
+    await until(async () => {
+      const again = follow(connect(servers.at(-1)!.url), room, { version: map.version });
+      await apis[0]!.put(room, '8', 'later');
+      await Promise.all([map, again].map((each) => each.until((values) => values.get('8') === 'later')));
+      const isOnly = again.messages.flatMap(({ changes }) => changes).every(([key]) => key === '8');
+      await apis[0]!.put(room, '8', 'earlier');
+      await map.until((values) => values.get('8') === 'earlier');
+      return isOnly;
+    });
+    const plain = PlainState.follow(servers.at(-1)!.url, room, { version: map.version! });
+    await apis[0]!.put(room, '8', 'plain');
+    await plain.until((values) => values.get('8') === 'plain');
+    expect(plain.messages.some(({ meta }) => meta.snapshot)).toBe(false);
+  });
+
+  test('end when they are removed, and begin again with the next key', async () => {
+    const room = 'short';
+    const maps = (await clientsOf(servers)).map((client) => follow(client, room));
+    await apis[0]!.put(room, 'a', 1);
+    await Promise.all(maps.map((map) => map.equals({ a: 1 })));
+    expect(await apis.at(-1)!.remove(room)).toEqual({ ok: true, deleted: true });
+    await Promise.all(maps.map((map) => map.equals({})));
+    for (const api of apis) await until(async () => (await api.get(room)).code === 'NOT_FOUND');
+    expect(await apis[0]!.remove(room)).toEqual({ ok: true, deleted: false });
+    await apis.at(-1)!.put(room, 'b', 2);
+    await Promise.all(maps.map((map) => map.equals({ b: 2 })));
+  });
+
+  test('keep what is set while another worker removes the room', async () => {
+    const room = 'race';
+    const map = follow(connect(servers[0]!.url), room);
+    for (let turn = 0; turn < 20; turn++) {
+      await apis[0]!.put(room, 'before', turn);
+      await Promise.all([apis.at(-1)!.remove(room), apis[0]!.put(room, `${turn}`, turn)]);
+      await apis[0]!.put(room, 'after', turn);
+      await map.until((values) => values.get('after') === turn);
+    }
+    for (const api of apis) await until(async () => JSON.stringify(await api.get(room)).includes('["after",19]'));
+  });
+
+  test('outlive a reload, and a worker that is killed', async () => {
+    const room = 'kept';
+    for (let key = 0; key < 20; key++) await apis[0]!.put(room, `${key}`, { key });
+    const before = servers[0]!.log.length;
+    servers[0]!.process.kill('SIGHUP');
+    await until(() => servers[0]!.log.slice(before).some(({ msg }) => msg === 'reload finished'));
+    await apis[0]!.put(room, 'after', 'the reload');
+    const witnesses = (await clientsOf(servers)).map((client) => follow(client, room));
+    await Promise.all(witnesses.map((map) => map.until(({ size }) => size === 21)));
+    disconnectAll();
+    const pid = servers[0]!.log.findLast(({ msg }) => msg === 'listening')!.pid as number;
+    process.kill(pid, 'SIGKILL');
+    const clients = servers.flatMap(({ url }) =>
+      Array.from({ length: 6 }, () => connect(url, { reconnectionDelay: 10 })),
+    );
+    const maps = clients.map((client) => follow(client, room));
+    await Promise.all(maps.map((map) => map.until(({ size }) => size === 21)));
+  });
+});
+
+describe('one server', () => {
+  let server: RunningServer;
+  let api: StateApi;
+  const limits = { STATE_MAX_ROOMS: '3', STATE_MAX_KEYS: '5', STATE_MAX_BYTES: '4500', MAX_PAYLOAD: '1024' };
+
+  beforeAll(async () => {
+    server = await startServer({ API_KEY, WORKERS: '1', ...limits });
+    api = new StateApi(server.url, API_KEY);
+  });
+  afterEach(async () => {
+    for (const room of ['a', 'b', 'c', 'd']) await api.remove(room);
+  });
+  afterAll(() => server.stop());
+
+  const watching = async (input: unknown, client = connect(server.url)) => {
+    await connected(client);
+    return client.emitWithAck('watch', input as never);
+  };
+
+  test('bounds rooms, keys and bytes', async () => {
+    for (const room of ['a', 'b', 'c']) expect(await api.put(room, 'k', 1)).toEqual({ ok: true });
+    expect(await api.put('d', 'k', 1)).toMatchObject({
+      code: 'STATE_FULL',
+      message: expect.stringMatching(/MAX_ROOMS/),
+    });
+    const { warnings } = await readiness(server.url);
+    expect(warnings).toContainEqual(expect.stringMatching(/the list of state rooms.* is nearly full/));
+    // A room without keys makes place.
+    await api.delete('a', 'k');
+    expect(await api.put('d', 'k', 1)).toEqual({ ok: true });
+    for (let key = 1; key < 5; key++) await api.put('b', `${key}`, 1);
+    expect(await api.put('b', '5', 1)).toMatchObject({ code: 'STATE_FULL' });
+    expect(await api.put('b', '4', 2)).toEqual({ ok: true });
+    for (const room of ['b', 'c', 'd']) await api.put(room, 'k', 'x'.repeat(790));
+    expect(await api.put('c', 'l', 'x')).toMatchObject({
+      code: 'STATE_FULL',
+      message: expect.stringMatching(/MAX_BYTES/),
+    });
+    expect(await api.put('c', 'k', 'y'.repeat(800))).toEqual({ ok: true });
+    // A key counts as much before it is there as afterwards.
+    await api.remove('b');
+    for (const key of ['k', 'l']) await until(async () => (await api.put('c', key, 'x'.repeat(970))).ok === true);
+    expect(await api.put('d', 'l', 'x'.repeat(600))).toMatchObject({ code: 'STATE_FULL' });
+    expect(await api.put('c', 'k', 'y'.repeat(1200))).toMatchObject({ code: 'BODY_TOO_LARGE' });
+  });
+
+  test.each<[ErrorCode, string, string, unknown]>([
+    ['BAD_ROOM', '%0a', 'k', 1],
+    ['BAD_ROOM', 'x'.repeat(129), 'k', 1],
+    ['BAD_STATE_KEY', 'a', 'x'.repeat(257), 1],
+    ['BAD_STATE_KEY', 'a', '%ff', 1],
+    ['BAD_JSON', 'a', 'k', undefined],
+  ])('answers %s to PUT /api/state/%s/%s', async (code, room, key, value) => {
+    const response = await fetch(`${server.url}/api/state/${room}/${key}`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${API_KEY}` },
+      body: JSON.stringify(value) as string,
+    });
+    expect({ status: response.status, body: await response.json() }).toMatchObject({
+      status: errorCodes[code].status,
+      body: { ok: false, code },
+    });
+  });
+
+  test('does not create a room with a key that it rejects', async () => {
+    expect(await api.put('a', 'x'.repeat(300), 1)).toMatchObject({ code: 'BAD_STATE_KEY' });
+    expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await api.patch('a', 'k', [1])).toMatchObject({ code: 'BAD_INPUT' });
+    expect(await api.get('a')).toMatchObject({ code: 'NOT_FOUND' });
+  });
+
+  test.each(['PUT', 'PATCH'])('rejects a number to %s that would become null', async (method) => {
+    const url = `${server.url}/api/state/a/${method}`;
+    const headers = { Authorization: `Bearer ${API_KEY}` };
+    const response = await fetch(url, { method, headers, body: '{"n":[-1e999]}' });
+    expect({ status: response.status, body: await response.json() }).toEqual({
+      status: 400,
+      body: { ok: false, code: 'BAD_STATE_VALUE', message: expect.stringContaining('too large') },
+    });
+  });
+
+  test('patches objects alone', async () => {
+    await api.put('a', 'n', 5);
+    expect(await api.patch('a', 'n', { x: 1 })).toMatchObject({ code: 'BAD_STATE_VALUE' });
+    expect(await api.patch('a', 'n', [1])).toMatchObject({ code: 'BAD_INPUT' });
+    await api.put('a', '__proto__', { x: 1 });
+    expect((await api.get('a')).changes).toEqual([
+      ['n', 5],
+      ['__proto__', { x: 1 }],
+    ]);
+  });
+
+  test.each<[ErrorCode, unknown]>([
+    ['BAD_INPUT', undefined],
+    ['BAD_INPUT', 'a'],
+    ['BAD_ROOM', {}],
+    ['BAD_ROOM', { room: 'x'.repeat(129) }],
+    ['BAD_INPUT', { room: 'a', maxRate: 0 }],
+    ['BAD_INPUT', { room: 'a', maxRate: '1' }],
+  ])('answers %s to watch %j', async (code, input) => {
+    expect(await watching(input)).toMatchObject({ ok: false, code });
+  });
+
+  test('takes any version for one that it does not know', async () => {
+    await api.put('a', 'k', 1);
+    for (const version of [7, {}, '.', null]) {
+      const client = connect(server.url);
+      const heard = once(client as never, 'state:a');
+      expect(await watching({ room: 'a', version }, client)).toEqual({
+        ok: true,
+        room: 'a',
+        event: 'state:a',
+        keys: 1,
+      });
+      expect((await heard).slice(0, 2)).toMatchObject([[['k', 1]], { snapshot: true }]);
+    }
+  });
+
+  test(`lets a client watch ${MAX_WATCHED} rooms, and others once it stops`, async () => {
+    const client = connect(server.url);
+    for (let room = 0; room < MAX_WATCHED; room++) expectOk(await watching({ room: `${room}` }, client));
+    expectOk(await watching({ room: '0' }, client));
+    expect(await watching({ room: 'more' }, client)).toMatchObject({ code: 'TOO_MANY_ROOMS' });
+    expectOk(await client.emitWithAck('unwatch', '0'));
+    expectOk(await watching({ room: 'more' }, client));
+  });
+
+  test('sends a client that stops nothing more, and a client with a pace the newest value', async () => {
+    const stopping = follow(connect(server.url), 'a');
+    const paced = follow(connect(server.url), 'a', { maxRate: 1000 });
+    await api.put('a', 'k', 1);
+    await Promise.all([stopping.equals({ k: 1 }), paced.equals({ k: 1 })]);
+    expectOk(await stopping.socket.emitWithAck('unwatch', 'a'));
+    await api.put('a', 'k', 2);
+    await paced.equals({ k: 2 });
+    await stopping.socket.emitWithAck('echo', 'fence');
+    expect(stopping.values.get('k')).toBe(1);
+  });
+
+  test('ends plain WebSockets that send something, or ask for what is not there', async () => {
+    const plain = PlainState.follow(server.url, 'a');
+    await plain.until(() => true);
+    plain.socket.send('');
+    plain.socket.send('hello');
+    const [code, reason] = (await once(plain.socket, 'close')) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([1008, 'BAD_INPUT']);
+    for (const [path, status] of [
+      ['/api/state/', 404],
+      ['/api/state/a/b', 404],
+      ['/api/state/a?maxRate=x', 400],
+    ] as const) {
+      const socket = new WebSocket(`${server.url.replace('http', 'ws')}${path}`);
+      socket.on('error', () => {});
+      const [, response] = (await once(socket, 'unexpected-response')) as [unknown, { statusCode: number }];
+      expect({ path, status: response.statusCode }).toEqual({ path, status });
+    }
+  });
+});
+
+describe('a server with tokens', () => {
+  const JWT_SECRET = 'a secret of the test that is long enough';
+  let server: RunningServer;
+
+  beforeAll(async () => {
+    server = await startServer({ API_KEY, JWT_SECRET, WORKERS: '1' });
+  });
+  afterAll(() => server.stop());
+
+  test('reads a room of many parts whole, while it changes', async () => {
+    const api = new StateApi(server.url, API_KEY);
+    // Each value is a part.
+    const value = 'x'.repeat(50_000);
+    for (let key = 0; key < 60; key++) await api.put('big', `${key}`, value);
+    const reading = api.get('big');
+    for (let key = 0; key < 20; key++) await api.put('big', `${key}`, 'new');
+    const found = new Map((await reading).changes as [string, unknown][]);
+    expect(found.size).toBe(60);
+    const { changes } = await api.get('big');
+    expect((changes as unknown[]).length).toBe(60);
+  });
+
+  test('tokens allow reading where they allow joining, and changing where they allow publishing', async () => {
+    const issue = (rooms: object, more: object = {}) => sign({ sub: 'ada', rooms, ...more }, JWT_SECRET);
+    const publisher = new StateApi(server.url, issue({ join: ['r*'], publish: ['r1'] }));
+    expect(await publisher.put('r1', 'k', 1)).toEqual({ ok: true });
+    expect(await publisher.put('r2', 'k', 1)).toMatchObject({ code: 'ROOM_FORBIDDEN' });
+    expect(await publisher.patch('r2', 'k', {})).toMatchObject({ code: 'ROOM_FORBIDDEN' });
+    expect(await publisher.delete('r2', 'k')).toMatchObject({ code: 'ROOM_FORBIDDEN' });
+    expect(await publisher.remove('r2')).toMatchObject({ code: 'ROOM_FORBIDDEN' });
+    expect(await publisher.get('s')).toMatchObject({ code: 'ROOM_FORBIDDEN' });
+    expect(await publisher.get('r2')).toMatchObject({ code: 'NOT_FOUND' });
+    expect(await new StateApi(server.url, 'x').get('r1')).toMatchObject({ code: 'TOKEN_INVALID' });
+
+    const client: ChatClient = connect(server.url, { auth: { token: issue({ join: ['r1'] }) } });
+    await connected(client);
+    expect(await client.emitWithAck('watch', { room: 'r2' })).toMatchObject({ code: 'ROOM_FORBIDDEN' });
+    const map = follow(client, 'r1');
+    const witness = PlainState.follow(server.url, 'r1', { token: issue({ join: ['r1'] }) });
+    await Promise.all([map.equals({ k: 1 }), witness.equals({ k: 1 })]);
+    const refused = new WebSocket(`${server.url.replace('http', 'ws')}/api/state/r1?token=${issue({ join: [] })}`);
+    refused.on('error', () => {});
+    const [, response] = (await once(refused, 'unexpected-response')) as [unknown, { statusCode: number }];
+    expect(response.statusCode).toBe(403);
+
+    // A new token with fewer rights ends what it does not allow.
+    expectOk(await client.emitWithAck('token', issue({ join: ['other'] })));
+    await publisher.put('r1', 'k', 2);
+    await witness.equals({ k: 2 });
+    await client.emitWithAck('echo', 'fence');
+    expect(map.values.get('k')).toBe(1);
+    const short = PlainState.follow(server.url, 'r1', {
+      token: issue({ join: ['r1'] }, { exp: Math.floor(Date.now() / 1000) + 3 }),
+    });
+    const [code, reason] = (await once(short.socket, 'close')) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([1008, 'TOKEN_EXPIRED']);
+  });
+});

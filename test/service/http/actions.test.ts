@@ -1,0 +1,312 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { WebSocket } from 'ws';
+import { Rooms } from '../../../public/gjallar-client.js';
+import { routes } from '../../../src/service/api/api.js';
+import { postgres } from '../../features/history/support/databases.js';
+import { connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
+import { RedisProcess } from '../../support/redis.js';
+import { type RunningServer, startServer } from '../../support/server.js';
+import { eventually, until } from '../../support/until.js';
+
+type Answer = Record<string, unknown> & { status: number };
+type Shown = { offset: number; text: string; deleted?: true };
+
+const SECRET = 'a secret of more than thirty-two bytes';
+const common = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'secret', JWT_SECRET: SECRET, API_KEY: 'key' };
+const operator = { Authorization: `Basic ${Buffer.from('ops:secret').toString('base64')}` };
+
+/** @param age how long ago it was issued, in s */
+function tokenOf(sub: string, { jti, age = 10 }: { jti?: string; age?: number } = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  const token = new SignJWT({ sub, ...(jti && { jti }) }).setIssuedAt(now - age).setExpirationTime(now + 3600);
+  return token.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(SECRET));
+}
+
+interface Setup {
+  servers: RunningServer[];
+  remove(): Promise<void>;
+}
+
+async function oneMachine(): Promise<Setup> {
+  const folder = await mkdtemp(join(tmpdir(), 'gjallar-actions-'));
+  const server = await startServer({ ...common, ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` });
+  return {
+    servers: [server],
+    remove: async () => {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function twoMachines(): Promise<Setup> {
+  const [redis, database] = await Promise.all([RedisProcess.start('--appendonly', 'yes'), postgres()]);
+  const env = { ...common, REDIS_URL: redis.url, ARCHIVE_URL: database.url, WORKERS: '1' };
+  const servers = await Promise.all([startServer(env), startServer(env)]);
+  return {
+    servers,
+    remove: async () => {
+      await Promise.all(servers.map((server) => server.stop()));
+      await Promise.all([redis.remove(), database.remove()]);
+    },
+  };
+}
+
+describe.each([
+  ['SQLite', oneMachine],
+  ['Redis and PostgreSQL, on two machines', twoMachines],
+])('the operator of a chat with %s', (_name, start) => {
+  let setup: Setup;
+  let here: RunningServer;
+  let there: RunningServer;
+  beforeAll(async () => {
+    setup = await start();
+    here = setup.servers[0]!;
+    there = setup.servers.at(-1)!;
+  });
+  afterEach(disconnectAll);
+  afterAll(() => setup?.remove());
+
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = operator,
+  ): Promise<Answer> {
+    const init = { method, headers, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await fetch(`${here.url}${path}`, init);
+    return { status: response.status, ...((await response.json()) as Record<string, unknown>) };
+  }
+
+  async function enter(server: RunningServer, user: string, room: string, token?: string) {
+    const socket = connect(server.url, { auth: { token: token ?? (await tokenOf(user)) } });
+    await connected(socket);
+    expectOk(await socket.emitWithAck('join', room));
+    return socket;
+  }
+
+  /** The code with which a token is rejected, or `accepted`. */
+  async function outcomeOf(server: RunningServer, token: string): Promise<unknown> {
+    const client = connect(server.url, { auth: { token }, reconnection: false });
+    return connected(client).then(
+      () => 'accepted',
+      ({ data }: Error & { data?: { code?: string } }) => data?.code,
+    );
+  }
+
+  const archived = async (count: number) => {
+    const totals = async (server: RunningServer) => {
+      const metrics = await (await fetch(`${server.url}/metrics`, { headers: operator })).text();
+      const found = [...metrics.matchAll(/^gjallar_archive_messages_total\{.*\} (\d+)$/gm)];
+      return found.reduce((sum, [, value]) => sum + Number(value), 0);
+    };
+    await until(async () => {
+      const sums = await Promise.all(setup.servers.map(totals));
+      return sums.reduce((sum, value) => sum + value, 0) >= count;
+    });
+  };
+
+  test('deletes messages in the store and the archive, and exports those of a user', async () => {
+    const ann = await enter(here, 'ann', 'hall');
+    const bob = await enter(there, 'bob', 'hall');
+    const say = async (socket: typeof ann, text: string) =>
+      expectOk(await socket.emitWithAck('message', { room: 'hall', text }));
+    for (const text of ['one', 'two']) await say(ann, text);
+    await say(bob, 'three');
+    const { epoch } = await say(ann, 'four');
+    expectOk(await ann.emitWithAck('direct', { to: 'bob', text: 'secret' }));
+    expectOk(await bob.emitWithAck('direct', { to: 'ann', text: 'answer' }));
+    await archived(6);
+    expectOk(await ann.emitWithAck('message', { room: 'hall', text: 'five' }));
+
+    const exported = await fetch(`${here.url}/api/users/ann/export`, { headers: operator });
+    expect(exported.headers.get('content-type')).toBe('application/x-ndjson');
+    const lines = (await exported.text())
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { text?: string });
+    expect(lines.at(-1)).toEqual({ end: true, lines: lines.length - 1 });
+    expect([...new Set(lines.slice(0, -1).map(({ text }) => text))].sort()).toEqual([
+      'answer',
+      'five',
+      'four',
+      'one',
+      'secret',
+      'two',
+    ]);
+    const first = { room: 'hall', from: 'ann', text: 'one', at: expect.any(Number), epoch, offset: 1 };
+    expect(lines).toContainEqual(first);
+
+    const told = nextEvent(bob, 'deleted');
+    const path = '/api/rooms/hall/messages';
+    const one = { status: 200, ok: true, epoch, offset: 2 };
+    expect(await call('DELETE', `${path}/2`)).toEqual(one);
+    expect(await told).toEqual([{ room: 'hall', epoch, ranges: [[2, 2]] }]);
+    expect(await call('DELETE', `${path}/2`)).toEqual(one);
+    expect(await call('DELETE', `${path}/2?epoch=other`)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+    expect(await call('DELETE', `${path}/99`)).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+    const page = expectOk(await bob.emitWithAck('history', { room: 'hall', after: 0 }));
+    expect(page).toMatchObject({ complete: true, offset: 5 });
+    expect((page.messages as Shown[]).map(({ offset, text, deleted }) => [offset, text, deleted])).toEqual([
+      [1, 'one', undefined],
+      [2, '', true],
+      [3, 'three', undefined],
+      [4, 'four', undefined],
+      [5, 'five', undefined],
+    ]);
+
+    // A client that catches up does not wait for what is deleted.
+    const late = connect(there.url, { auth: { token: await tokenOf('late') } });
+    const texts: string[] = [];
+    let isCaughtUp: () => void;
+    const caughtUp = new Promise<void>((resolve) => {
+      isCaughtUp = resolve;
+    });
+    let onDeleted: (deleted: object) => void;
+    const lateTold = new Promise((resolve) => {
+      onDeleted = resolve;
+    });
+    const rooms = new Rooms(late);
+    const onMessage = ({ text }: { text: string }) => texts.push(text);
+    await rooms.join('hall', {
+      last: 10,
+      onMessage,
+      onRecovered: () => isCaughtUp(),
+      onDeleted: (event) => onDeleted(event),
+    });
+    await caughtUp;
+    expect(texts).toEqual(['one', 'three', 'four', 'five']);
+
+    await archived(7);
+    const directTold = nextEvent(bob, 'deleted');
+    expect(await call('DELETE', '/api/users/ann/messages')).toMatchObject({ ok: true, deleted: 4, archived: 4 });
+    await directTold;
+    expect(await lateTold).toMatchObject({ room: 'hall', epoch });
+    expect(await call('DELETE', '/api/users/ann/messages')).toMatchObject({ ok: true, deleted: 0, archived: 0 });
+    const direct = expectOk(await bob.emitWithAck('history', { with: 'ann', after: 0 }));
+    expect((direct.messages as Shown[]).map(({ text }) => text)).toEqual(['', 'answer']);
+    const rest = (await (await fetch(`${here.url}/api/users/ann/export`, { headers: operator })).text()).split('\n');
+    expect(rest.map((line) => line && (JSON.parse(line) as { text?: string }).text)).toEqual(['answer', undefined, '']);
+
+    expect(await call('DELETE', path)).toMatchObject({ ok: true, epoch, offset: 5, deleted: 1, archived: 1 });
+    const empty = expectOk(await bob.emitWithAck('history', { room: 'hall', epoch, after: 0 }));
+    expect(empty).toMatchObject({ complete: true, offset: 5 });
+    expect((empty.messages as Shown[]).map(({ text }) => text)).toEqual(['', '', '', '', '']);
+    const next = nextEvent<[{ offset: number }]>(bob, 'message');
+    await say(ann, 'six');
+    expect((await next)[0].offset).toBe(6);
+    await until(async () => texts.at(-1) === 'six');
+  });
+
+  test('revokes tokens, and the connections with them end on all machines', async () => {
+    const marked = await tokenOf('ann', { jti: 'token 1' });
+    const ann = await enter(there, 'ann', 'ops', marked);
+    const bob = await enter(there, 'bob', 'ops');
+    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/ops?token=${await tokenOf('bob')}`);
+    await once(plain, 'open');
+    const annEnded = Promise.all([nextEvent(ann, 'ended'), nextEvent(ann, 'disconnect')]);
+    const revoked = await call('POST', '/api/tokens/revoke', { jti: 'token 1' });
+    expect(revoked).toMatchObject({ ok: true, revocation: { id: 'jti:token 1' } });
+    const [[ended], [reason]] = await annEnded;
+    expect([ended, reason]).toEqual([
+      { code: 'TOKEN_REVOKED', message: expect.stringMatching(/revoked the token/) },
+      'io server disconnect',
+    ]);
+    // Another worker may be reached each time, which hears of it a little later.
+    await eventually(async () => expect(await outcomeOf(there, marked)).toBe('TOKEN_REVOKED'));
+    const bearer = { Authorization: `Bearer ${marked}` };
+    await eventually(async () =>
+      expect(await call('GET', '/api/rooms/ops/messages', undefined, bearer)).toMatchObject({ code: 'TOKEN_REVOKED' }),
+    );
+    await enter(there, 'ann', 'ops');
+
+    const bobEnded = Promise.all([nextEvent(bob, 'ended'), once(plain, 'close')]);
+    await call('POST', '/api/tokens/revoke', { user: 'bob' });
+    const [, [code, text]] = await bobEnded;
+    expect([code, String(text)]).toEqual([1008, 'TOKEN_REVOKED']);
+    const older = await call('POST', '/api/tokens/revoke', { user: 'bob', before: 1000 });
+    expect((older.revocation as { before: number }).before).toBeGreaterThan(1000);
+    // A token that was issued later is accepted.
+    await enter(there, 'bob', 'ops', await tokenOf('bob', { age: -1 }));
+
+    await until(async () => {
+      const { revocations } = await call('GET', '/api/tokens/revocations');
+      return (revocations as unknown[]).length === 2;
+    });
+    await here.restart();
+    // Until a worker has read the list, it accepts no token at all.
+    await until(async () => {
+      const outcome = await outcomeOf(here, marked);
+      expect(outcome).not.toBe('accepted');
+      return outcome === 'TOKEN_REVOKED';
+    });
+    const lifted = { status: 200, ok: true, id: 'jti:token 1' };
+    expect(await call('DELETE', '/api/tokens/revocations/jti:token%201')).toEqual(lifted);
+    expect(await call('DELETE', '/api/tokens/revocations/jti:token%201')).toEqual(lifted);
+    await until(async () => (await outcomeOf(there, marked)) === 'accepted');
+    expect(await call('POST', '/api/tokens/revoke', {})).toMatchObject({ status: 400, code: 'BAD_INPUT' });
+    const future = { before: Date.now() + 3_600_000 };
+    expect(await call('POST', '/api/tokens/revoke', future)).toMatchObject({ status: 400, code: 'BAD_INPUT' });
+  });
+
+  test('disconnects users and closes rooms, and members learn why', async () => {
+    // No client of an earlier test has this name.
+    const fay = await enter(there, 'fay', 'bar');
+    const carl = await enter(here, 'carl', 'bar');
+    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/bar?token=${await tokenOf('dora')}`);
+    await once(plain, 'open');
+    const closed = Promise.all([nextEvent(fay, 'ended'), nextEvent(carl, 'ended'), once(plain, 'close')]);
+    expect(await call('POST', '/api/close-room', { room: 'bar' })).toMatchObject({ removed: 3, complete: true });
+    const [[ended], , [code, text]] = await closed;
+    expect(ended).toMatchObject({ room: 'bar', code: 'ROOM_CLOSED' });
+    expect([code, String(text)]).toEqual([1008, 'ROOM_CLOSED']);
+    expect(await fay.emitWithAck('message', { room: 'bar', text: 'x' })).toMatchObject({ code: 'NOT_IN_ROOM' });
+    expectOk(await carl.emitWithAck('join', 'bar'));
+    const gone = Promise.all([nextEvent(fay, 'ended'), nextEvent(fay, 'disconnect')]);
+    const machines = setup.servers.length;
+    expect(await call('POST', '/api/disconnect', { user: 'fay' })).toMatchObject({
+      disconnected: 1,
+      reached: { workers: 2, machines },
+      complete: true,
+    });
+    expect(await gone).toMatchObject([[{ code: 'DISCONNECTED' }], ['io server disconnect']]);
+    const line = await here.logged(({ action }) => action === 'close-room');
+    expect(line).toMatchObject({
+      msg: 'the operator acted',
+      operator: 'ops',
+      address: '127.0.0.1',
+      target: { room: 'bar', namespace: '/' },
+      result: { removed: 3 },
+    });
+  });
+
+  test('is the only one who may do so', async () => {
+    // What the holder of API_KEY may do.
+    const open = ['GET /api/rooms/{room}/messages', 'POST /api/rooms/{room}/messages', 'GET /api/stats'];
+    open.push('GET /api/state/{room}', 'DELETE /api/state/{room}');
+    open.push(...['PUT', 'PATCH', 'DELETE'].map((method) => `${method} /api/state/{room}/{key}`));
+    const all = Object.entries(routes).flatMap(([path, methods]) =>
+      Object.keys(methods).map((one) => `${one} ${path}`),
+    );
+    const isOpen = (route: string) => open.includes(route) || route.includes(' /api/state/');
+    for (const one of all.filter((route) => !isOpen(route))) {
+      const [method, path] = one.replaceAll(/\{\w+\}/g, '1').split(' ') as [string, string];
+      const key = { Authorization: 'Bearer key' };
+      const body = method === 'POST' ? {} : undefined;
+      expect([path, await call(method, path, body, key)]).toMatchObject([path, { status: 401, code: 'ADMIN_ONLY' }]);
+      // A link or a form of another page names no origin. What the operator opens is not from a page.
+      for (const site of ['cross-site', 'same-site']) {
+        const linked = await call(method, path, body, { ...operator, 'Sec-Fetch-Site': site });
+        expect([path, linked]).toMatchObject([path, { status: 403, code: 'ORIGIN_FORBIDDEN' }]);
+      }
+      const foreign = { ...operator, Origin: 'https://evil.example' };
+      const refused = await call(method, path, body, foreign);
+      expect([path, refused]).toMatchObject([path, { status: 403, code: 'ORIGIN_FORBIDDEN' }]);
+    }
+  });
+});
