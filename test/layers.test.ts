@@ -1,12 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
+import { imports, picture, pictureOfPage, roomOf } from '../docs/site/house.js';
 
 const source = fileURLToPath(new URL('../src', import.meta.url));
-
-/** The rooms of the house, in the order in which they may be imported: each knows those before it. */
-const rooms = ['base', 'engine', 'io', 'cluster', 'features', 'host', 'service', 'cli'];
 
 /**
  * Who may touch process.env besides src/host/config: to hand it over, for what the primary tells its workers, for what
@@ -22,26 +20,7 @@ const environmentReaders = [
   join('engine', 'uws', 'environment.ts'),
 ];
 
-const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-
-const imports = new Map<string, { path: string; isLoaded: boolean }[]>(
-  files.map((file) => {
-    const text = readFileSync(join(source, file), 'utf8');
-    const statements = text.matchAll(/^(?:import|export)\s([^'";]*?\sfrom\s+)?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm);
-    return [
-      file,
-      [...statements].map(([statement, names = '', from, dynamic]) => ({
-        isLoaded:
-          dynamic === undefined &&
-          !/^(?:import|export) type\b/.test(statement) &&
-          !/^\{(\s*type\s+[^,}]+,?)+\s*\}/.test(names),
-        path: relative(source, join(source, dirname(file), (from ?? dynamic)!)).replace(/\.js$/, '.ts'),
-      })),
-    ];
-  }),
-);
-
-const roomOf = (file: string): number => (file.includes(sep) ? rooms.indexOf(file.split(sep)[0]!) : rooms.length);
+const files = [...imports.keys()];
 
 describe('imports', () => {
   test('are all found, and lead to files that are there', () => {
@@ -58,6 +37,10 @@ describe('imports', () => {
       return wrong.map(({ path }) => `${file} imports ${path}`);
     });
     expect(upward).toEqual([]);
+  });
+
+  test('are as docs/internals/house.md shows them', () => {
+    expect(pictureOfPage()).toBe(picture());
   });
 
   test('never lead back to where they began, but for those of types', () => {

@@ -80,8 +80,10 @@ describe.each(['README.md', 'CONTRIBUTING.md', ...guide, ...reference])('%s', (p
   });
 });
 
-test('the folders in the overview are there', () => {
-  const folders = [...read('docs/internals/house.md').matchAll(/^ {4}(\S+) {2,}/gm)].map(([, folder]) => folder!);
-  expect(folders.length).toBeGreaterThan(15);
-  expect(folders.filter((folder) => !existsSync(join(root, folder)))).toEqual([]);
+test('the files and folders that the pages for contributors name are there', () => {
+  const pages = ['CONTRIBUTING', 'docs/internals/house', 'docs/internals/message', 'docs/internals/adding'];
+  const named = pages.flatMap((page) => [...read(`${page}.md`).matchAll(/`((?:src|test|load|docs)\/[\w./-]+)`/g)]);
+  const paths = named.map(([, path]) => path!);
+  expect(paths.length).toBeGreaterThan(30);
+  expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });

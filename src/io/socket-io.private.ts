@@ -5,7 +5,7 @@ import { privateParts } from './socket-io-server.private.js';
 
 /**
  * All private parts of socket.io's namespaces and sockets and of socket.io-adapter that gjallar relies on. Those of its
- * Server are in `socket-io-server.ts`; `socket-memory.ts` replaces a field of its Socket. Checked against socket.io 4.6 to
+ * Server are in `socket-io-server.private.ts`; `rooms/socket-memory.private.ts` replaces a field of its Socket. Checked against socket.io 4.6 to
  * 4.8 and socket.io-adapter 2.5. `test/io/socket-io.test.ts` fails if a new version breaks one of them.
  */
 

@@ -2,11 +2,11 @@
 // Arguments: the folder of the machine's mesh, its machine, the name of the bus, the URL of its Redis or NATS (or `-`), and the
 // ids of the machine's workers.
 
-import { ownWindow } from '../../../build/cluster/backplanes/frames/links.js';
 import { backplaneKindOf } from '../../../build/cluster/backplanes/registry.js';
 import { workersOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { openHub } from '../../../build/cluster/hub/open.js';
 import { HUB, Mesh } from '../../../build/cluster/mesh/mesh.js';
+import { ownWindow } from '../../../build/engine/delivery/shared-window.js';
 import { openHubService } from '../../../build/features/state/hub-service.js';
 
 const [directory, machine, busName, url, ...workers] = process.argv.slice(2);

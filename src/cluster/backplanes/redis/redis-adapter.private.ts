@@ -6,7 +6,10 @@ export interface MessageParser {
   decode(bytes: Buffer): unknown;
 }
 
-/** The parser that the installed version of `@socket.io/redis-adapter` uses by default. */
+/**
+ * The parser that the installed version of `@socket.io/redis-adapter` uses by default, which is private. Checked against 8.3;
+ * `test/io/socket-io.test.ts` fails if a version has none.
+ */
 export function defaultParser(): MessageParser {
   const require = createRequire(import.meta.url);
   // It is a dependency of the adapter, which may have a copy of its own.

@@ -1,0 +1,19 @@
+/**
+ * What every room uses, and what uses none of them.
+ *
+ * It promises: each failure has a code and a remedy, and nothing that fails in the background does so in silence.
+ *
+ *   errors.ts       the codes of all errors, and what to do about each
+ *   problems.ts     what is down: one name in the log, in `/readyz`, in a metric and in an alert
+ *   owner.ts        work in the background, whose failures are reported
+ *   outage.ts       the time in which something is down; within.ts bounds the time of a promise
+ *   metric.ts       metrics as values that are read when somebody asks
+ *   process.ts      what a process gives its parts: the hub, the adapter, who hears of reports
+ *   package.ts      this package: its version, its files, its parts that are loaded late
+ */
+export { type ErrorCode, errorCodes, GjallarError, MalformedMessage } from './errors.js';
+export { counter, gauge, Histogram, type Metric } from './metric.js';
+export { attempt, own, owned } from './owner.js';
+export { loadPart, packageFile, version } from './package.js';
+export { thisProcess } from './process.js';
+export { within } from './within.js';

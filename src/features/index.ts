@@ -1,0 +1,15 @@
+/**
+ * What applications turn on. Nothing here is loaded, or costs a message anything, before it is asked for.
+ *
+ *   recovery/       connection state recovery: what a client missed while it was away, on whichever worker it returns
+ *   state/          state rooms: the newest value of each key; a slow client skips what is old
+ *   history/        messages that are kept: SQLite, Redis, the archive; durable rooms
+ *   presence/       the users in rooms, over all workers
+ *
+ * Each has an index.ts of its own, which is its public part. They reach other workers through the services of a namespace
+ * (io/rooms/services.ts) and through the hub (base/hub-service.ts).
+ */
+export type { HistoryStore } from './history/store.js';
+export { Presence } from './presence/index.js';
+export { openRecovery } from './recovery/index.js';
+export { stateRoom } from './state/index.js';
