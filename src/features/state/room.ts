@@ -6,7 +6,7 @@ import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../i
 import { RoomCore } from './core.js';
 import { bytesOf, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
-import { type AnySocket, forgetDisconnect, leaveAtDisconnect, Member } from './members/members.js';
+import { type AnySocket, listenFor, listenNoMore, Member } from './members/members.js';
 import type { Joined, JoinOptions, SetOptions, StateRoomEvents, StateRoomSettings } from './options.js';
 import type { SequencerClient } from './replica/client.js';
 import { StoreReports } from './replica/store-reports.js';
@@ -202,9 +202,12 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       if (!(error instanceof GjallarError)) throw error;
       return { ok: false, code: error.code, message: error.message };
     }
-    if (before) this.core.members.remove(before);
+    if (before) {
+      this.core.members.remove(before);
+      member.marks = before.marks;
+    }
     this.bySocket.set(socket, member);
-    leaveAtDisconnect(socket, this);
+    listenFor(socket, this);
     return joined;
   }
 
@@ -213,8 +216,15 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     const member = this.bySocket.get(socket);
     if (!member) return;
     this.bySocket.delete(socket);
-    forgetDisconnect(socket, this);
+    listenNoMore(socket, this);
     this.core.members.remove(member);
+  }
+
+  /** @internal */
+  acknowledge(socket: AnySocket, marks: Readonly<Record<string, unknown>>): void {
+    const mark = marks[this.settings.event];
+    const member = this.bySocket.get(socket);
+    if (member && typeof mark === 'number') this.core.members.acknowledge(member, mark);
   }
 
   /**
@@ -290,7 +300,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   private async end(): Promise<void> {
     stateRooms.remove(this);
     const closed = this.core.close();
-    for (const socket of this.bySocket.keys()) forgetDisconnect(socket, this);
+    for (const socket of this.bySocket.keys()) listenNoMore(socket, this);
     this.bySocket.clear();
     const unwritten = await closed;
     this.store?.remove(this, unwritten);

@@ -14,7 +14,8 @@ import type { Watcher } from './watchers.js';
 const plainFormat: StateFormat = {
   name: 'plain',
   prefix: '',
-  encode: (chunk, meta) => [`{"changes":[${pairsOf(chunk)}],${JSON.stringify(meta).slice(1)}`],
+  // Nothing that such a client sends is read, so it has no mark to acknowledge.
+  encode: (chunk, { mark: _, ...meta }) => [`{"changes":[${pairsOf(chunk)}],${JSON.stringify(meta).slice(1)}`],
 };
 
 const EMPTY = '{"changes":[],"snapshot":true}';
