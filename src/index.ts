@@ -43,12 +43,12 @@ export type {
 export import Namespace = stock.Namespace;
 export import Socket = stock.Socket;
 export { type ErrorCode, errorCodes, GjallarError } from './base/errors.js';
+export type { CloseReason } from './engine/counters.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
 export type { EngineRequest } from './engine/http/request.js';
 export type { EngineOptions } from './engine/options.js';
 export * as parser from './engine/parser/parser.js';
-export type { CloseReason } from './engine/protocol/close-reasons.js';
 export type { Session } from './engine/session/session.js';
 // The npm package of uWebSockets.js can only be imported. From here, it can also be required.
 export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './engine/sockets.js';

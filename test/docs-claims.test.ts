@@ -2,8 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { allOptions } from '../src/host/config/options.js';
-import { runOptionKeys } from '../src/host/config/run-options.js';
+import { allOptions, runOptionKeys } from '../src/host/config/options.js';
 import { libraryOptions } from './support/library-options.js';
 
 /** Holds variables, options, limits, versions and times that pages name to the code and to deploy/. */

@@ -28,3 +28,11 @@ function partAsBytes(part: unknown): string | Buffer {
     `A ${kind} cannot be sent, because its bytes cannot be read at once. Emit its bytes: await value.arrayBuffer().`,
   );
 }
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const CONTROL = /[\u0000-\u001f\u007f]/;
+
+/** Whether a text has characters that no name, header or line may contain. */
+export function hasControlCharacters(text: string): boolean {
+  return CONTROL.test(text);
+}

@@ -1,7 +1,7 @@
 import { own } from './owner.js';
 import type { Reason } from './problems.js';
 import { type Reports, thisProcess } from './process.js';
-import { Seldom } from './seldom.js';
+import { Seldom } from './warnings.js';
 
 export interface OutageOptions {
   /** The line of the log when it is over. @default `over: ` and the problem */

@@ -1,10 +1,9 @@
 import { GjallarError } from '../base/errors.js';
 import { version } from '../base/package.js';
 import { loadConfig } from '../host/config/load.js';
-import { rejectRemovedCommand } from '../host/config/removed.js';
-import { isNear } from '../host/config/unknown-variables.js';
+import type { Config } from '../host/config/options.js';
+import { isNear, rejectRemovedCommand } from '../host/config/removed.js';
 import { asksForHelp } from './application-arguments.js';
-import type { Command } from './command.js';
 import { compare } from './compare.js';
 import { doctor } from './doctor/doctor.js';
 import { backup, restore } from './history-files.js';
@@ -44,4 +43,19 @@ export async function commandHelpText(name: string): Promise<string> {
 /** Descriptions of several lines are indented for the list of commands. */
 function unindented(text: string): string {
   return text.replace(/\n +/g, '\n');
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A sub-command of `gjallar`. */
+export interface Command {
+  /** What follows the name on the command line. */
+  readonly usage: string;
+  readonly description: string;
+  /** What `--help` prints besides: the options, one on each line, and the exit codes. */
+  help?(): string | Promise<string>;
+  /** Whether it runs applications of users, whose environment is not checked as the configuration of the chat service. */
+  readonly isForApplications?: boolean;
+  /** @returns the exit code */
+  run(args: readonly string[], config: Config, environment: Environment): Promise<number> | number;
 }

@@ -1,6 +1,6 @@
 import { packageError } from '../base/optional-packages.js';
 import { packageFile, packagePath, version } from '../base/package.js';
-import type { Command, Environment } from './command.js';
+import type { Command, Environment } from './commands.js';
 
 /** The exit code if nothing could be compared. */
 const NOTHING_COMPARED = 2;

@@ -1,5 +1,4 @@
-import { allOptions, type OptionSpec, optionGroups } from '../host/config/options.js';
-import { runOptionKeys } from '../host/config/run-options.js';
+import { allOptions, type OptionSpec, optionGroups, runOptionKeys } from '../host/config/options.js';
 import { commandHelpText, commands } from './commands.js';
 
 /** The text of `gjallar --help`. */

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { GjallarError } from '../base/errors.js';
 import { requirePackages } from '../base/optional-packages.js';
 import type { Config } from '../host/config/options.js';
-import type { Command } from './command.js';
+import type { Command } from './commands.js';
 
 /** `gjallar backup FILE` */
 export const backup: Command = {

@@ -7,11 +7,10 @@ import { packageFile } from '../base/package.js';
 import { type BackplaneName, backplaneKindOf } from '../cluster/backplanes/index.js';
 import { hasLostTerminal, onceOrphaned, takeSignals } from '../cluster/primary/parent.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
-// Used by the workers alone. Loaded here too, so that what they run on is reported once.
 import { socketsInUse } from '../engine/uws/uws.js';
 import { descriptorLimit } from '../host/config/limits.js';
-import type { RunConfig } from '../host/config/run-options.js';
-import { unknownVariables } from '../host/config/unknown-variables.js';
+import type { RunConfig } from '../host/config/options.js';
+import { unknownVariables } from '../host/config/removed.js';
 import type { AdminServer } from '../host/operations/admin/admin-server.js';
 import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';

@@ -6,8 +6,8 @@ import { GjallarError } from '../base/errors.js';
 import { logGreeting } from '../base/log.js';
 import { packageFile, packagePath, version } from '../base/package.js';
 import { loadRunConfig } from '../host/config/load.js';
+import type { RunConfig } from '../host/config/options.js';
 import { rejectRemoved } from '../host/config/removed.js';
-import type { RunConfig } from '../host/config/run-options.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 

@@ -1,4 +1,4 @@
-import type { CloseReason } from './protocol/close-reasons.js';
+import type { ErrorCode } from '../base/errors.js';
 
 /** The counts of one engine's sessions since its start. */
 export class EngineCounters {
@@ -23,3 +23,30 @@ export class EngineCounters {
   /** Messages sent to single clients. The outbox counts messages to topics. */
   sent = 0;
 }
+
+/**
+ * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
+ * The reasons are those of engine.io, and four more for the limits.
+ */
+export type CloseReason =
+  | 'transport close'
+  | 'transport error'
+  | 'ping timeout'
+  | 'parse error'
+  | 'forced close'
+  /** More than `maxBackpressure` bytes waited for the client. */
+  | 'slow client'
+  /** The client sent twice what `rateLimit` allows, or more messages than the server can hold. */
+  | 'rate limit'
+  /** A packet had more bytes, with its attachments, than `maxPacketSize`, or more attachments than `maxAttachments`. */
+  | 'packet too large'
+  /** The attachments of a packet did not arrive in time, or the process needed the memory of those that had. */
+  | 'incomplete packet';
+
+/** The error in the close frame of a WebSocket that a limit closes. */
+export const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
+  'slow client': 'SLOW_CLIENT',
+  'rate limit': 'RATE_LIMITED',
+  'packet too large': 'PACKET_TOO_LARGE',
+  'incomplete packet': 'PACKET_INCOMPLETE',
+};

@@ -12,14 +12,13 @@ import { AddressLimits } from './limits/address-limits.js';
 import { ConnectionGuard } from './limits/connection-guard.js';
 import { FrameGuard } from './limits/frame-guard.js';
 import { LoadMonitor } from './limits/load-monitor.js';
-import { MessageLimits } from './limits/message-limits.js';
-import { RequestCosts } from './limits/request-costs.js';
+import { MessageLimits } from './limits/rates.js';
 import { RequestGuard } from './limits/request-guard.js';
+import { RequestCosts } from './limits/work-queue.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
 import { RoundTrips } from './round-trips.js';
-import { LatePolls } from './session/late-polls.js';
 import type { Session } from './session/session.js';
-import { UnusedSessions } from './session/unused-sessions.js';
+import { LatePolls, UnusedSessions } from './session/unused-sessions.js';
 import { TopKeys } from './top-keys.js';
 import type { TemplatedApp } from './uws/app.js';
 

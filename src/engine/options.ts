@@ -4,7 +4,7 @@ import type { CorsOptions, CorsOptionsDelegate } from 'cors';
 import { memoryLimit } from '../base/system-limits.js';
 import type { KeepAlive } from './http/keep-alive.js';
 import type { RateLimits } from './limits/rates.js';
-import type { HttpCompression } from './transports/polling-response.js';
+import type { HttpCompression } from './transports/polling.js';
 import type { TransportName } from './transports/transport.js';
 
 /** Options of the engine. Options that engine.io has too keep their names, meanings and defaults. */

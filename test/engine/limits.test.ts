@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { addressKey, clientAddress } from '../../src/engine/limits/client-address.js';
+import { addressKey, clientAddress } from '../../src/engine/limits/address-limits.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';

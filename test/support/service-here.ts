@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { version } from '../../src/base/package.js';
 import type { FromWorker } from '../../src/cluster/protocol.js';
-import { connections } from '../../src/engine/http/connections.js';
+import { connections } from '../../src/engine/http/exchange.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { Orders } from '../../src/host/runtime/lifecycle/orders.js';
 import { startWorker } from '../../src/host/runtime/worker.js';

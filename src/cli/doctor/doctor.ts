@@ -4,14 +4,14 @@ import { GjallarError } from '../../base/errors.js';
 import type { Problem } from '../../base/problems.js';
 import { memoryLimit, processorLimit } from '../../base/system-limits.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { redisUrls } from '../../cluster/backplanes/redis/urls.js';
+import { redisUrls } from '../../cluster/backplanes/redis/connection.js';
 import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
 import { connect } from '../../features/history/archive/database.js';
 import { descriptorLimit } from '../../host/config/limits.js';
 import type { Config } from '../../host/config/options.js';
-import { unknownVariables } from '../../host/config/unknown-variables.js';
-import type { Command } from '../command.js';
+import { unknownVariables } from '../../host/config/removed.js';
+import type { Command } from '../commands.js';
 import { checkNats, checkRedis } from './brokers.js';
 import { Findings, reasonOf } from './findings.js';
 

@@ -4,7 +4,7 @@
  * It promises: local delivery never waits for another worker. Messages of one worker arrive at another one in their order
  * or, in an outage, not at all; then the operator hears of it once. What waits for a server has a bound.
  *
- *   backplane.ts, events.ts  the contract, and what a backplane reports
+ *   backplane.ts             the contract, and what a backplane reports
  *   registry.ts, open.ts     the choice by the options, and how a worker opens one; with recovery around it
  *   connection-health.ts, redis-cause.ts  whether a server is up, and why it is not; malformed messages
  *   checks.ts                what arrives from other programs, checked

@@ -1,5 +1,5 @@
+import type { BackplaneEvents } from '../backplanes/backplane.js';
 import { Inbox } from '../backplanes/connection-health.js';
-import type { BackplaneEvents } from '../backplanes/events.js';
 import { hubHead, hubTypes } from '../backplanes/frames/hub/entries.js';
 import type { HubStatus } from '../backplanes/frames/hub/hub-health.js';
 import { messageOf } from '../backplanes/frames/wire/message.js';

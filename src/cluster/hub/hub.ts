@@ -27,9 +27,9 @@ import {
 } from '../backplanes/frames/wire/message.js';
 import { FORMER_FRAMES, OtherWire } from '../backplanes/other-wire.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
+import { RoomIndex } from './hub-frame.js';
 import type { StatusBoard } from './hub-status.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
-import { RoomIndex } from './room-index.js';
 import { HubServices } from './services.js';
 
 /** What one frame to another machine counts as in the window, in ms: its wake-ups at both hubs, at the server and at the workers there. */

@@ -1,4 +1,4 @@
-import type { BackplaneEvents } from '../backplanes/events.js';
+import type { BackplaneEvents } from '../backplanes/backplane.js';
 import { framesChannel, hubsChannel, type PubSub } from '../backplanes/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
 import { StatusBoard } from './hub-status.js';

@@ -1,6 +1,6 @@
 import { MalformedMessage } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
-import { Questions } from '../questions.js';
+import { Questions } from '../protocol.js';
 import { kinds, type Mesh } from './mesh.js';
 
 /** A question is a number of 4 bytes. Its answer starts with the same number. */

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
+import { makeSocketFolder } from '../../base/socket-folders.js';
 import { HubThread } from '../hub/hub-thread.js';
 import type { HubAddress } from '../hub/open.js';
 import { HUB } from '../mesh/mesh.js';
@@ -16,12 +17,11 @@ import {
   MESH_DIRECTORY,
   opened,
   type Question,
+  Questions,
   type Readiness,
   socketOf,
 } from '../protocol.js';
-import { Questions } from '../questions.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';
-import { makeMeshDirectory } from './mesh-directory.js';
 import { SharedPorts } from './ports.js';
 import { type ReloadingFleet, type ReloadOptions, ReloadQueue } from './reload.js';
 
@@ -307,5 +307,20 @@ export class Primary implements ReloadingFleet {
       this.fork(place, false);
     }, delay);
     this.respawns.add(timer);
+  }
+}
+
+/**
+ * Creates the folder with the sockets of the workers.
+ * @throws GjallarError BAD_CONFIG
+ */
+export function makeMeshDirectory(): string {
+  try {
+    return makeSocketFolder();
+  } catch (error) {
+    throw new GjallarError(
+      'BAD_CONFIG',
+      `cannot create a folder for the sockets of the workers: ${(error as Error).message}. Set TMPDIR to a writable folder.`,
+    );
   }
 }

@@ -3,8 +3,7 @@ import { WORKER_NAME, workerName } from '../../base/worker-links.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
-import { HUB, kinds } from '../mesh/mesh.js';
-import type { MeshLinks } from '../mesh/sub-mesh.js';
+import { HUB, kinds, type MeshLinks } from '../mesh/mesh.js';
 import {
   asClose,
   asMovedSession,

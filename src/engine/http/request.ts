@@ -1,5 +1,5 @@
 import { SocketAddress } from 'node:net';
-import { clientAddress } from '../limits/client-address.js';
+import { clientAddress } from '../limits/address-limits.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
 import type { HttpRequest, HttpResponse } from '../uws/app.js';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.js';
+import type { CloseReason } from '../counters.js';
 import { DeadlineQueue, type Waiting } from '../deadlines.js';
 import { type HeldBytes, Holder } from '../delivery/held-bytes.js';
-import type { CloseReason } from '../protocol/close-reasons.js';
 
 /** The session whose packet is incomplete. */
 export interface PacketOwner {

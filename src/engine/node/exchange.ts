@@ -1,15 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { CountedBytes } from '../delivery/counted-bytes.js';
-import { HeldBytes, Holder } from '../delivery/held-bytes.js';
-import { connections } from '../http/connections.js';
-import type {
-  BodyCallback,
-  BodyError,
-  BodyStream,
-  CollectedResponse,
-  HttpExchange,
-  ResponseHeaders,
+import { CountedBytes, HeldBytes, Holder } from '../delivery/held-bytes.js';
+import {
+  type BodyCallback,
+  type BodyError,
+  type BodyStream,
+  type CollectedResponse,
+  connections,
+  type HttpExchange,
+  type ResponseHeaders,
 } from '../http/exchange.js';
 import type { ExchangeHost } from '../http/guarded-requests.js';
 import type { EngineRequest } from '../http/request.js';

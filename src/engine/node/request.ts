@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import { EngineRequest, intern, type RequestConnection } from '../http/request.js';
-import { clientAddress } from '../limits/client-address.js';
+import { clientAddress } from '../limits/address-limits.js';
 
 /**
  * A request that node:http has read. Applications see its socket, including the client's certificate. It keeps what they

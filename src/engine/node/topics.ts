@@ -1,5 +1,5 @@
 import type { Writable } from '../uws/app.js';
-import { OutgoingMessage } from './outgoing-message.js';
+import { compressedFrameOf, frameOf, opcodes } from './frames.js';
 
 /** What gets the messages of a topic. */
 export interface Subscriber {
@@ -33,5 +33,27 @@ export class Topics {
     const outgoing = new OutgoingMessage(message, isBinary, compress);
     for (const socket of subscribers) socket.deliver(outgoing);
     return true;
+  }
+}
+
+/** A message as a frame that is made once for all WebSockets that get it. */
+export class OutgoingMessage {
+  private readonly plain: Buffer;
+  private compressed: Buffer | undefined = undefined;
+
+  /** @param compresses whether it is compressed for those that have agreed to it */
+  constructor(
+    message: Writable,
+    isBinary: boolean,
+    private readonly compresses: boolean,
+  ) {
+    this.plain = frameOf(message, isBinary ? opcodes.binary : opcodes.text);
+  }
+
+  /** @param mayCompress whether the WebSocket has agreed to compression */
+  frameFor(mayCompress: boolean): Buffer {
+    if (!mayCompress || !this.compresses) return this.plain;
+    this.compressed ??= compressedFrameOf(this.plain);
+    return this.compressed;
   }
 }

@@ -1,13 +1,12 @@
 import type { Socket } from 'node:net';
 import { raise } from '../../base/owner.js';
 import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
-import type { FrameEvents } from '../http/frame-events.js';
+import type { FrameEvents } from '../http/route.js';
 import type { Writable } from '../uws/app.js';
 import { closeCodes, type FrameTarget, readFrames, type Unfinished } from './frame-reader.js';
 import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
-import { OutgoingMessage } from './outgoing-message.js';
 import type { SocketOwner } from './socket-owner.js';
-import type { Subscriber, Topics } from './topics.js';
+import { OutgoingMessage, type Subscriber, type Topics } from './topics.js';
 import { type Batch, isBehind, type Writer, type Writing } from './writer.js';
 
 /** What `send` returns, as in uWebSockets.js. */

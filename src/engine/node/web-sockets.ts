@@ -1,9 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { wrongVersion } from '../http/exchange.js';
-import { FrameEvents } from '../http/frame-events.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
-import { type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
+import { FrameEvents, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
 import type { Progress } from './progress.js';
 import type { Topics } from './topics.js';
 import { NodeUpgradeExchange } from './upgrade.js';

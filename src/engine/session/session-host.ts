@@ -1,6 +1,6 @@
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { IncompletePackets } from '../incoming/incomplete-packets.js';
-import type { MessageLimits } from '../limits/message-limits.js';
+import type { MessageLimits } from '../limits/rates.js';
 import type { RoundTrips } from '../round-trips.js';
 import type { TopKeys } from '../top-keys.js';
 import type { Transport } from '../transports/transport.js';

@@ -1,8 +1,8 @@
+import { type CloseReason, closeErrors } from '../counters.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { EngineRequest } from '../http/request.js';
 import type { IncompletePackets, PacketOwner } from '../incoming/incomplete-packets.js';
-import type { MessageLimits } from '../limits/message-limits.js';
-import { type CloseReason, closeErrors } from '../protocol/close-reasons.js';
+import type { MessageLimits } from '../limits/rates.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';

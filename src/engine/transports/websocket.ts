@@ -1,8 +1,8 @@
 import { closeCodeOf, type ErrorCode } from '../../base/errors.js';
+import { currentTick } from '../clock.js';
 import type { Closing } from '../delivery/closing.js';
 import type { Outbox } from '../delivery/outbox.js';
 import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
-import { currentTick } from '../delivery/tick.js';
 import { type FrameReceiver, isNative, type NativeWebSocket, type WebSocketConnection } from '../http/exchange.js';
 import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
 import { decodeText, encodeText } from '../protocol/codec-v4.js';

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Sockets } from './app.js';
-import { checkWhole } from './whole-file.js';
 
 /** A place where uWebSockets.js may be installed. */
 export interface Binary {
@@ -57,4 +56,29 @@ function requireWhole(name: string): Sockets {
   const file = join(dirname(require.resolve(name)), 'uws.node');
   if (existsSync(file)) checkWhole(file);
   return require(name);
+}
+
+/** Where a file of 64-bit ELF says how long it is: its table of sections comes last. Source: elf(5). */
+const HEAD_BYTES = 64;
+const MAGIC = 0x7f454c46;
+const SECTIONS_AT = 0x28;
+const SECTION_BYTES_AT = 0x3a;
+const SECTIONS_NUMBER_AT = 0x3c;
+
+/**
+ * A library of which the end is missing, as after a full disk, ends the process with SIGBUS when it is loaded.
+ * @throws Error if the end is missing
+ */
+export function checkWhole(file: string): void {
+  const descriptor = openSync(file, 'r');
+  try {
+    const head = Buffer.alloc(HEAD_BYTES);
+    if (readSync(descriptor, head) < HEAD_BYTES || head.readUInt32BE(0) !== MAGIC) return;
+    const end =
+      Number(head.readBigUInt64LE(SECTIONS_AT)) +
+      head.readUInt16LE(SECTION_BYTES_AT) * head.readUInt16LE(SECTIONS_NUMBER_AT);
+    if (fstatSync(descriptor).size < end) throw new Error(`the end of ${file} is missing`);
+  } finally {
+    closeSync(descriptor);
+  }
 }

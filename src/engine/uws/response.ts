@@ -1,5 +1,4 @@
-import { connections } from '../http/connections.js';
-import { type ResponseHeaders, statusLine } from '../http/exchange.js';
+import { connections, type ResponseHeaders, statusLine } from '../http/exchange.js';
 import type { HttpResponse } from './app.js';
 
 export interface Response {

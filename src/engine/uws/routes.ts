@@ -1,8 +1,7 @@
 import type { FrameReceiver } from '../http/exchange.js';
-import { FrameEvents } from '../http/frame-events.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { readRequest } from '../http/request.js';
-import { type HttpRoute, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
+import { FrameEvents, type HttpRoute, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from './app.js';
 import { type SocketData, UwsHttpExchange, UwsUpgradeExchange } from './uws-exchange.js';

@@ -1,10 +1,9 @@
-import { CountedBytes } from '../delivery/counted-bytes.js';
-import { HeldBytes } from '../delivery/held-bytes.js';
-import { connections } from '../http/connections.js';
+import { CountedBytes, HeldBytes } from '../delivery/held-bytes.js';
 import {
   type BodyCallback,
   type BodyStream,
   type CollectedResponse,
+  connections,
   type FrameReceiver,
   type HttpExchange,
   type ResponseHeaders,

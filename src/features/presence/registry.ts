@@ -1,6 +1,5 @@
+import { MalformedMessage } from '../../base/errors.js';
 import type { OpenService, ServiceChannel } from '../../io/rooms/index.js';
-import { DisplayNames, type NamePairs } from './display-names.js';
-import { checkedMessage, type LocalUsers, type PresenceMessage, type UsersInRooms } from './messages.js';
 
 /** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;
@@ -160,4 +159,81 @@ export class PresenceRegistry {
     this.nodes.delete(worker);
     for (const room of node?.rooms.keys() ?? []) this.onChange(room);
   }
+}
+
+/** A worker's users in a room: their names, or only their number if there are too many. */
+export type LocalUsers = string[] | number;
+
+/** A worker's users in some rooms. */
+export interface UsersInRooms {
+  rooms: Record<string, LocalUsers>;
+  /** Display names, by room, of the users that `rooms` lists. Workers of earlier versions neither send nor read them. */
+  names?: Record<string, NamePairs>;
+}
+
+/** What workers tell each other: rooms whose users have changed, or, to a worker that asks, all of them. */
+export type PresenceMessage = { readonly type: 'changes' | 'state' } & UsersInRooms;
+
+/**
+ * What another worker has sent. Unknown fields pass: a newer version may send them during an upgrade.
+ * @throws MalformedMessage
+ */
+export function checkedMessage(value: unknown): PresenceMessage {
+  const { type, rooms } = (value ?? {}) as Partial<PresenceMessage>;
+  if (type !== 'changes' && type !== 'state') throw new MalformedMessage('a message of presence has no known type');
+  if (typeof rooms !== 'object' || rooms === null || !Object.values(rooms).every(areUsers)) {
+    throw new MalformedMessage('a message of presence has invalid rooms');
+  }
+  return value as PresenceMessage;
+}
+
+function areUsers(users: unknown): users is LocalUsers {
+  return Number.isInteger(users) || (Array.isArray(users) && users.every((user) => typeof user === 'string'));
+}
+
+/** Display names of users, as workers send them to each other: pairs, because a user may be named `__proto__`. */
+export type NamePairs = (readonly [user: string, displayName: string])[];
+
+/** Display names as a client receives them, by user. */
+export type NamesByUser = Readonly<Record<string, string>>;
+
+/** The display names of the users in each room; most users have none. */
+export class DisplayNames {
+  private readonly rooms = new Map<string, Map<string, string>>();
+
+  of(room: string): ReadonlyMap<string, string> | undefined {
+    return this.rooms.get(room);
+  }
+
+  /** Returns whether this changes the user's display name. */
+  set(room: string, user: string, displayName: string | undefined): boolean {
+    const names = this.rooms.get(room);
+    if (names?.get(user) === displayName) return false;
+    if (displayName === undefined) {
+      names!.delete(user);
+      if (names!.size === 0) this.rooms.delete(room);
+    } else if (names) names.set(user, displayName);
+    else this.rooms.set(room, new Map([[user, displayName]]));
+    return true;
+  }
+
+  /** Replaces all display names in a room. */
+  replace(room: string, names: NamePairs | undefined): void {
+    if (names && names.length > 0) this.rooms.set(room, new Map(names));
+    else this.rooms.delete(room);
+  }
+}
+
+/** The display names of some users; undefined if none of them has one. Earlier sources take precedence. */
+export function namesOf(
+  users: Iterable<string>,
+  ...sources: (ReadonlyMap<string, string> | undefined)[]
+): NamesByUser | undefined {
+  if (!sources.some((source) => source)) return undefined;
+  const pairs: [string, string][] = [];
+  for (const user of users) {
+    const displayName = sources.find((source) => source?.has(user))?.get(user);
+    if (displayName !== undefined) pairs.push([user, displayName]);
+  }
+  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
 }

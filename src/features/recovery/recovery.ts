@@ -6,7 +6,7 @@ import { own, owned } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import { within } from '../../base/within.js';
 import type { WorkerLinks } from '../../base/worker-links.js';
-import { canonicalAddress } from '../../engine/limits/client-address.js';
+import { canonicalAddress } from '../../engine/limits/address-limits.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import { wantsRecovery } from '../../io/socket-io.private.js';
 import type { ExpiryListener } from './kept/expiries.js';

@@ -3,10 +3,9 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../../base/errors.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
 import { requireNatsClient } from '../../cluster/backplanes/nats/dial.js';
-import { allOptions, type Config, type OptionSpec, options } from './options.js';
+import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptionKeys } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';
 import { rejectRemoved, rejectRemovedExport } from './removed.js';
-import { type RunConfig, runOptionKeys } from './run-options.js';
 
 /**
  * Reads the configuration from the environment.

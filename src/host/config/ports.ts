@@ -1,6 +1,5 @@
 import { GjallarError } from '../../base/errors.js';
-import type { Config } from './options.js';
-import type { RunConfig } from './run-options.js';
+import type { Config, RunConfig } from './options.js';
 
 /**
  * Checks that the admin port is none of the workers' ports.

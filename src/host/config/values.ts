@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasControlCharacters } from '../../base/control-characters.js';
+import { hasControlCharacters } from '../../base/bytes.js';
 import { readNatsUrls } from '../../cluster/backplanes/nats/address.js';
 
 /** Parses a variable; the input is undefined if the variable is unset or empty. */

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
+import type { RunConfig } from '../config/options.js';
 import { canClash } from '../config/ports.js';
-import type { RunConfig } from '../config/run-options.js';
 
 const MEMORY_STORE =
   'express-session keeps its sessions in the memory of each worker (MemoryStore), so a request that reaches another ' +

@@ -3,7 +3,7 @@ import type { TopKeys } from '../../engine/top-keys.js';
 import type { OtherClients } from '../operations/metrics/clients.js';
 import type { DrainGroup } from './lifecycle/drain.js';
 import type { MachineWorker } from './machine-worker.js';
-import type { OperatorSeam } from './operator/seam.js';
+import type { OperatorSeam } from './operator/actions.js';
 
 /** Why clients are disconnected: `restart` if another worker or machine accepts them, `stop` if the server ends. */
 export type DrainReason = 'restart' | 'stop';

@@ -1,7 +1,7 @@
 import { Outage } from '../../base/outage.js';
 import type { Reason } from '../../base/problems.js';
 import { thisProcess } from '../../base/process.js';
-import { Seldom } from '../../base/seldom.js';
+import { Seldom } from '../../base/warnings.js';
 import { within } from '../../base/within.js';
 import type { WorkerLinks } from '../../base/worker-links.js';
 import { HUB_GONE } from '../../cluster/backplanes/frames/hub/hub-health.js';
@@ -14,10 +14,9 @@ import {
 } from '../../cluster/backplanes/index.js';
 import { FORMER_FRAMES } from '../../cluster/backplanes/other-wire.js';
 import { redisCause } from '../../cluster/backplanes/redis-cause.js';
-import { type Kind, kinds } from '../../cluster/mesh/mesh.js';
-import type { MeshLinks } from '../../cluster/mesh/sub-mesh.js';
+import { type Kind, kinds, type MeshLinks } from '../../cluster/mesh/mesh.js';
+import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
-import type { RunConfig } from '../config/run-options.js';
 
 /** How long a start waits for the backplane before it continues without it, in ms. */
 const START_TIMEOUT_MS = 5000;

@@ -1,7 +1,7 @@
 import { isAllowedOrigin } from '../../engine/limits/origin.js';
 import type { Rate } from '../../engine/limits/rates.js';
 import type { EngineOptions } from '../../engine/options.js';
-import type { RunConfig } from '../config/run-options.js';
+import type { RunConfig } from '../config/options.js';
 
 /** The options of an engine: the application's own, and those of the environment for all others. */
 export function engineOptionsOf(config: RunConfig, given: EngineOptions, idPrefix: string): EngineOptions {

@@ -7,8 +7,7 @@ import type { TemplatedApp, us_listen_socket } from '../../engine/uws/app.js';
 import { adminGuardOf } from '../../io/http/guard.js';
 import { withNativeRooms } from '../../io/rooms/index.js';
 import type { Config } from '../config/options.js';
-import { serveHealth } from '../operations/health.js';
-import { serveMetrics } from '../operations/metrics-endpoint.js';
+import { serveHealth, serveMetrics } from '../operations/health.js';
 import { corsOptionsOf } from './engine-options.js';
 import type { MachineWorker } from './machine-worker.js';
 

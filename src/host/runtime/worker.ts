@@ -1,6 +1,6 @@
 import { own } from '../../base/owner.js';
 import { stateStores } from '../../io/rooms/stores.js';
-import type { RunConfig } from '../config/run-options.js';
+import type { RunConfig } from '../config/options.js';
 import { answerPrimary } from './answers.js';
 import type { Application } from './application.js';
 import { logFailures, surviveExceptions } from './exceptions.js';

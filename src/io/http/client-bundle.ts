@@ -3,7 +3,7 @@ import { hostOfOthers } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { installedCopy } from '../socket-io-version.js';
-import { Cors } from './cors.js';
+import { Cors } from './headers.js';
 import { StaticFiles } from './static-files.js';
 
 /** The bundles that socket.io serves, source maps included. */

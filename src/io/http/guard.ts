@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
-import { Seldom } from '../../base/seldom.js';
+import { Seldom } from '../../base/warnings.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
-import { addressKey } from '../../engine/limits/client-address.js';
+import { addressKey } from '../../engine/limits/address-limits.js';
 import { Allowances } from '../../engine/limits/rates.js';
 
 /** The name and password of the operator's account. */

@@ -67,3 +67,12 @@ export function parseJson(body: Uint8Array): unknown {
     throw new GjallarError('BAD_JSON');
   }
 }
+
+/** Decodes the percent-encoded room in a segment of a path. @throws GjallarError BAD_ROOM */
+export function decodeRoom(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new GjallarError('BAD_ROOM');
+  }
+}

@@ -2,9 +2,12 @@ import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { loadPart } from '../../base/package.js';
 import { thisProcess } from '../../base/process.js';
+import { ownWindow, type SharedWindow } from '../../engine/delivery/shared-window.js';
+import { Engine } from '../../engine/engine.js';
 import type * as Recoveries from '../../features/recovery/index.js';
 import { type AdapterClass, type AdapterFactory, LocalAdapter, makeAdapter } from '../rooms/index.js';
 import { turnOffRecovery, wantsRecovery } from '../socket-io.private.js';
+import { privateParts } from '../socket-io-server.private.js';
 
 const recoveries = new WeakMap<Server, Recoveries.Recovery>();
 
@@ -77,4 +80,23 @@ function canRecover(adapter: Adapter): boolean {
     at = Object.getPrototypeOf(at);
   }
   return adapter.restoreSession !== (base as Adapter | undefined)?.restoreSession;
+}
+
+/**
+ * The window of the outbox of a server's engine, which the application may create after its namespaces.
+ * @param longestMs the longest time that a message is held until then
+ */
+export function windowOf(io: Server, longestMs: number): SharedWindow {
+  const own = ownWindow(longestMs);
+  return {
+    share: (flush) => {
+      const holdEarly = own.share(flush);
+      let hold: (() => void) | undefined;
+      return () => {
+        const { engine } = privateParts(io);
+        if (engine instanceof Engine) hold ??= engine.outbox.share(flush);
+        (hold ?? holdEarly)();
+      };
+    },
+  };
 }

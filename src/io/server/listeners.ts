@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
-import { connections } from '../../engine/http/connections.js';
+import { connections } from '../../engine/http/exchange.js';
 import { NodeApp } from '../../engine/node/app.js';
 import type { EngineRoute } from './engine-route.js';
 

@@ -66,3 +66,28 @@ export function atTime(time: number | undefined, callback: () => void): () => vo
   wait();
   return () => clearTimeout(timer);
 }
+
+/** Everything below U+0300 is in normal form C already. */
+const MAY_DIFFER = /[\u0300-\uffff]/;
+
+/**
+ * The one form of a text that can be written in several: with "é" as one character, or as "e" with an accent. Systems
+ * differ in what they send, and a user must be one whatever the keyboard. Source: Unicode Standard Annex 15, form NFC.
+ */
+export function normalForm(text: string): string {
+  return MAY_DIFFER.test(text) ? text.normalize('NFC') : text;
+}
+
+/**
+ * Characters that no user name may contain although they show nothing: C1 controls, line and paragraph separators, format
+ * characters (joiners included, so no name needs a rule for where they are harmless), and fillers. With them, two
+ * different names could look the same.
+ */
+const INVISIBLE = /[\u0080-\u009f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+
+/** The one exception: the selector that turns a symbol such as U+2764 into an emoji, which keyboards add by themselves. */
+const EMOJI_SELECTOR = /(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})\ufe0f/gu;
+
+export function hasInvisibleCharacters(name: string): boolean {
+  return INVISIBLE.test(name.replaceAll(EMOJI_SELECTOR, ''));
+}

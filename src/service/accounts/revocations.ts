@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GjallarError } from '../../base/errors.js';
-import type { Accounts, Identity } from './identity.js';
-import { normalForm } from './normal-form.js';
+import { type Accounts, type Identity, normalForm } from './identity.js';
 import { combine, isCovered, isInForce, type Revocation, type RevocationRecord } from './revocation-record.js';
 
 /** How many revocations are kept. */

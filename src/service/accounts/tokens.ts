@@ -1,8 +1,7 @@
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { z } from 'zod';
 import { GjallarError } from '../../base/errors.js';
-import type { Accounts, Grant, Identity } from './identity.js';
-import { normalForm } from './normal-form.js';
+import { type Accounts, type Grant, type Identity, normalForm } from './identity.js';
 
 export interface TokenOptions {
   /** Shared secret of tokens signed with HS256. Set either this or {@link jwksUrl}. */

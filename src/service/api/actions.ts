@@ -1,9 +1,8 @@
 import { GjallarError } from '../../base/errors.js';
 import type { HttpExchange } from '../../engine/http/exchange.js';
-import { readJson } from '../../io/http/json.js';
-import { decodeRoom } from '../../io/http/paths.js';
-import type { Call, Caller } from './call.js';
+import { decodeRoom, readJson } from '../../io/http/json.js';
 import { type OperatorOptions, requireOperator } from './operator.js';
+import type { Call, Caller } from './rooms.js';
 
 /** What the operator does to clients, tokens and messages. All input is passed on unchecked. */
 export interface ActionsOptions extends OperatorOptions {

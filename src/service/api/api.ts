@@ -3,8 +3,7 @@ import type { HttpExchange } from '../../engine/http/exchange.js';
 import type { HttpHost } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
-import type { Cors } from '../../io/http/cors.js';
-import { dataHeaders, type Headers } from '../../io/http/headers.js';
+import { type Cors, dataHeaders, type Headers } from '../../io/http/headers.js';
 import { sendError, sendFailure, sendJson } from '../../io/http/json.js';
 import {
   type ActionsOptions,
@@ -19,10 +18,10 @@ import {
   listRevocations,
   revokeTokens,
 } from './actions.js';
-import type { Call } from './call.js';
-import { documentSender } from './document.js';
+import { documentSender } from './openapi.js';
 import { drain, readStats } from './operator.js';
 import {
+  type Call,
   deleteState,
   deleteStateRoom,
   patchState,

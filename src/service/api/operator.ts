@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { GjallarError } from '../../base/errors.js';
 import { isCrossSite, isForeign } from '../../engine/limits/origin.js';
-import type { RequestCosts } from '../../engine/limits/request-costs.js';
+import type { RequestCosts } from '../../engine/limits/work-queue.js';
 import type { AdminGuard } from '../../io/http/guard.js';
-import { type Call, type Caller, withIntegers } from './call.js';
+import { type Call, type Caller, withIntegers } from './rooms.js';
 
 /** How many rooms a response lists at most, and by default. */
 export const MAX_ROOMS_LISTED = 1000;

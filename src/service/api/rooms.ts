@@ -2,10 +2,9 @@ import { GjallarError } from '../../base/errors.js';
 import type { HttpExchange } from '../../engine/http/exchange.js';
 import type { EngineRequest } from '../../engine/http/request.js';
 import { isSame } from '../../io/http/guard.js';
-import { readBody, readJson } from '../../io/http/json.js';
-import { decodeRoom } from '../../io/http/paths.js';
+import type { Headers } from '../../io/http/headers.js';
+import { decodeRoom, readBody, readJson } from '../../io/http/json.js';
 import type { Identity } from '../accounts/identity.js';
-import { type Call, withIntegers } from './call.js';
 
 /** The chat as the API uses it. All input is passed on unchecked. */
 export interface Rooms {
@@ -144,4 +143,29 @@ function keyOf({ parameters }: Call): string {
   } catch {
     throw new GjallarError('BAD_STATE_KEY');
   }
+}
+
+/** The operator, as the log names them. */
+export interface Caller {
+  operator: string;
+  address: string | undefined;
+}
+
+/** A query whose numbers are numbers. A value that is no plain integer stays a text, and is rejected later. */
+export function withIntegers(query: Readonly<Record<string, string>>): Record<string, number | string> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, /^\d{1,15}$/.test(value) ? Number(value) : value]),
+  );
+}
+
+/** One call of the API. */
+export interface Call {
+  exchange: HttpExchange;
+  request: EngineRequest;
+  /** The parameters of the path, still percent-encoded. */
+  parameters: string[];
+  /** The headers of every response. */
+  headers: Headers;
+  /** The HTTP status of a successful response. */
+  status: number;
 }

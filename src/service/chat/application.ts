@@ -1,15 +1,15 @@
 import { GjallarError } from '../../base/errors.js';
 import type { Session } from '../../engine/session/session.js';
 import type { Config } from '../../host/config/options.js';
-import { audited } from '../../host/operations/audit.js';
+import { audited } from '../../host/operations/reports.js';
 import type { Application, DrainReason, RunningApplication } from '../../host/runtime/application.js';
 import { atMostEvery } from '../../host/runtime/intervals.js';
 import type { DrainGroup } from '../../host/runtime/lifecycle/drain.js';
 import type { MachineWorker } from '../../host/runtime/machine-worker.js';
 import { readAction, replyOf, targetOf } from '../../host/runtime/operator/actions.js';
 import { OwnPort } from '../../host/runtime/own-port.js';
-import { Cors } from '../../io/http/cors.js';
 import { adminGuardOf } from '../../io/http/guard.js';
+import { Cors } from '../../io/http/headers.js';
 import { RevocableAccounts } from '../accounts/revocations.js';
 import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';

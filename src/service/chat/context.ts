@@ -1,13 +1,13 @@
-import type { RequestCosts } from '../../engine/limits/request-costs.js';
+import type { RequestCosts } from '../../engine/limits/work-queue.js';
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import type { Conversations } from '../../features/history/conversations/conversations.js';
 import type { PresenceRegistry } from '../../features/presence/registry.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
-import type { ChatCounters } from './counters.js';
 import type { Expiry } from './expiry.js';
-import type { InFlightEvents } from './handlers/in-flight-events.js';
+import type { InFlightEvents } from './handlers/answer.js';
+import type { ChatCounters } from './metrics.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { MemberLists } from './presence/member-lists.js';
 import type { ChatServer, ChatSocket } from './protocol.js';

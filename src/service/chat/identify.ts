@@ -1,6 +1,5 @@
 import { GjallarError } from '../../base/errors.js';
-import type { Accounts, Identity } from '../accounts/identity.js';
-import { normalForm } from '../accounts/normal-form.js';
+import { type Accounts, type Identity, normalForm } from '../accounts/identity.js';
 import { readName } from './input.js';
 
 /**

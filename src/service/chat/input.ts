@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { hasControlCharacters } from '../../base/control-characters.js';
+import { hasControlCharacters } from '../../base/bytes.js';
 import { type ErrorCode, GjallarError } from '../../base/errors.js';
 import { MAX_PAGE, type PageQuery } from '../../features/history/store.js';
-import { normalForm } from '../accounts/normal-form.js';
-import { hasInvisibleCharacters } from '../accounts/user-names.js';
+import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
 
 /** Half a UTF-16 character. UTF-8 cannot express it, so it would change on the wire and in the history. */
 const LONE_SURROGATE = /\p{Surrogate}/u;

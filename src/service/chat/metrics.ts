@@ -1,3 +1,4 @@
+import type { ErrorCode } from '../../base/errors.js';
 import type { Metric } from '../../base/metric.js';
 import type { Chat } from './chat.js';
 
@@ -29,4 +30,20 @@ export function chatMetrics({ counters }: Chat): Metric[] {
       read: () => Object.entries(counters.incomplete),
     },
   ];
+}
+
+/** The counts of one worker's chat since its start. */
+export class ChatCounters {
+  /** Messages posted here; with a history, only stored ones. */
+  roomMessages = 0;
+  directMessages = 0;
+  /** Failed events of clients, by error code. */
+  readonly failures = new Map<ErrorCode, number>();
+
+  /** Pages of the history that lack messages after the reader's position, by what became of these. */
+  readonly incomplete = { lost: 0, trimmed: 0 };
+
+  failed(code: ErrorCode): void {
+    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+  }
 }

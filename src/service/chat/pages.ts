@@ -4,8 +4,7 @@ import type { HttpHost } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { addClientBundle, pageBundles } from '../../io/http/client-bundle.js';
-import type { Cors } from '../../io/http/cors.js';
-import { dataHeaders, pageHeaders } from '../../io/http/headers.js';
+import { type Cors, dataHeaders, pageHeaders } from '../../io/http/headers.js';
 import { sendFailure } from '../../io/http/json.js';
 import { StaticFiles } from '../../io/http/static-files.js';
 

@@ -1,6 +1,6 @@
 import type { Server, Socket } from 'socket.io';
 import type { ErrorCode } from '../../base/errors.js';
-import type { NamesByUser } from '../../features/presence/display-names.js';
+import type { NamesByUser } from '../../features/presence/registry.js';
 import type { Grant } from '../accounts/identity.js';
 
 /** The reply to a failed event. The documentation lists the codes. */

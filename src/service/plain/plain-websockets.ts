@@ -9,8 +9,7 @@ import type { EngineRequest } from '../../engine/http/request.js';
 import { isForeign } from '../../engine/limits/origin.js';
 import { routeWebSockets } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
-import { sendFailure } from '../../io/http/json.js';
-import { decodeRoom } from '../../io/http/paths.js';
+import { decodeRoom, sendFailure } from '../../io/http/json.js';
 import { type Member, type PlainHost, PlainSocket } from './plain-socket.js';
 
 /** Admits clients to rooms. This is the chat as plain WebSockets use it. */

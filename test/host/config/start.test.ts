@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { lockPort } from '../../../src/cluster/primary/ports.js';
 import { isUnlimited } from '../../../src/host/config/limits.js';
 import { loadConfig } from '../../../src/host/config/load.js';
-import { unknownVariables } from '../../../src/host/config/unknown-variables.js';
+import { unknownVariables } from '../../../src/host/config/removed.js';
 import { type RunningServer, runToEnd, startServer } from '../../support/server.js';
 import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
 

@@ -1,7 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { decodeBroadcast, encodeBroadcast } from '../../../src/cluster/backplanes/frames/wire/broadcast.js';
+import {
+  decodeBroadcast,
+  encodeBroadcast,
+  roomOfText,
+  textOfRoom,
+} from '../../../src/cluster/backplanes/frames/wire/broadcast.js';
 import { HEADER } from '../../../src/cluster/backplanes/frames/wire/message.js';
-import { roomOfText, textOfRoom } from '../../../src/cluster/backplanes/frames/wire/room-name.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { expect, jest, test } from '@jest/globals';
 import type { Engine } from '../../../src/engine/engine.js';
 import { Server } from '../../../src/index.js';
-import { windowOf } from '../../../src/io/server/server-window.js';
+import { windowOf } from '../../../src/io/server/default-adapter.js';
 
 test('what a server has for other workers leaves with what it has for its sockets, once it has an engine', async () => {
   const io = new Server();

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import { hasInvisibleCharacters } from '../../../src/service/accounts/user-names.js';
+import { hasInvisibleCharacters } from '../../../src/service/accounts/identity.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { type ServiceHere, startServiceHere } from '../../support/service-here.js';

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { expect, test } from '@jest/globals';
-import { documentSender } from '../../../src/service/api/document.js';
+import { documentSender } from '../../../src/service/api/openapi.js';
 
 test('the document of the API is encoded once, and sent within the turn of a request', async () => {
   let encoded = 0;

@@ -1,5 +1,5 @@
+import type { BackplaneEvents } from '../backplane.js';
 import type { ConnectionHealth } from '../connection-health.js';
-import type { BackplaneEvents } from '../events.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { type NatsAddress, subjectOf } from './address.js';
 import { NatsConnection } from './connection.js';

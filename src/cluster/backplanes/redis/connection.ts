@@ -1,6 +1,5 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { Rejections } from '../connection-health.js';
-import { clusterAddress } from './urls.js';
 
 /**
  * Whether a URL names a node of a Redis Cluster. Resolves with undefined if Redis does not say: it is unreachable, or its
@@ -150,4 +149,29 @@ export function countingServers<T extends { serverCount(): Promise<number> }>(ad
     return last;
   };
   return adapter;
+}
+
+/** A node of a cluster, in the form that ioredis accepts. */
+export interface RedisNode {
+  host: string;
+  port: number;
+}
+
+/** The nodes that REDIS_URL names, separated by commas. */
+export function redisUrls(value: string): string[] {
+  return value.split(',').map((url) => url.trim());
+}
+
+/** How to reach a cluster: some of its nodes, and the credentials, which come from the first URL. */
+export function clusterAddress(value: string): { nodes: RedisNode[]; options: RedisOptions } {
+  const urls = redisUrls(value).map((url) => new URL(url));
+  const [{ protocol, username, password }] = urls as [URL];
+  return {
+    nodes: urls.map(({ hostname, port }) => ({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) })),
+    options: {
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    },
+  };
 }

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { own } from '../../../base/owner.js';
+import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import type { BackplaneEvents } from '../events.js';
 import { OtherWire, stockChannel } from '../other-wire.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { observe } from './classic.js';

@@ -1,7 +1,7 @@
 import { Outage } from '../../../base/outage.js';
 import type { Reason } from '../../../base/problems.js';
 import { thisProcess } from '../../../base/process.js';
-import { Seldom } from '../../../base/seldom.js';
+import { Seldom } from '../../../base/warnings.js';
 import { redisCause } from '../../../cluster/backplanes/redis-cause.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../../io/rooms/stores.js';
 import type { StoreNews } from '../sequencer/messages.js';

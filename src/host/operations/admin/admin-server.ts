@@ -13,11 +13,10 @@ import { isCrossSite } from '../../../engine/limits/origin.js';
 import type { AdminGuard } from '../../../io/http/guard.js';
 import { dataHeaders } from '../../../io/http/headers.js';
 import { parseJson, type Sender, sendError } from '../../../io/http/json.js';
-import type { Caller } from '../audit.js';
 import { readiness } from '../health.js';
 import { type Overview, withoutNames } from '../overview/overview.js';
-import { AdminPage } from './admin-page.js';
-import type { MachineHealth } from './machine-health.js';
+import type { Caller } from '../reports.js';
+import { AdminPage, type MachineHealth } from './machine-health.js';
 
 /** What the admin port shows and does. */
 export interface AdminSource {

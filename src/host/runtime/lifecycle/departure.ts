@@ -3,7 +3,7 @@ import { own } from '../../../base/owner.js';
 import type { ReceivedConnection } from '../../../cluster/relay/receiver.js';
 import type { Relay } from '../../../cluster/relay/relay.js';
 import type { Engine } from '../../../engine/engine.js';
-import { connections } from '../../../engine/http/connections.js';
+import { connections } from '../../../engine/http/exchange.js';
 import type { Session } from '../../../engine/session/session.js';
 import type { Health } from '../../operations/health.js';
 import type { DrainReason, RunningApplication } from '../application.js';

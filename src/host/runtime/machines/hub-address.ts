@@ -1,6 +1,6 @@
 import { backplaneKindOf, backplaneNameOf } from '../../../cluster/backplanes/index.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
-import type { RunConfig } from '../../config/run-options.js';
+import type { RunConfig } from '../../config/options.js';
 import { channelPrefixOf } from '../backplane.js';
 
 /** Where the hub of this machine meets others; undefined if the machine is alone. */

@@ -6,7 +6,7 @@ import type { HubAddress } from '../../../cluster/hub/open.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
 import type { RelayPart } from '../../../cluster/relay/relay.js';
 import { turnWindow } from '../../../engine/delivery/shared-window.js';
-import type { RunConfig } from '../../config/run-options.js';
+import type { RunConfig } from '../../config/options.js';
 import { outageEvents } from '../backplane.js';
 import { hasHubThread, hubAddressOf } from './hub-address.js';
 
@@ -41,7 +41,7 @@ export async function openWorkerHub(config: RunConfig, mesh: Mesh, machine: stri
     return { client, machines, linkOf: (service) => client.service(service), close: () => {} };
   }
   if (!address) return undefined;
-  const { linkInProcess } = await import('../../../cluster/hub/own-hub.js');
+  const { linkInProcess } = await import('../../../cluster/hub/mesh-hub.js');
   const { openHub } = await import('../../../cluster/hub/open.js');
   const { link, workers } = linkInProcess(mesh.id);
   const client = new HubClient(mesh.id, machine, link);

@@ -1,10 +1,9 @@
 import type { Namespace, Server, Socket } from 'socket.io';
 import type { Backplane } from '../../../cluster/backplanes/index.js';
 import type { Engine } from '../../../engine/engine.js';
-import { canonicalAddress } from '../../../engine/limits/client-address.js';
+import { canonicalAddress } from '../../../engine/limits/address-limits.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
-import type { Action, Target } from './actions.js';
-import type { OperatorSeam } from './seam.js';
+import type { Action, OperatorSeam, Target } from './actions.js';
 
 /** The clients of one worker. */
 export interface LocalClients {

@@ -2,8 +2,10 @@ import type { Logger } from 'pino';
 import { errorCodes, GjallarError } from '../../../base/errors.js';
 import type { ChatContext } from '../context.js';
 import type { ChatSocket, Failure } from '../protocol.js';
-import { MAX_IN_FLIGHT } from './in-flight-events.js';
 import { boundedHandlers, type Handler } from './index.js';
+
+/** With this number of events without a reply, further reads of a client are rejected. */
+export const MAX_IN_FLIGHT = 100;
 
 const tooManyInFlight: Failure = {
   ok: false,
@@ -53,4 +55,27 @@ export async function answer(
 export function failureOf(error: unknown): Failure {
   if (error instanceof GjallarError) return { ok: false, code: error.code, message: error.message };
   return { ok: false, code: 'INTERNAL', message: errorCodes.INTERNAL.message };
+}
+
+/** Counts the events of each connection that have no reply yet. */
+export class InFlightEvents {
+  private readonly counts = new Map<object, number>();
+
+  has(connection: object): boolean {
+    return this.counts.has(connection);
+  }
+
+  isFull(connection: object): boolean {
+    return (this.counts.get(connection) ?? 0) >= MAX_IN_FLIGHT;
+  }
+
+  begin(connection: object): void {
+    this.counts.set(connection, (this.counts.get(connection) ?? 0) + 1);
+  }
+
+  end(connection: object): void {
+    const left = this.counts.get(connection)! - 1;
+    if (left > 0) this.counts.set(connection, left);
+    else this.counts.delete(connection);
+  }
 }

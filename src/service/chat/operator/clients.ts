@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCodes } from '../../../base/errors.js';
-import { canonicalAddress } from '../../../engine/limits/client-address.js';
-import type { OperatorSeam } from '../../../host/runtime/operator/seam.js';
-import { normalForm } from '../../accounts/normal-form.js';
+import { canonicalAddress } from '../../../engine/limits/address-limits.js';
+import type { OperatorSeam } from '../../../host/runtime/operator/actions.js';
+import { normalForm } from '../../accounts/identity.js';
 import type { PlainSocket } from '../../plain/plain-socket.js';
 import { type ChatContext, ioRoomOf } from '../context.js';
 import type { ChatSocket, Ended } from '../protocol.js';

@@ -1,5 +1,5 @@
 import { GjallarError } from '../../../base/errors.js';
-import { normalForm } from '../../accounts/normal-form.js';
+import { normalForm } from '../../accounts/identity.js';
 import type { Revocation } from '../../accounts/revocation-record.js';
 import {
   CLOCK_MS,

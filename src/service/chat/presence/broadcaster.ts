@@ -1,5 +1,4 @@
-import { namesOf } from '../../../features/presence/display-names.js';
-import { MAX_NAMED, type PresenceRegistry } from '../../../features/presence/registry.js';
+import { MAX_NAMED, namesOf, type PresenceRegistry } from '../../../features/presence/registry.js';
 import type { Presence } from '../protocol.js';
 
 /** The minimum time between two broadcasts to the same room, in ms. */

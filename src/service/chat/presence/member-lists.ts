@@ -1,5 +1,4 @@
-import { type NamesByUser, namesOf } from '../../../features/presence/display-names.js';
-import type { PresenceRegistry } from '../../../features/presence/registry.js';
+import { type NamesByUser, namesOf, type PresenceRegistry } from '../../../features/presence/registry.js';
 
 /** How many lists are kept. */
 const MAX_LISTS = 1000;

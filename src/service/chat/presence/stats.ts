@@ -1,6 +1,10 @@
 import { setImmediate } from 'node:timers/promises';
+import type { TopKeys } from '../../../engine/top-keys.js';
 import type { PresenceRegistry } from '../../../features/presence/registry.js';
+import type { ApplicationView } from '../../../host/runtime/application.js';
 import { askServers } from '../../../io/rooms/index.js';
+import { chatRoomOf } from '../context.js';
+import type { PlainMembers } from '../plain-members.js';
 import type { ChatServer } from '../protocol.js';
 
 /** A worker's own counts. */
@@ -57,4 +61,19 @@ export async function readStats(
 function areTotals(value: unknown): value is WorkerTotals {
   const { clients, messages } = (value ?? {}) as Partial<WorkerTotals>;
   return Number.isSafeInteger(clients) && Number.isSafeInteger(messages);
+}
+
+/** The namespace of the chat. */
+const NAMESPACE = '/';
+
+/** The rooms and users of the chat, as the operator sees them. */
+export function viewOf(plainMembers: PlainMembers, users: TopKeys): ApplicationView {
+  const nameOf: ApplicationView['nameOf'] = (namespace, room) =>
+    namespace === NAMESPACE ? chatRoomOf(room) : undefined;
+  return {
+    nameOf,
+    // The adapter counts all plain members of this worker as one.
+    moreMembersOf: (namespace, room) => Math.max(0, plainMembers.in(nameOf(namespace, room) ?? '') - 1),
+    users,
+  };
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { kinds } from '../../../../src/cluster/mesh/mesh.js';
-import { canonicalAddress } from '../../../../src/engine/limits/client-address.js';
+import { canonicalAddress } from '../../../../src/engine/limits/address-limits.js';
 import { Removals } from '../../../../src/features/recovery/kept/memory.js';
 import { startMember } from '../../../io/rooms/support/node.js';
 import { until } from '../../../support/until.js';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { MAX_IN_FLIGHT } from '../../../../src/service/chat/handlers/in-flight-events.js';
+import { MAX_IN_FLIGHT } from '../../../../src/service/chat/handlers/answer.js';
 import { openPolling, type RawPolling } from '../../../engine/support/raw.js';
 import { connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../../support/service-here.js';

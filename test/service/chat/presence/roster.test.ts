@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { PresenceMessage } from '../../../../src/features/presence/messages.js';
-import { MAX_NAMED, PresenceRegistry } from '../../../../src/features/presence/registry.js';
+import { MAX_NAMED, type PresenceMessage, PresenceRegistry } from '../../../../src/features/presence/registry.js';
 import type { OpenService } from '../../../../src/io/rooms/index.js';
 import { PresenceBroadcaster } from '../../../../src/service/chat/presence/broadcaster.js';
 import { MemberLists } from '../../../../src/service/chat/presence/member-lists.js';

@@ -1,5 +1,5 @@
 import { thisProcess } from '../../../../base/process.js';
-import type { BackplaneEvents, BackplaneTraffic } from '../../events.js';
+import type { BackplaneEvents, BackplaneTraffic } from '../../backplane.js';
 
 /** What the hub of a machine tells its workers of itself. */
 export interface HubStatus {

@@ -1,7 +1,6 @@
 import { MalformedMessage } from '../../../../base/errors.js';
 import type { EncodedPackets } from '../../../../io/rooms/index.js';
 import { finish, HEADER, types } from './message.js';
-import { roomOfText, textOfRoom } from './room-name.js';
 
 /** A broadcast as workers exchange it: already encoded for the clients. */
 export interface Broadcast {
@@ -151,4 +150,25 @@ class Reader {
     if (this.at > this.buffer.length) throw new MalformedMessage('a broadcast ends too early');
     return [start, this.at];
   }
+}
+
+/**
+ * Room names in frames, which are UTF-8. UTF-8 has no half of a surrogate pair: each would become U+FFFD, and the message would
+ * go to another room. U+FFFD and four digits stand for each, and for U+FFFD itself.
+ */
+const MARK = '\ufffd';
+const UNSAFE = /[\ufffd\ud800-\udfff]/u;
+const EACH_UNSAFE = /[\ufffd\ud800-\udfff]/gu;
+const EACH_MARKED = /\ufffd([0-9a-f]{4})/g;
+
+/** Different names have different texts. Nearly every name is its own text. */
+export function textOfRoom(room: string): string {
+  if (!UNSAFE.test(room)) return room;
+  return room.replace(EACH_UNSAFE, (unit) => MARK + unit.charCodeAt(0).toString(16).padStart(4, '0'));
+}
+
+/** The room of a text. */
+export function roomOfText(text: string): string {
+  if (!text.includes(MARK)) return text;
+  return text.replace(EACH_MARKED, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
