@@ -7,7 +7,14 @@ import { RoomCore } from './core.js';
 import { bytesOf, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { type AnySocket, listenFor, listenNoMore, Member } from './members/members.js';
-import type { Joined, JoinOptions, SetOptions, StateRoomEvents, StateRoomSettings } from './options.js';
+import {
+  type Joined,
+  type JoinOptions,
+  requireRate,
+  type SetOptions,
+  type StateRoomEvents,
+  type StateRoomSettings,
+} from './options.js';
 import type { SequencerClient } from './replica/client.js';
 import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
@@ -15,8 +22,6 @@ import { storeAddressOf } from './sequencer/store/address.js';
 import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const MIN_RATE = 0.01;
-const MAX_RATE = 1000;
 /** A year. */
 const MAX_TTL_MS = 31_536_000_000;
 
@@ -173,8 +178,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    */
   get footprint(): number {
     const { entries, overlay } = this.core;
-    const deleted = entries.deletedSize + overlay.deletedSize;
-    return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
+    return overlay.bytes + entries.deletedBytes + KEY_BYTES * (overlay.size + entries.deletedSize);
   }
 
   /** The number of keys. */
@@ -317,12 +321,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
 
   private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {
     const { version, maxRate } = options ?? {};
-    if (maxRate !== undefined && !(typeof maxRate === 'number' && maxRate >= MIN_RATE && maxRate <= MAX_RATE)) {
-      throw new GjallarError(
-        'BAD_INPUT',
-        `maxRate must be a number from ${MIN_RATE} to ${MAX_RATE}, in updates a second.`,
-      );
-    }
+    requireRate(maxRate);
     if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
     if (this.core.members.isCrowded(this.settings.maxBehind)) throw new GjallarError('STATE_BUSY');
     const member = new Member(reader, format, maxRate ? 1000 / maxRate : 0);
