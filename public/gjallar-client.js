@@ -172,6 +172,8 @@ export class StateMap extends Map {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     clearTimeout(this.#lateTimer);
+    // The server waits for no marks any more.
+    if (this.#acknowledges) acknowledge(this.#socket, this.#event, -1);
     this.#socket.off(this.#event, this.#receive);
     this.#socket.off('connect', this.#watch);
   }
@@ -233,24 +235,23 @@ function delayOf(version) {
   return performance.now() - Number.parseInt(version.split('.')[2], 36);
 }
 
-/** The marks that sockets have yet to acknowledge, by the event of the room; none while one may be acknowledged at once. */
+/** What each socket has yet to acknowledge, by the event of the room, and when it last did. */
 const marks = new WeakMap();
 
 /** Tells the server that everything before a mark has been read. All rooms of a socket share a message, one in `ACK_MS`. */
 function acknowledge(socket, event, mark) {
-  const waiting = marks.get(socket);
-  if (waiting) waiting[event] = mark;
-  else sendMarks(socket, { [event]: mark });
-}
-
-function sendMarks(socket, read) {
-  if (socket.connected) socket.emit('state:ack', read);
-  const next = {};
-  marks.set(socket, next);
-  setTimeout(() => {
-    if (Object.keys(next).length > 0) sendMarks(socket, next);
-    else marks.delete(socket);
-  }, ACK_MS);
+  const known = marks.get(socket) ?? { read: {}, sentAt: Number.NEGATIVE_INFINITY, timer: undefined };
+  marks.set(socket, known);
+  known.read[event] = mark;
+  const send = () => {
+    clearTimeout(known.timer);
+    if (socket.connected) socket.emit('state:ack', known.read);
+    Object.assign(known, { read: {}, sentAt: performance.now(), timer: undefined });
+  };
+  // In a hidden page, timers are late.
+  const wait = known.sentAt + ACK_MS - performance.now();
+  if (wait <= 0) send();
+  else known.timer ??= setTimeout(send, wait);
 }
 
 /**

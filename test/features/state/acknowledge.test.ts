@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
+import { StateMap } from '../../../public/gjallar-client.js';
 import { type StateRoom, stateRoom } from '../../../src/features/state/index.js';
 import { Marks } from '../../../src/features/state/members/marks.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
@@ -86,6 +87,20 @@ test('a client that says that it acknowledges, and does not, is sent nothing unt
   await view.until(() => room.stats().behind === 0);
   expect(room.stats().conflated).toBeGreaterThan(conflated);
   await view.shows((state) => Object.keys(state).every((key) => state[key] === room.get(key)));
+});
+
+test('a map that is closed leaves a client that the server does not wait for', async () => {
+  const view = await watching();
+  const map = new StateMap(client!, 'quote', { watch: 'watch' });
+  room.set('a', 0);
+  await view.shows(({ a }) => a === 0);
+  publish();
+  await view.until(() => view.messages.filter(([, { mark }]) => mark !== undefined).length > 1);
+  map.close();
+  const { changes } = room.stats();
+  // It is sent marks for a moment, and none of them is awaited.
+  await changedUntil(() => room.stats().changes > changes + 2500);
+  expect(room.stats()).toMatchObject({ behind: 0, conflated: 0 });
 });
 
 test.each([null, 5, 'x', [], {}, { quote: 'x' }, { quote: Number.NaN }, { quote: 1e9 }, { quote: -1 }, { other: 1 }])(

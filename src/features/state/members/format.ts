@@ -68,6 +68,7 @@ export interface StateMeta {
   /**
    * Acknowledge it with the event `state:ack` and `{ [event]: mark }`, as `StateMap` does. The server sends marks to a client that
    * has sent `{ [event]: 0 }` after it has joined. It then sends no more than the client reads, and so the newest values.
+   * `{ [event]: -1 }` ends that.
    */
   mark?: number;
 }

@@ -232,11 +232,11 @@ export class Members {
     if (this.others.size > 0) this.immediate ??= setImmediate(this.serve);
   }
 
-  /** A client has read everything up to a mark. From the first time on, 0 included, it is sent marks. */
+  /** A client has read everything up to a mark. From the first time on, it is sent marks; no more after a negative one. */
   acknowledge(member: Member, mark: number): void {
     if (mark > this.lastMark) return;
-    member.marks ??= new Marks();
-    member.marks.acknowledge(mark, performance.now());
+    member.marks = mark < 0 ? undefined : (member.marks ?? new Marks());
+    member.marks?.acknowledge(mark, performance.now());
     if (!member.isLive) this.serveSoon();
   }
 
