@@ -136,7 +136,10 @@ export class RoomError extends Error {
  * @extends {Map<string, V>}
  */
 export class StateMap extends Map {
-  /** Whether the whole state has arrived: false before the first snapshot, and between the messages of a long one. */
+  /**
+   * Whether the whole state has arrived: false before the first snapshot, between the messages of a long one, and while newer
+   * values follow because the client has not read for a while.
+   */
   isComplete = false;
   #socket;
   #event;
