@@ -196,7 +196,8 @@ export class StateMap extends Map {
   };
 
   #receive = (changes, { version, snapshot, more, mark }) => {
-    if (mark !== undefined || !this.#acknowledges) acknowledge(this.#socket, this.#event, mark ?? 0);
+    // The room may begin with a snapshot, after one that says that it is not there.
+    if (mark !== undefined || snapshot || !this.#acknowledges) acknowledge(this.#socket, this.#event, mark ?? 0);
     this.#acknowledges = true;
     const isWhole = this.isComplete || this.#lateTimer !== undefined;
     if (snapshot) {

@@ -89,6 +89,23 @@ test('a client that says that it acknowledges, and does not, is sent nothing unt
   await view.shows((state) => Object.keys(state).every((key) => state[key] === room.get(key)));
 });
 
+test('a client of a room that begins later acknowledges too', async () => {
+  node.io.on('connection', (socket) => {
+    socket.on('watch later', (_options, ack) => {
+      socket.emit('quote', [], { snapshot: true });
+      ack({ ok: true });
+      socket.on('begin', () => room.join(socket));
+    });
+  });
+  client = connect(node.url, { transports: ['websocket'], forceNew: true });
+  const view = new View(client, 'quote');
+  new StateMap(client, 'quote', { watch: 'watch later' });
+  await view.until(() => view.messages.length === 1);
+  client.emit('begin');
+  publish();
+  await view.until(() => view.messages.filter(([, { mark }]) => mark !== undefined).length > 1);
+});
+
 test('a map that is closed leaves a client that the server does not wait for', async () => {
   const view = await watching();
   const map = new StateMap(client!, 'quote', { watch: 'watch' });
