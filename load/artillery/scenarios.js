@@ -9,8 +9,6 @@ import { fileURLToPath } from 'node:url';
  *   variables: object, of the steps, which have the number of users as `clients`, too
  *   quickVariables?: object,
  *   limits: string[], beside those that all scenarios have
- *   transports?: string[],
- *   hasTokens?: boolean,
  *   flow: (string | object)[], steps of `scenarios/NAME.mjs`, and what else artillery knows
  * }>}
  * @typedef {{ duration: number, arrivalCount: number }} Phase in seconds, at most 20
@@ -35,33 +33,6 @@ export const scenarios = {
     limits: ['message.ack.p99 < 500', 'message.delivery.p99 < 500'],
     flow: ['join', { loop: ['say', { think: '{{ $randomNumber(500, 2500) }}ms' }], count: '{{ messages }}' }, 'leave'],
   },
-  direct: {
-    about: 'Pairs of users write to each other, 2 messages a second each. Clients start with polling.',
-    arrivals: { duration: 5, arrivalCount: 100 },
-    quick: { duration: 1, arrivalCount: 20 },
-    variables: { perSecond: 2, seconds: 20 },
-    quickVariables: { seconds: 3 },
-    limits: ['direct.ack.p99 < 500', 'direct.delivery.p99 < 500'],
-    // Of one token, all users would have the same name.
-    hasTokens: false,
-    flow: ['write'],
-  },
-  echo: {
-    about:
-      'Clients send 4 bytes over WebSockets and get them back: 897 a second, then 1,000 a second, in an open loop.',
-    arrivals: { duration: 2, arrivalCount: 100 },
-    quick: { duration: 1, arrivalCount: 100 },
-    variables: { seconds: 20 },
-    quickVariables: { seconds: 3 },
-    limits: [
-      'echo.897.p99 < 500',
-      'echo.897.count * 1000 / duration.echo.897 > 800',
-      'echo.1000.p99 < 500',
-      'echo.1000.count * 1000 / duration.echo.1000 > 900',
-    ],
-    transports: ['websocket'],
-    flow: [{ loop: ['echo'], over: [897, 1000] }, 'finish'],
-  },
   reconnect: {
     about: 'All users lose their connections at once, while one user goes on talking. Clients start with polling.',
     arrivals: { duration: 5, arrivalCount: 200 },
@@ -75,19 +46,10 @@ export const scenarios = {
 
 /** The script of a scenario, as artillery reads it. */
 export function scriptOf(name, quick) {
-  const {
-    arrivals,
-    quick: fewer,
-    variables,
-    quickVariables,
-    limits,
-    transports,
-    hasTokens = true,
-    flow,
-  } = scenarios[name];
+  const { arrivals, quick: fewer, variables, quickVariables, limits, flow } = scenarios[name];
   const phase = quick ? fewer : arrivals;
   const conditions = ['vusers.failed == 0', 'vusers.completed == vusers.created', ...limits];
-  const auth = { name: '{{ $uuid }}', ...(hasTokens ? { token: '{{ $env.TOKEN }}' } : {}) };
+  const auth = { name: '{{ $uuid }}', token: '{{ $env.TOKEN }}' };
   return {
     config: {
       processor: fileURLToPath(new URL(`scenarios/${name}.mjs`, import.meta.url)),
@@ -95,7 +57,7 @@ export function scriptOf(name, quick) {
       variables: { clients: phase.arrivalCount, ...variables, ...(quick ? quickVariables : {}) },
       plugins: { ensure: { conditions: conditions.map((expression) => ({ expression })) } },
     },
-    scenarios: [{ name, engine: 'socketio', socketio: { auth, transports }, flow: stepsOf(flow) }],
+    scenarios: [{ name, engine: 'socketio', socketio: { auth }, flow: stepsOf(flow) }],
   };
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -15,12 +15,16 @@ export { until } from './until.js';
 
 /** Commands after which a Redis is not as it was, even when it is empty: they belong to the test that sent them. */
 const LASTING =
-  /^cmdstat_(?:save|bgsave|bgrewriteaof|config\|set|acl\||client\|(?:pause|no-evict)|debug|replicaof|slaveof|cluster\||function|module|failover)/m;
+  /^cmdstat_(?:acl\|(?:setuser|deluser|load)|client\|(?:pause|no-evict)|debug|replicaof|slaveof|function|module|failover)/m;
+
+/** The settings of a running Redis, as CONFIG GET names them. */
+type Config = Record<string, string>;
 
 interface IdleProcess {
   readonly port: number;
   readonly directory: string;
   readonly child: ChildProcess;
+  readonly config: Config;
 }
 
 /** What tests have removed: the next test of the file that asks for the same settings gets it, empty. */
@@ -29,8 +33,9 @@ let isEnding = false;
 
 /** A Redis process of the test's own, on the loopback interface and with a directory of its own. */
 export class RedisProcess extends OwnedProcess {
-  /** Whether its test has stopped it or sent a signal: its directory or its state may have traces of that. */
-  private isTouched = false;
+  private isHanging = false;
+  /** Its settings when it was new, or undefined where no other test may have it. */
+  private config: Config | undefined;
 
   private constructor(
     port: number,
@@ -45,12 +50,15 @@ export class RedisProcess extends OwnedProcess {
     if (known) {
       const again = new RedisProcess(known.port, known.directory, settings);
       again.child = known.child;
+      again.config = known.config;
       return again;
     }
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
     return onFreePort(async (port) => {
       const redis = new RedisProcess(port, directory, settings);
       await redis.start();
+      // The nodes of a cluster know each other.
+      if (!settings.includes('--cluster-enabled')) redis.config = await onConnection(port, configOf);
       return redis;
     });
   }
@@ -75,21 +83,18 @@ export class RedisProcess extends OwnedProcess {
   }
 
   override signal(signal: NodeJS.Signals): void {
-    this.isTouched = true;
+    this.isHanging = signal === 'SIGSTOP';
     super.signal(signal);
   }
 
-  override async stop(signal?: NodeJS.Signals): Promise<void> {
-    this.isTouched = true;
-    await super.stop(signal);
-  }
-
   override async remove(): Promise<void> {
-    const { child, port, directory } = this;
-    if (!child || isEnding || this.isTouched || !(await isMadeNew(port))) return super.remove();
+    const { child, config, port, directory } = this;
+    const isReusable = child && config && !isEnding && !this.isHanging;
+    if (!isReusable || !(await isMadeNew(port, config))) return super.remove();
+    await rm(join(directory, 'dump.rdb'), { force: true });
     this.child = undefined;
     const key = this.settings.join(' ');
-    idle.set(key, [...(idle.get(key) ?? []), { child, port, directory }]);
+    idle.set(key, [...(idle.get(key) ?? []), { child, config, port, directory }]);
   }
 
   /** Ends the processes that wait for another test. What is removed from here on ends at once. */
@@ -110,31 +115,47 @@ export class RedisProcess extends OwnedProcess {
 afterAll(() => RedisProcess.end());
 
 /** Makes a Redis as good as a new one, without clients. Resolves with false if that is not possible. */
-async function isMadeNew(port: number): Promise<boolean> {
-  const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null, commandTimeout: 5000 });
-  redis.on('error', () => {});
-  try {
-    await redis.connect();
+async function isMadeNew(port: number, config: Config): Promise<boolean> {
+  const made = await onConnection(port, async (redis) => {
     if (LASTING.test(await redis.info('commandstats'))) return false;
+    const changed = Object.entries(await configOf(redis)).filter(([name, value]) => value !== config[name]);
+    for (const [name] of changed) await redis.config('SET', name, config[name]!);
     await redis.call('CLIENT', 'KILL', 'SKIPME', 'yes');
     await redis.flushall();
     await redis.script('FLUSH');
     await redis.config('RESETSTAT');
     return true;
+  });
+  return made ?? false;
+}
+
+async function configOf(redis: Redis): Promise<Config> {
+  const pairs = (await redis.config('GET', '*')) as string[];
+  return Object.fromEntries(pairs.flatMap((name, at) => (at % 2 === 0 ? [[name, pairs[at + 1]!]] : [])));
+}
+
+/** Resolves with undefined if Redis does not do what it is asked for. */
+async function onConnection<T>(port: number, work: (redis: Redis) => Promise<T>): Promise<T | undefined> {
+  const redis = new Redis(port, '127.0.0.1', { lazyConnect: true, retryStrategy: () => null, commandTimeout: 5000 });
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    return await work(redis);
   } catch {
-    return false;
+    return undefined;
   } finally {
     redis.disconnect();
   }
 }
 
-/** A Redis Cluster of six processes: three masters, each with a replica. */
+/** A Redis Cluster of three masters. */
 export class RedisCluster {
   private constructor(readonly processes: readonly RedisProcess[]) {}
 
-  static async start(): Promise<RedisCluster> {
+  /** @param options.replicas whether each master has a replica too, in the last three processes */
+  static async start({ replicas = false } = {}): Promise<RedisCluster> {
     const processes = await Promise.all(
-      Array.from({ length: 6 }, async () => {
+      Array.from({ length: replicas ? 6 : 3 }, async () => {
         // By itself it would listen on the port plus 10,000, which may be none.
         const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--cluster-port'];
         return RedisProcess.start(...cluster, `${await freePort()}`, '--repl-diskless-sync-delay', '0');
@@ -156,6 +177,7 @@ export class RedisCluster {
 
   private async join(): Promise<void> {
     const nodes = this.processes.map((redis) => new Redis(redis.port, '127.0.0.1'));
+    const replicas = [...nodes.keys()].slice(3);
     try {
       const ids = (await Promise.all(nodes.map((node) => node.call('CLUSTER', 'MYID')))) as string[];
       for (const [index, [first, last]] of [
@@ -173,9 +195,11 @@ export class RedisCluster {
         await nodes[0]!.call('CLUSTER', 'MEET', '127.0.0.1', redis.port, busPort!);
       }
       for (const node of nodes) {
-        await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_known_nodes:6'));
+        await until(async () =>
+          String(await node.call('CLUSTER', 'INFO')).includes(`cluster_known_nodes:${nodes.length}`),
+        );
       }
-      for (const index of [3, 4, 5]) {
+      for (const index of replicas) {
         await until(() =>
           nodes[index]!.call('CLUSTER', 'REPLICATE', ids[index - 3]!).then(
             () => true,
@@ -185,7 +209,9 @@ export class RedisCluster {
       }
       for (const node of nodes) {
         await until(async () => String(await node.call('CLUSTER', 'INFO')).includes('cluster_state:ok'));
-        await until(async () => (String(await node.call('CLUSTER', 'NODES')).match(/slave /g) ?? []).length === 3);
+        await until(
+          async () => (String(await node.call('CLUSTER', 'NODES')).match(/slave /g) ?? []).length === replicas.length,
+        );
       }
       for (const node of nodes.slice(3)) {
         await until(async () => String(await node.call('INFO', 'replication')).includes('master_link_status:up'));

@@ -16,22 +16,18 @@ ${listed([
 Environment:
 ${listed([
   ['TARGET', 'address of the server; by default the command starts a server itself'],
-  ['TOKEN', 'token of all users; leaves out the scenario direct'],
+  ['TOKEN', 'token of all users'],
 ])}
 
 Exit code: 0; 1 when a threshold was missed; 2 when the arguments are wrong; 3 when nothing could run; 4 when a threshold
 was missed, but artillery or other programs may be the reason.`;
 
 /** @throws UsageError */
-export function readArguments({ TOKEN, TARGET }, args = process.argv.slice(2)) {
+export function readArguments({ TARGET }, args = process.argv.slice(2)) {
   const { values, positionals } = parseArguments({ quick: { type: 'boolean', default: false } }, args);
   const all = Object.keys(scenarios);
   rejectUnknown('scenario', positionals, all);
-  const usual = TOKEN === undefined ? all : all.filter((name) => scenarios[name].hasTokens !== false);
-  const names = positionals.length > 0 ? [...new Set(positionals)] : usual;
-  if (names.some((name) => !usual.includes(name))) {
-    throw new UsageError('direct needs users of different names, and with TOKEN all have the same');
-  }
+  const names = positionals.length > 0 ? [...new Set(positionals)] : all;
   return { names, ...values, target: TARGET ? readTarget(TARGET) : undefined };
 }
 

@@ -40,26 +40,20 @@ test.each(['localhost:3000', 'nonsense', 'ftp://chat', 'http://chat/room', 'http
   'TARGET=%s is refused',
   (TARGET) => {
     const message = `TARGET=${TARGET} is not the address of a server, such as https://chat.example.com`;
-    expect(() => readArguments({ TARGET }, ['echo'])).toThrow(message);
+    expect(() => readArguments({ TARGET }, ['chat'])).toThrow(message);
   },
 );
 
 test('all scenarios are the default, and each runs once', () => {
-  const names = ['broadcast', 'chat', 'direct', 'echo', 'reconnect'];
+  const names = ['broadcast', 'chat', 'reconnect'];
   expect(readArguments({}, [])).toEqual({ names, quick: false, help: false, target: undefined });
   const target = 'https://chat.example.com';
-  expect(readArguments({ TARGET: `${target}/` }, ['echo', '--quick', 'chat', 'echo'])).toEqual({
-    names: ['echo', 'chat'],
+  expect(readArguments({ TARGET: `${target}/` }, ['reconnect', '--quick', 'chat', 'reconnect'])).toEqual({
+    names: ['reconnect', 'chat'],
     quick: true,
     help: false,
     target,
   });
-});
-
-test('with a token all users have one name, and nobody to write to', () => {
-  const TOKEN = 'a.b.c';
-  expect(readArguments({ TOKEN }, [])).toMatchObject({ names: ['broadcast', 'chat', 'echo', 'reconnect'] });
-  expect(() => readArguments({ TOKEN }, ['direct'])).toThrow('direct needs users of different names');
 });
 
 test('a target where nobody listens is told from one that is another server', async () => {

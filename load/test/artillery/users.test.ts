@@ -9,9 +9,7 @@ type Step = (context: unknown, events: EventEmitter) => Promise<void>;
 
 const scenarios = new URL('../../artillery/scenarios/', import.meta.url);
 const load = async (file: string) => (await import(new URL(file, scenarios).href)) as Record<string, Step>;
-// One after the other: jest does not link modules that two imports share.
 const chat = await load('chat.mjs');
-const echo = await load('echo.mjs');
 
 let gjallar: RunningServer;
 let stock: HttpServer;
@@ -49,8 +47,8 @@ async function newUser(url: string, steps: Record<string, Step>, vars: object) {
   return { play, errors, rows, socket };
 }
 
-/** What a server does wrong with the text that it has been sent three times so far, or the echo of a value. */
-function serveBadly(said: (socket: ServerSocket, texts: string[]) => void, echoed = (value: string) => value): string {
+/** What a server does wrong with the text that it has been sent three times so far. */
+function serveBadly(said: (socket: ServerSocket, texts: string[]) => void): string {
   io.removeAllListeners('connection');
   io.on('connection', (socket) => {
     const texts: string[] = [];
@@ -60,7 +58,6 @@ function serveBadly(said: (socket: ServerSocket, texts: string[]) => void, echoe
       if (texts.push(text) === 3) said(socket, texts);
       reply({ ok: true });
     });
-    socket.on('echo', (value, reply) => reply(echoed(value)));
   });
   return `http://127.0.0.1:${(stock.address() as { port: number }).port}`;
 }
@@ -111,17 +108,4 @@ test('a lost connection and a refusal fail with their codes', async () => {
   // Nobody has joined again.
   expect(await user.play('say')).toBe(false);
   expect(user.errors).toEqual(['CONNECTION_LOST', 'NOT_IN_ROOM']);
-});
-
-test.each<[string, (value: string) => string, boolean, string[]]>([
-  ['comes back', (value) => value, true, []],
-  ['is another one', (value) => value.toUpperCase(), false, ['ECHO_WRONG']],
-])('an echo that %s', async (_what, echoed, isOk, errors) => {
-  const url = serveBadly(() => {}, echoed);
-  const user = await newUser(url, echo, { clients: 1, seconds: 0.1, $loopElement: 130 + errors.length });
-  await user.play('echo');
-  expect(await user.play('finish')).toBe(isOk);
-  // 000a is the first that a server can get wrong like this.
-  expect([...new Set(user.errors)]).toEqual(errors);
-  expect(user.rows).toContain(`echo.${130 + errors.length}`);
 });

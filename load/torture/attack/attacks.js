@@ -1,17 +1,8 @@
-import { argumentAttacks } from './attacks/arguments.js';
-import { chatFloods } from './attacks/chat-floods.js';
-import { chatPosts } from './attacks/chat-posts.js';
-import { engineFloods } from './attacks/engine-floods.js';
-import { framing } from './attacks/framing.js';
-import { handshakes } from './attacks/handshakes.js';
-import { historyAttacks } from './attacks/history.js';
-import { pipelines } from './attacks/pipelines.js';
-import { plainFloods } from './attacks/plain-floods.js';
-import { readers } from './attacks/readers.js';
+import { heldInput } from './attacks/held.js';
+import { packetAttacks } from './attacks/packets.js';
 import { recoveryAttacks } from './attacks/recovery.js';
-import { relayed } from './attacks/relayed.js';
+import { requestAttacks } from './attacks/requests.js';
 import { stateAttacks } from './attacks/state.js';
-import { heldInput } from './memory/held-input.js';
 
 /**
  * One way to take more from the server than it costs.
@@ -29,17 +20,8 @@ import { heldInput } from './memory/held-input.js';
 /** @type {Attack[]} */
 export const attacks = [
   { name: 'control', about: 'nothing: what the probes see on a quiet server', run: async () => {} },
-  ...argumentAttacks,
-  ...pipelines,
-  ...engineFloods,
-  ...chatFloods,
-  ...chatPosts,
-  ...plainFloods,
-  ...historyAttacks,
-  ...handshakes,
-  ...framing,
-  ...readers,
-  ...relayed,
+  ...packetAttacks,
+  ...requestAttacks,
   ...heldInput,
   ...recoveryAttacks,
   ...stateAttacks,

@@ -4,7 +4,7 @@ import { isAlive } from '../../support/process.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { pids, server, start as startOwn } from '../support/own-server.js';
-import { crowd, readyz } from '../support/visitors.js';
+import { readyz } from '../support/visitors.js';
 
 const start = (environment: Record<string, string> = {}) => startOwn({ DRAIN_TIMEOUT: '1s', ...environment });
 const over = (replaced: number) =>
@@ -76,35 +76,4 @@ test('SIGUSR2 also holds for a worker that comes later', async () => {
   process.kill(await server.pidOfWorker(1), 'SIGKILL');
   await server.pidOfWorker(2);
   await until(async () => (await readyz(server)).state === 'draining');
-});
-
-describe('POST /api/drain', () => {
-  const admin = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'password' };
-  const operator = { Authorization: `Basic ${Buffer.from('ops:password').toString('base64')}` };
-
-  async function askToDrain(headers: Record<string, string> = {}) {
-    const response = await fetch(`${server.url}/api/drain`, { method: 'POST', headers });
-    return { status: response.status, body: (await response.json()) as { code?: string } };
-  }
-
-  test("is the operator's alone", async () => {
-    await start({ ...admin, CORS_ORIGIN: '*', WORKERS: '1' });
-    const client = (await crowd(server, 1))[0]!;
-    expect(await askToDrain()).toMatchObject({ status: 401, body: { code: 'ADMIN_ONLY' } });
-    // A page that somebody else has put into the operator's browser, which adds the password by itself.
-    for (const origin of ['https://evil.example', 'null']) {
-      const refused = await askToDrain({ ...operator, Origin: origin });
-      expect(refused).toMatchObject({ status: 403, body: { code: 'ORIGIN_FORBIDDEN' } });
-    }
-    expect((await fetch(`${server.url}/api/drain`, { headers: operator })).status).toBe(405);
-    expect(client.connected).toBe(true);
-    const sendings = () => server.log.filter((line) => String(line.msg).startsWith('draining all clients'));
-    // All that was logged is there once it has stopped.
-    await server.stop();
-    expect(sendings()).toEqual([]);
-    await start({ WORKERS: '1' });
-    expect(await askToDrain(operator)).toMatchObject({ status: 404, body: { code: 'ADMIN_OFF' } });
-    await server.stop();
-    expect(sendings()).toEqual([]);
-  });
 });

@@ -63,30 +63,6 @@ test.concurrent('the log, /readyz and a metric tell that the store of durable ro
   await isUp(scene);
 });
 
-test.concurrent('they tell that Redis takes no writes', async () => {
-  const scene = await start();
-  const operator = new Redis(scene.redis.url);
-  await operator.call('CONFIG', 'SET', 'maxmemory', '1');
-  await isDown(scene, 'Redis rejects writes: messages of durable rooms cannot be stored');
-  await operator.call('CONFIG', 'SET', 'maxmemory', '0');
-  await isUp(scene);
-  operator.disconnect();
-});
-
-test.concurrent('they tell that Redis wants a password', async () => {
-  const scene = await start();
-  const operator = new Redis(scene.redis.url);
-  await operator.call('CONFIG', 'SET', 'requirepass', 'secret');
-  await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
-  await isDown(
-    scene,
-    'Redis requires a password, and REDIS_URL has none (NOAUTH): messages of durable rooms cannot be stored or read',
-  );
-  await operator.call('CONFIG', 'SET', 'requirepass', '');
-  await isUp(scene);
-  operator.disconnect();
-});
-
 test.concurrent('they tell that the store has lost messages', async () => {
   const scene = await start();
   const operator = new Redis(scene.redis.url);

@@ -13,6 +13,8 @@ export const many = (count, packet) => Array(count).fill(packet).join(SEPARATOR)
 const REST_MS = 20;
 /** How long it waits for an answer before it looks at the time again, in ms. */
 const PATIENCE_MS = 2000;
+/** An attacker that holds connections answers pings, and otherwise waits. */
+const PONG_MS = 5000;
 
 /**
  * What attacks are made of. Everything that an attack sends passes `send`, which keeps it within its rate and its time
@@ -87,6 +89,47 @@ export class Attacker {
       if (!this.isOver) this.refused++;
       connection.close();
     });
+  }
+
+  /** Sends `count` requests at a time on each connection, once those before were answered; opens it again when it ends. */
+  asks(head, { connections = 1, count = 1 } = {}) {
+    const bytes = filled(head, head.length * count);
+    const ask = async () => {
+      const connection = await this.http();
+      while (await this.send(connection, bytes)) {
+        for (let answers = 0; answers < count; answers++) {
+          if (!(await connection.response(Math.max(1, this.left)))) return connection.close();
+        }
+      }
+      connection.close();
+    };
+    return Promise.all(Array.from({ length: connections }, () => this.again(ask)));
+  }
+
+  /**
+   * Opens connections one after the other, sends `parts` on each, and stays on all of them.
+   * @param {Buffer} [pong] what it sends on each now and then, as the answer to pings
+   */
+  async hold(open, parts, pong) {
+    const connections = new Set();
+    const pongs = setInterval(() => {
+      for (const connection of connections) if (pong) connection.write(pong);
+    }, PONG_MS);
+    try {
+      await this.again(async () => {
+        const connection = await open(this);
+        connections.add(connection);
+        for (const part of parts) if (!(await this.send(connection, part))) break;
+        for (const one of connections) {
+          if (!one.isClosed) continue;
+          this.refused++;
+          connections.delete(one);
+        }
+      });
+    } finally {
+      clearInterval(pongs);
+      for (const connection of connections) connection.close();
+    }
   }
 
   /** A WebSocket in the main namespace that throws away what comes. */

@@ -1,17 +1,11 @@
-import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
-import { filled } from '../attacker/kit.js';
-import { RawConnection } from '../attacker/raw-connection.js';
-import { API_KEY } from './pipelines.js';
+import { request } from '../../../harness/connection.js';
+import { API_KEY, addressOf, MB, plainSocket } from './rows.js';
 
 // State rooms: short requests that concern much of what is stored, and readers that do not read it.
 
 const environment = { API_KEY };
 const headers = { Authorization: `Bearer ${API_KEY}` };
-const MB = 1_000_000;
 const ROOM = '/api/state/attacked';
-/** Where some readers come from: a limit of connections of one address keeps none out. */
-const addressOf = (number, addresses = 4) => `127.0.0.${70 + (number % addresses)}`;
-
 /** The bytes that wait for all clients of a worker in rows with a budget. */
 const BUDGET = 80 * MB;
 const limited = { ...environment, MAX_BUFFERED: String(2 * BUDGET) };
@@ -34,20 +28,7 @@ const patches = (name, bytes) => ({
   about: `one field of a key, on ${CONNECTIONS} connections`,
   environment,
   prepare: (attacker) => put(attacker, 'large', fieldsOf(bytes)),
-  run: (attacker) => {
-    const patch = request('PATCH', `${ROOM}/large`, headers, '{"k":1}');
-    return Promise.all(
-      Array.from({ length: CONNECTIONS }, () =>
-        attacker.again(async () => {
-          const connection = await attacker.http();
-          while (await attacker.send(connection, patch)) {
-            if (!(await connection.response(Math.max(1, attacker.left)))) break;
-          }
-          connection.close();
-        }),
-      ),
-    );
-  },
+  run: (attacker) => attacker.asks(request('PATCH', `${ROOM}/large`, headers, '{"k":1}'), { connections: CONNECTIONS }),
 });
 
 const READERS = 300;
@@ -90,14 +71,7 @@ const watched = {
       (await attacker.dial.plain(attacker.target, `${ROOM}?name=w${watcher}`, options)).stopReading();
     }
   },
-  run: (attacker) => {
-    const change = request('PUT', `${ROOM}/large`, headers, JSON.stringify('x'.repeat(VALUE)));
-    return attacker.again(async () => {
-      const connection = await attacker.http();
-      while (await attacker.send(connection, change)) await connection.response(Math.max(1, attacker.left));
-      connection.close();
-    });
-  },
+  run: (attacker) => attacker.asks(request('PUT', `${ROOM}/large`, headers, JSON.stringify('x'.repeat(VALUE)))),
 };
 
 const MEMBERS = 2000;
@@ -117,20 +91,16 @@ const future = {
     const path = `${ROOM}?name=m&version=${encodeURIComponent(soon(version))}`;
     const connections = [];
     const join = async () => {
-      const connection = new RawConnection(attacker.port, addressOf(connections.push(undefined)));
-      connections[connections.length - 1] = connection;
-      attacker.dial.opened++;
-      await attacker.send(connection, upgradeRequest(path));
-      await connection.response(Math.max(1, attacker.left));
-      connection.discard();
+      const connection = await plainSocket(attacker, path, addressOf(connections.length));
+      connections.push(connection.discard());
     };
-    while (connections.length < MEMBERS && !attacker.isOver) await Promise.all(Array.from({ length: AT_ONCE }, join));
-    const change = request('PUT', `${ROOM}/key`, headers, '2');
-    await attacker.again(async () => {
-      const connection = await attacker.http();
-      while (await attacker.send(connection, change)) await connection.response(Math.max(1, attacker.left));
-      connection.close();
-    });
+    while (connections.length < MEMBERS && !attacker.isOver) {
+      await Promise.all(Array.from({ length: AT_ONCE }, join)).catch((error) => {
+        // Who waits for an answer when the time is over gets none.
+        if (!attacker.isOver) throw error;
+      });
+    }
+    await attacker.asks(request('PUT', `${ROOM}/key`, headers, '2'));
     for (const connection of connections) connection.close();
   },
 };
@@ -142,25 +112,5 @@ function soon(version) {
   return [epoch, complete, (now + (now / Date.now()) * 4000).toString(36).split('.')[0], ...writer].join('.');
 }
 
-const FRAGMENTS = 16_000;
-/** Two bytes of head, four of the mask, and the byte itself. */
-const FRAGMENT_BYTES = 7;
-
-const fragments = {
-  name: 'framing: fragments of one byte that never end',
-  about: `${FRAGMENTS} continuation frames of one byte on each WebSocket, which stays`,
-  run: async (attacker) => {
-    const part = filled(frame('x', { opcode: opcodes.continuation, fin: false }), FRAGMENTS * FRAGMENT_BYTES);
-    const connections = [];
-    await attacker.again(async () => {
-      const connection = await attacker.socket();
-      connections.push(connection);
-      await attacker.send(connection, frame('4', { fin: false }));
-      await attacker.send(connection, part);
-    });
-    for (const connection of connections) connection.close();
-  },
-};
-
 /** @type {import('../attacks.js').Attack[]} */
-export const stateAttacks = [patches('60 KB', 60_000), patches('900 KB', 900_000), unread, watched, future, fragments];
+export const stateAttacks = [patches('60 KB', 60_000), patches('900 KB', 900_000), unread, watched, future];

@@ -18,7 +18,7 @@ import { onShardedHubs } from '../support/garbage.js';
 let cluster: RedisCluster;
 
 beforeAll(async () => {
-  cluster = await RedisCluster.start();
+  cluster = await RedisCluster.start({ replicas: true });
 });
 afterAll(() => cluster.remove());
 

@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
-import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
+import { frame, opcodes, request } from '../../../harness/connection.js';
 import { binary, text } from '../attacker/dial.js';
-import { many, SEPARATOR } from '../attacker/kit.js';
-import { RawConnection } from '../attacker/raw-connection.js';
+import { filled, many, SEPARATOR } from '../attacker/kit.js';
+import { plainSocket, raw, socket } from './rows.js';
 
 // What a server has to keep because the rest of it does not come.
 
-const ENGINE_V3 = '/socket.io/?EIO=3';
-const application = fileURLToPath(new URL('own-websockets.mjs', import.meta.url));
+const ENGINE_V3 = '/socket.io/?EIO=3&transport=polling';
+const application = fileURLToPath(new URL('../own-websockets.mjs', import.meta.url));
 
 const KB = 1000;
 /** Half of it is the share of a worker. */
@@ -15,43 +15,20 @@ const BUDGET = 40_000 * KB;
 const environment = { MAX_BUFFERED: String(BUDGET) };
 /** Without the budget, a worker takes all that the attacker sends. */
 const bounds = { memory: 70 };
-/** An attacker answers pings, and otherwise waits. */
-const PONG_MS = 5000;
 
 const placeholders = (count) => Array.from({ length: count }, (_, num) => ({ _placeholder: true, num }));
 const head = (data = placeholders(10)) => `4510-${JSON.stringify(['files', ...data])}`;
 
-/** Opens connections one after the other, has each of them keep `parts`, and stays on all of them. */
-const held = (name, about, open, parts, { pong = text('3'), ...options } = {}) => ({
+/** Keeps `parts` on each of many connections. */
+const held = (name, about, open, parts, { pong = text('3'), ...more } = {}) => ({
   name: `memory: ${name}`,
   about,
   environment,
   bounds,
-  ...options,
-  run: async (attacker) => {
-    const connections = new Set();
-    const pongs = setInterval(() => {
-      for (const connection of connections) if (pong) connection.write(pong);
-    }, PONG_MS);
-    try {
-      await attacker.again(async () => {
-        const connection = await open(attacker);
-        connections.add(connection);
-        for (const part of parts) if (!(await attacker.send(connection, part))) break;
-        for (const one of connections) {
-          if (!one.isClosed) continue;
-          attacker.refused++;
-          connections.delete(one);
-        }
-      });
-    } finally {
-      clearInterval(pongs);
-      for (const connection of connections) connection.close();
-    }
-  },
+  run: (attacker) => attacker.hold(open, parts, pong),
+  ...more,
 });
 
-const member = (attacker) => attacker.socket();
 const attachments = (count, size) => Array(count).fill(binary(Buffer.alloc(size, 'x')));
 
 /** A frame that announces more than comes. */
@@ -69,7 +46,7 @@ const bodies = (name, about, headers, part) =>
       return connection.discard();
     },
     [part],
-    { pong: undefined },
+    { pong: null },
   );
 
 /** A payload of revision 3 with a packet whose attachments are incomplete, in much other data. */
@@ -83,26 +60,29 @@ const payloadV3 = Buffer.concat(
 
 const objects = Array(300_000).fill({});
 
+const FRAGMENTS = 16_000;
+const part = frame('x', { opcode: opcodes.continuation, fin: false });
+
 /** @type {import('../attacks.js').Attack[]} */
 export const heldInput = [
-  held('attachments that never come', 'ten are announced, three of 990 KB sent, then pongs alone', member, [
+  held('attachments that never come', 'ten are announced, three of 990 KB sent, then pongs alone', socket, [
     text(head()),
     ...attachments(3, 990 * KB),
   ]),
-  held('short attachments on many connections', 'ten are announced, nine of 1 KB sent', member, [
+  held('short attachments on many connections', 'ten are announced, nine of 1 KB sent', socket, [
     text(head()),
     ...attachments(9, KB),
   ]),
-  held('acknowledgements whose attachments never come', 'as above, with BINARY_ACK', member, [
+  held('acknowledgements whose attachments never come', 'as above, with BINARY_ACK', socket, [
     text(`4610-7${JSON.stringify(placeholders(10))}`),
     ...attachments(3, 990 * KB),
   ]),
-  held('long texts whose attachments never come', '300,000 objects in the text of each packet', member, [
+  held('long texts whose attachments never come', '300,000 objects in the text of each packet', socket, [
     text(head([...placeholders(10), objects])),
   ]),
   {
     name: 'memory: attachments that never come, polling',
-    about: 'ten are announced, nine of 90 KB sent in one POST',
+    about: 'ten are announced, nine of 80 KB sent in one POST',
     environment,
     bounds,
     run: (attacker) => {
@@ -122,38 +102,37 @@ export const heldInput = [
     Buffer.from('1\r\nx\r\n'.repeat(160_000)),
   ),
   // uWebSockets.js reports nothing of these, so no budget covers them: the bound is that of what comes in.
-  held('messages that never end', '980 KB of a frame of 990 KB', member, [half(990 * KB, 980 * KB)], {
+  held('messages that never end', '980 KB of a frame of 990 KB', socket, [half(990 * KB, 980 * KB)], {
     bounds: {},
   }),
   held(
     "messages to the application's own WebSockets",
     'frames of 100 MB, where 64 KiB are accepted',
-    async (attacker) => {
-      attacker.dial.opened++;
-      const connection = new RawConnection(attacker.port, attacker.address);
-      await connection.write(upgradeRequest('/own'));
-      await connection.response();
-      return connection.discard();
-    },
+    async (attacker) => (await plainSocket(attacker, '/own')).discard(),
     [half(100_000 * KB, 100 * KB), ...Array(100).fill(Buffer.alloc(100 * KB, 'x'))],
-    { application, pong: undefined },
+    { application, pong: null },
   ),
   held(
     'attachments of revision 3 that never come',
     'a binary payload of 900 KB, of which a short attachment is a part',
     async (attacker) => {
-      attacker.dial.opened++;
-      const connection = new RawConnection(attacker.port, attacker.address);
-      const path = `${ENGINE_V3}&transport=polling`;
-      await connection.write(request('GET', path));
+      const connection = await raw(attacker, request('GET', ENGINE_V3));
       const { body } = await connection.response();
       const { sid } = JSON.parse(/\{.*?\}/.exec(body)[0]);
       const headers = { 'Content-Type': 'application/octet-stream' };
-      await attacker.send(connection, request('POST', `${path}&sid=${sid}`, headers, payloadV3));
+      await attacker.send(connection, request('POST', `${ENGINE_V3}&sid=${sid}`, headers, payloadV3));
       await connection.response(Math.max(1, attacker.left));
       return connection;
     },
     [],
-    { environment: { ...environment, ALLOW_EIO3: 'true' }, pong: undefined },
+    { environment: { ...environment, ALLOW_EIO3: 'true' }, pong: null },
   ),
+  {
+    name: 'framing: fragments of one byte that never end',
+    about: `${FRAGMENTS} continuation frames of one byte on each WebSocket, which stays`,
+    run: (attacker) => {
+      const first = frame('4', { fin: false });
+      return attacker.hold(socket, [first, filled(part, FRAGMENTS * part.length)]);
+    },
+  },
 ];

@@ -1,0 +1,89 @@
+import { upgradeRequest } from '../../../harness/connection.js';
+import { text } from '../attacker/dial.js';
+import { RawConnection } from '../attacker/raw-connection.js';
+
+// What the tables of attacks are made of: ways in, and ways to attack. A row has a name, what is sent, and more fields
+// of an Attack.
+
+export const MB = 1_000_000;
+export const API_KEY = 'attack-key';
+export const event = (...values) => text(`42${JSON.stringify(values)}`);
+
+/** Ways in: each opens a connection, or a session on polling. */
+export const socket = (attacker) => attacker.socket();
+/** A WebSocket of the engine that has not joined a namespace. */
+export const early = (attacker) => attacker.socketBefore();
+export const polling = (attacker) => attacker.polling();
+export const http = async (attacker) => (await attacker.http()).discard();
+export const unread = (open) => async (attacker) => (await open(attacker)).stopReading();
+
+/** A WebSocket whose client has joined a room. */
+export const member =
+  (room = 'flood') =>
+  async (attacker) => {
+    const connection = await attacker.socket();
+    await connection.write(event('join', room));
+    return connection;
+  };
+
+/** The WebSocket of an upgrade; its session is at the worker that is attacked, or at the `other` one. */
+export const probed = (owner) => async (attacker) => {
+  const session = await attacker.polling({ worker: attacker[owner] });
+  return (await attacker.dial.upgradeOf(session, attacker.target)).discard();
+};
+
+/** A connection to any worker. */
+export async function raw(attacker, bytes, address = attacker.address) {
+  attacker.dial.opened++;
+  const connection = new RawConnection(attacker.port, address);
+  await attacker.send(connection, bytes);
+  return connection;
+}
+
+export async function plainSocket(attacker, path, address) {
+  const connection = await raw(attacker, upgradeRequest(path), address);
+  await connection.response(Math.max(1, attacker.left));
+  return connection;
+}
+
+/** Some addresses, one after the other: a limit of connections of one address keeps none out. */
+export const addressOf = (number, addresses = 4) => `127.0.0.${70 + (number % addresses)}`;
+
+/** The same bytes as fast as the attacker may, on connections that `open` opens one after the other. */
+export const flood = (name, open, bytes, more) => ({
+  name,
+  about: `${bytes.length} bytes on one connection, again and again`,
+  run: (attacker) => attacker.floodOn(() => open(attacker), bytes),
+  ...more,
+});
+
+/** The same body in one POST after the other. */
+export const posts = (name, body, { open = polling, isPolling, ...more } = {}) => ({
+  name,
+  about: `${body.length} characters in one POST: ${body.slice(0, 40)}…`,
+  run: (attacker) => attacker.postOn(() => open(attacker), body, { isPolling }),
+  ...more,
+});
+
+/** The same requests, each once those before were answered. `options` are those of `Attacker.asks`. */
+export const asks = (name, head, options, more) => ({
+  name,
+  about: String(head).split('\r')[0].slice(0, 80),
+  run: (attacker) => attacker.asks(head, options),
+  ...more,
+});
+
+/** Fills a room with as much as a page of history can hold. */
+export async function fill({ port }) {
+  const message = { text: 'x'.repeat(10_000) };
+  for (let batch = 0; batch < 20; batch++) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/rooms/filled/messages`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${API_KEY}` },
+      body: JSON.stringify({ messages: Array(50).fill(message) }),
+    });
+    if (!response.ok) throw new Error(`the room was not filled: ${await response.text()}`);
+  }
+}
+/** What a row needs that reads the room. */
+export const filledRoom = { environment: { API_KEY }, prepare: fill };
