@@ -192,6 +192,13 @@ export class Space {
   /** @returns the ids of the sockets that were disconnected */
   remove(target: RemovalTarget): string[] {
     const matches = this.removals.add(target);
+    // Their workers disconnect the sockets that are connected, or take them out of the room. They may be killed meanwhile.
+    for (const [pid, live] of this.live) {
+      if ('room' in target) {
+        const rooms = live.session.rooms.filter((room) => room !== target.room || room === live.session.sid);
+        live.session = { ...live.session, rooms };
+      } else if (matches(live.session)) this.endLive(live.worker, pid)?.release();
+    }
     this.expiries.endWhere(matches);
     return this.away.removeWhere(matches);
   }

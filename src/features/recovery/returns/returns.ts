@@ -77,7 +77,6 @@ export class Returns {
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
     const found = await this.home.find(pid, named, heads.received);
-    if (process.env.DBG) console.error('DBG found', found?.outcome, found && 'session' in found);
     if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
@@ -92,7 +91,6 @@ export class Returns {
 
   /** The client gets a new session. */
   private fail(outcome: RecoveryOutcome): null {
-    if (process.env.DBG) console.error('DBG fail', outcome);
     this.home.count(outcome);
     return null;
   }

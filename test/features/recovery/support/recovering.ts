@@ -57,7 +57,11 @@ function closedWith(bus: Backplane, base: { close(): void } | undefined): Backpl
 const hubs = new Map<string, { hub: Promise<Hub>; users: number }>();
 
 /** Uses the hub of a machine, and starts it if it is not there. Returns what ends that. */
-function useHub(choice: BackplaneChoice, machine: string, directory: string): { hub: Promise<Hub>; end(): void } {
+export function useHub(
+  choice: BackplaneChoice,
+  machine: string,
+  directory: string,
+): { hub: Promise<Hub>; end(): void } {
   const known = hubs.get(directory) ?? { hub: startHub(choice, machine, directory), users: 0 };
   hubs.set(directory, known);
   known.users++;
