@@ -168,4 +168,14 @@ export class Broadcasting {
     const encoded = this.writer.withOffset(packets, this.heads.offset(at));
     steps.client.writeToEngine(encoded, { preEncoded: true, compress: compress !== false });
   }
+
+  /** Delivers a broadcast that this worker should have received, but only the keeper has. */
+  deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
+    if (number <= this.heads.lastOf(sender)) return;
+    const kept: Mark = [sender, number, at];
+    const packet = new EncodedPacket(PacketType.EVENT, this.sender.nsp.name, packets, () =>
+      this.writer.decode(packets),
+    );
+    this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });
+  }
 }

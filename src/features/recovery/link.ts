@@ -2,6 +2,7 @@ import { within } from '../../base/within.js';
 import type { HubLink } from '../../base/worker-links.js';
 import type { ExpiredSession } from './keeper/expiries.js';
 import { Keeper } from './keeper/keeper.js';
+import type { KeptPacket } from './keeper/stream.js';
 import { decode, encode, type KeeperFigures, type ToKeeper, type ToWorker } from './messages.js';
 
 /** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
@@ -16,6 +17,8 @@ export interface SpaceListener {
   /** Posts what has changed since the last call. */
   postChanges(): void;
   onJoined(room: string): void;
+  onEnded(sender: string, last: number): void;
+  onTail(sender: string, packets: readonly KeptPacket[]): void;
   onEnd(pid: string): void;
   onExpired(session: ExpiredSession): void;
 }
@@ -141,6 +144,10 @@ export class KeeperLink {
         return this.spaces.get(message.space)?.onEnd(message.pid);
       case 'joined':
         return this.spaces.get(message.space)?.onJoined(message.room);
+      case 'ended':
+        return this.spaces.get(message.space)?.onEnded(message.sender, message.last);
+      case 'tail':
+        return this.spaces.get(message.space)?.onTail(message.sender, message.packets);
       case 'expired':
         return this.spaces.get(message.space)?.onExpired(message.session);
     }

@@ -104,6 +104,8 @@ export interface KeeperFigures {
 export type ToKeeper =
   /** The worker has the namespace. What it had sent before, the keeper has not. */
   | { type: 'open'; space: string; name: string; sent: number; isAgain: boolean; options: SpaceOptions }
+  /** The server has an engine now, or another one. */
+  | { type: 'options'; space: string; options: SpaceOptions }
   | { type: 'close'; space: string }
   | { type: 'packet'; space: string; packet: KeptPacket }
   /** A message that nothing numbers: of an emitter, or of a server without recovery. */
@@ -118,6 +120,10 @@ export type ToKeeper =
   | { type: 'find'; space: string; request: number; pid: string; offset: string; received: string }
   /** The client of a session that was found gets a new one. */
   | { type: 'failed'; space: string; pid: string }
+  /** Messages may be lost that nothing numbers: the bus was down. */
+  | { type: 'lost'; space: string }
+  /** The worker lacks what another one had sent last. */
+  | { type: 'tail'; space: string; sender: string; after: number }
   /** A socket has joined the room of a socket elsewhere. */
   | { type: 'joined'; space: string; room: string }
   | { type: 'remove'; target: RemovalTarget; server: string; request: number }
@@ -133,6 +139,10 @@ export type ToWorker =
   /** The client of this session returns elsewhere. */
   | { type: 'end'; space: string; pid: string }
   | { type: 'joined'; space: string; room: string }
+  /** A worker is gone, after this number of broadcasts. */
+  | { type: 'ended'; space: string; sender: string; last: number }
+  /** What it had sent last. */
+  | { type: 'tail'; space: string; sender: string; packets: readonly KeptPacket[] }
   /** Asks the worker to post what it holds back. */
   | { type: 'post' }
   | { type: 'removed'; request: number; ids: readonly string[] }

@@ -48,7 +48,9 @@ export class NamespaceRecovery implements Home, SpaceListener {
   private readonly removals = new Removals();
   private readonly shared = new Set<string>();
   private readonly returns: Returns;
+  private readonly broadcasting: Broadcasting;
   private readonly listeners = new Set<ExpiryListener>();
+  private told = { durationMs: 0, silenceMs: 0 };
 
   constructor(
     readonly adapter: Adapter,
@@ -67,7 +69,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
     );
     this.writer = new OffsetWriter(nsp);
     this.returns = new Returns(this);
-    new Broadcasting(this);
+    this.broadcasting = new Broadcasting(this);
     this.install();
     link.add(this.space, this);
   }
@@ -129,6 +131,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
   }
 
   private onConnect(socket: Socket): void {
+    this.tellTimes();
     const returning = this.returns.take(socket.id);
     if (!returning) {
       const offset = receivedBefore(socket);
@@ -157,6 +160,15 @@ export class NamespaceRecovery implements Home, SpaceListener {
   private noteLead(sid: SocketId, senders: ReadonlyMap<string, number>, at: number): string | undefined {
     const lead = this.ahead.add(sid, { senders, at }, (sender) => this.heads.lastOf(sender));
     return lead && encodeNumbers(lead);
+  }
+
+  /** The engine, which knows them, may be attached after the namespace was made. */
+  private tellTimes(): void {
+    const { durationMs, silenceMs } = this.times;
+    if (durationMs === this.told.durationMs && silenceMs === this.told.silenceMs) return;
+    this.told = { durationMs, silenceMs };
+    const { link, bounds } = this.host;
+    link.post({ type: 'options', space: this.space, options: { ...bounds, ...this.told } });
   }
 
   /** A middleware may have added rooms to those of the session. */
@@ -243,7 +255,8 @@ export class NamespaceRecovery implements Home, SpaceListener {
   introduce(isAgain: boolean): void {
     const { link, name, bounds } = this.host;
     const { space } = this;
-    const options = { ...bounds, ...this.times };
+    this.told = this.times;
+    const options = { ...bounds, ...this.told };
     link.post({ type: 'open', space, name, sent: this.heads.sent, isAgain, options });
     if (this.listeners.size > 0) link.post({ type: 'listen', space, isListening: true });
     this.live.introduce(this.heads.direct);
@@ -255,6 +268,21 @@ export class NamespaceRecovery implements Home, SpaceListener {
 
   onJoined(room: string): void {
     if (this.shared.size < MAX_SHARED) this.shared.add(room);
+  }
+
+  onEnded(sender: string, last: number): void {
+    const after = this.heads.lastOf(sender);
+    // One that this worker knows nothing of has sent before it began.
+    if (after > 0 && after < last) this.host.link.post({ type: 'tail', space: this.space, sender, after });
+  }
+
+  onTail(sender: string, packets: readonly KeptPacket[]): void {
+    for (const packet of packets) this.broadcasting.deliver(sender, packet);
+  }
+
+  /** Messages may be lost that nothing numbers. */
+  lost(): void {
+    this.host.link.post({ type: 'lost', space: this.space });
   }
 
   /** The client of a socket here returns elsewhere, before its old connection has been found dead. */

@@ -70,6 +70,8 @@ export interface Recovery {
    * adapter as it is. Put `withNativeRooms()` around it.
    */
   wrap(factory: AdapterFactory): AdapterFactory;
+  /** Call it when the bus is up again: messages may be lost that nothing numbers, such as those of emitters. */
+  lost(): void;
   /**
    * Removes what is kept of clients that the operator disconnects, or takes out of a room. They return with a new
    * session.
@@ -205,6 +207,10 @@ class ServerRecovery implements Recovery, RecoveryHost {
       request,
     }));
     return [...new Set([...found, ...(answer?.ids ?? [])])];
+  }
+
+  lost(): void {
+    for (const namespace of this.namespaces.values()) namespace.lost();
   }
 
   private sweep(): void {

@@ -1,4 +1,4 @@
-import type { Backplane, BackplaneSurroundings } from '../../cluster/backplanes/backplane.js';
+import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../cluster/backplanes/backplane.js';
 import { type BackplaneChoice, backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/registry.js';
 import { openRecovery } from '../../features/recovery/index.js';
 
@@ -29,7 +29,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
       window: isClassic ? undefined : window,
       onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });
-    const backplane = open({ ...surroundings, ...address });
+    const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
     return {
       ...backplane,
       get recovery() {
@@ -42,5 +42,22 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
         backplane.close();
       },
     };
+  };
+}
+
+/** Reports the end of each outage, in which messages may have been lost. */
+function reporting(events: BackplaneEvents, onLost: () => void): BackplaneEvents {
+  let wasDown = false;
+  return {
+    ...events,
+    onDown: (reason, rejected) => {
+      wasDown = true;
+      events.onDown(reason, rejected);
+    },
+    onUp: (unsent) => {
+      if (wasDown) onLost();
+      wasDown = false;
+      events.onUp(unsent);
+    },
   };
 }

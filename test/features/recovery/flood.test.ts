@@ -129,9 +129,9 @@ test('more recoveries at once than a worker allows end in new sessions', async (
   const witness = await client();
   nodes[1]!.io.emit('n', 'all', 1);
   await witness.heardAll(2);
-  const { senders } = decodeOffset(witness.credentials.offset)!;
+  const { senders, worker } = decodeOffset(witness.credentials.offset)!;
   const made = [...senders.keys()].map((sender) => [sender, 1000] as [string, number]);
-  const offset = encodeOffset(Date.now() + 60_000, '1', 0, made);
+  const offset = encodeOffset(Date.now() + 60_000, worker, 0, made);
   clients.pop()!.close();
   for (let count = 0; count < 8; count++) await away(await client());
   // None of them can be recovered before its wait is over.

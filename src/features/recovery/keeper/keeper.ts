@@ -82,6 +82,9 @@ export class Keeper {
     const known = space?.workers.get(worker);
     if (!space || !known) return;
     switch (message.type) {
+      case 'options':
+        space.options = message.options;
+        return;
       case 'close':
         return space.left(worker);
       case 'packet':
@@ -90,6 +93,13 @@ export class Keeper {
         return space.packets.foreign.add(message);
       case 'live':
         return space.connected(worker, message.session, message.floor, message.floorAt);
+      case 'lost':
+        return space.packets.foreign.lose();
+      case 'tail': {
+        const { space: name, sender, after } = message;
+        const packets = space.packets.tail(sender, after);
+        return this.host.sendToWorker(worker, { type: 'tail', space: name, sender, packets });
+      }
       case 'direct':
         return space.sentTo(worker, message);
       case 'gone':
@@ -114,20 +124,28 @@ export class Keeper {
 
   private open(worker: number, message: Extract<ToKeeper, { type: 'open' }>): void {
     const { space: name, options } = message;
-    let space = this.spaces.get(name);
-    if (!space) {
-      space = new Space(options, {
-        packets: this.packets,
-        sessions: this.sessions,
-        expired: (to, session) => this.host.sendToWorker(to, { type: 'expired', space: name, session }),
-      });
-      this.spaces.set(name, space);
-    }
+    const space = this.spaceOf(name, options);
     this.packets.maxBytes = options.maxBytes;
     this.sessions.maxBytes = options.maxBytes;
     space.open(worker, message);
     for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names: [message.name] });
     this.timer ??= setInterval(() => this.sweep(), Math.min(SWEEP_INTERVAL_MS, options.sweepMs)).unref();
+  }
+
+  private spaceOf(name: string, options: SpaceOptions): Space {
+    const known = this.spaces.get(name);
+    if (known) return known;
+    const { packets, sessions, host } = this;
+    const space = new Space(options, {
+      packets,
+      sessions,
+      expired: (worker, session) => host.sendToWorker(worker, { type: 'expired', space: name, session }),
+      ended: (workers, sender, last) => {
+        for (const worker of workers) host.sendToWorker(worker, { type: 'ended', space: name, sender, last });
+      },
+    });
+    this.spaces.set(name, space);
+    return space;
   }
 
   private *here(): Iterable<string> {
@@ -359,15 +377,7 @@ export class Keeper {
   }
 
   private inherit({ space: name, options, streams, away }: Extract<ToKeeperElsewhere, { type: 'will' }>): void {
-    let space = this.spaces.get(name);
-    if (!space) {
-      space = new Space(options, {
-        packets: this.packets,
-        sessions: this.sessions,
-        expired: (to, session) => this.host.sendToWorker(to, { type: 'expired', space: name, session }),
-      });
-      this.spaces.set(name, space);
-    }
+    const space = this.spaceOf(name, options);
     for (const { sender, ...state } of streams) space.packets.adopt(sender, state);
     for (const state of away) space.adoptAway(state);
     const names = streams.map(({ sender }) => sender);

@@ -167,6 +167,7 @@ const MAX_MESSAGES = 10_000;
 export class ForeignMessages {
   /** All that have arrived since then are remembered, in ms since 1970. */
   private since = 0;
+  private hasAny = false;
   /** The oldest first. */
   private messages: ForeignMessage[] = [];
 
@@ -174,8 +175,14 @@ export class ForeignMessages {
   constructor(private readonly max = MAX_MESSAGES) {}
 
   add(message: ForeignMessage): void {
+    this.hasAny = true;
     this.messages.push(message);
     if (this.messages.length > this.max) this.since = this.messages.shift()!.at;
+  }
+
+  /** Some may have been lost. Where none ever arrive, none are. */
+  lose(): void {
+    if (this.hasAny) this.since = Date.now();
   }
 
   /** Whether one arrived since a time that a client with these rooms was to receive. */

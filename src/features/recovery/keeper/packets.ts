@@ -59,9 +59,15 @@ export class Packets {
     this.waits.received(sender, last, packet.number);
   }
 
-  /** A worker is gone. */
-  end(sender: string): void {
+  /** A worker is gone. @returns how many it has sent */
+  end(sender: string): number {
     this.here.delete(sender);
+    return this.streams.get(sender)?.last ?? 0;
+  }
+
+  /** What a worker has sent last, as far as it is kept. */
+  tail(sender: string, after: number): readonly KeptPacket[] {
+    return this.streams.get(sender)?.after(after, Number.POSITIVE_INFINITY) ?? [];
   }
 
   /** Messages of before may be lost: another keeper had them. */

@@ -9,7 +9,6 @@ import { type PacketMemory, Stream } from './stream.js';
 interface Worker {
   /** Names it in offsets. */
   readonly name: string;
-  readonly options: SpaceOptions;
   isListening: boolean;
 }
 
@@ -25,6 +24,7 @@ interface Host {
   readonly packets: PacketMemory;
   readonly sessions: SessionMemory<KeptSession>;
   expired(worker: number, session: ExpiredSession): void;
+  ended(workers: Iterable<number>, sender: string, last: number): void;
 }
 
 /** What is kept of one namespace: the broadcasts of this machine's workers, and their sessions. */
@@ -37,23 +37,17 @@ export class Space {
   private readonly taken = new Map<string, { readonly session: KeptSession; readonly worker: number }>();
   private readonly removals = new Removals();
   private readonly expiries: Expiries;
-  private known: SpaceOptions;
 
   constructor(
-    options: SpaceOptions,
+    public options: SpaceOptions,
     private readonly host: Host,
   ) {
-    this.known = options;
     this.packets = new Packets(host.packets, () => this.options);
     this.expiries = new Expiries({
       durationMs: () => this.options.durationMs,
       maxSessions: () => this.options.maxSessions,
     });
     this.away = new Sessions(host.sessions, () => this.options, this.removals, this.expiries);
-  }
-
-  get options(): SpaceOptions {
-    return this.known;
   }
 
   /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
@@ -63,8 +57,8 @@ export class Space {
   }
 
   open(number: number, { name, options, sent, isAgain }: Extract<ToKeeper, { type: 'open' }>): void {
-    this.known = options;
-    this.workers.set(number, { name, options, isListening: false });
+    this.options = options;
+    this.workers.set(number, { name, isListening: false });
     this.packets.begin(name, sent);
     if (isAgain) this.packets.loseBefore();
   }
@@ -220,8 +214,10 @@ export class Space {
       this.disconnected(number, session);
     }
     for (const [pid, one] of this.taken) if (one.worker === number) this.keep(this.untake(pid)!);
-    this.packets.end(worker.name);
     this.workers.delete(number);
+    // It may have been killed before all others had what it has sent last.
+    const last = this.packets.end(worker.name);
+    this.host.ended(this.workers.keys(), worker.name, last);
     this.listen(number, false);
   }
 
