@@ -78,6 +78,11 @@
 
 const PAGE = 500;
 const RETRY_MS = 500;
+/** How often the client says at most what it has read of state rooms, in ms. */
+const ACK_MS = 100;
+/** A value of a state room that arrives so much later than others is not shown for a while: newer ones follow, in ms. */
+const LATE_MS = 1000;
+const MAX_LATE_MS = 1000;
 const REPLY_TIMEOUT_MS = 10_000;
 /** The server lets eight history reads of a client wait, and rejects more. */
 const MAX_READS = 8;
@@ -139,6 +144,13 @@ export class StateMap extends Map {
   #version;
   #timer;
   #isClosed = false;
+  /** What has changed since the last call of `onChange`. */
+  #changed = new Set();
+  /** The shortest difference between this clock and the server's: what arrives later than that has waited somewhere. */
+  #delay = Number.POSITIVE_INFINITY;
+  #lateTimer;
+  /** Whether the server knows of this connection that the client acknowledges. */
+  #acknowledges = false;
 
   /**
    * @param {SocketLike} socket
@@ -159,12 +171,17 @@ export class StateMap extends Map {
   close() {
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#lateTimer);
+    // The server waits for no marks any more.
+    if (this.#acknowledges) acknowledge(this.#socket, this.#event, -1);
     this.#socket.off(this.#event, this.#receive);
     this.#socket.off('connect', this.#watch);
   }
 
   #watch = () => {
     clearTimeout(this.#timer);
+    this.#delay = Number.POSITIVE_INFINITY;
+    this.#acknowledges = false;
     const { watch, room, maxRate } = this.#options;
     const { id } = this.#socket;
     this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, { room, version: this.#version, maxRate }, (error, reply) => {
@@ -175,7 +192,10 @@ export class StateMap extends Map {
     });
   };
 
-  #receive = (changes, { version, snapshot, more }) => {
+  #receive = (changes, { version, snapshot, more, mark }) => {
+    if (mark !== undefined || !this.#acknowledges) acknowledge(this.#socket, this.#event, mark ?? 0);
+    this.#acknowledges = true;
+    const isWhole = this.isComplete || this.#lateTimer !== undefined;
     if (snapshot) {
       this.clear();
       this.#version = undefined;
@@ -183,14 +203,55 @@ export class StateMap extends Map {
     for (const [key, ...value] of changes) {
       if (value.length > 0) this.set(key, value[0]);
       else this.delete(key);
+      this.#changed.add(key);
     }
     this.#version = version || this.#version;
     this.isComplete = !more;
-    this.#options.onChange?.(
-      this,
-      changes.map(([key]) => key),
-    );
+    const delay = version ? delayOf(version) : this.#delay;
+    this.#delay = Math.min(this.#delay, delay);
+    if (isWhole && !snapshot && delay > this.#delay + LATE_MS) {
+      // This client has not read for a while, and newer values follow once the server knows that it does.
+      this.isComplete = false;
+      this.#lateTimer ??= setTimeout(() => {
+        // It is a clock that has changed, or a slow network.
+        this.#delay = delay;
+        this.isComplete = !more;
+        this.#report();
+      }, MAX_LATE_MS);
+    } else this.#report();
   };
+
+  #report() {
+    clearTimeout(this.#lateTimer);
+    this.#lateTimer = undefined;
+    const keys = [...this.#changed];
+    this.#changed.clear();
+    this.#options.onChange?.(this, keys);
+  }
+}
+
+/** The difference between this client's clock and the server's when it wrote a version, in ms. */
+function delayOf(version) {
+  return performance.now() - Number.parseInt(version.split('.')[2], 36);
+}
+
+/** What each socket has yet to acknowledge, by the event of the room, and when it last did. */
+const marks = new WeakMap();
+
+/** Tells the server that everything before a mark has been read. All rooms of a socket share a message, one in `ACK_MS`. */
+function acknowledge(socket, event, mark) {
+  const known = marks.get(socket) ?? { read: {}, sentAt: Number.NEGATIVE_INFINITY, timer: undefined };
+  marks.set(socket, known);
+  known.read[event] = mark;
+  const send = () => {
+    clearTimeout(known.timer);
+    if (socket.connected) socket.emit('state:ack', known.read);
+    Object.assign(known, { read: {}, sentAt: performance.now(), timer: undefined });
+  };
+  // In a hidden page, timers are late.
+  const wait = known.sentAt + ACK_MS - performance.now();
+  if (wait <= 0) send();
+  else known.timer ??= setTimeout(send, wait);
 }
 
 /**

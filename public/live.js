@@ -8,6 +8,8 @@ const ROOM = 'demo quotes';
 const SLOW_MS = 3_000;
 
 let isSlow = false;
+/** Whether the slow client has not shown anything since it has read nothing for a while. */
+let isBack = false;
 /** A poll that waits because the client is slow. */
 let poll = () => {};
 
@@ -19,6 +21,7 @@ class SlowPolling extends XHR {
     poll = () => {
       clearTimeout(timer);
       poll = () => {};
+      isBack = true;
       super.doPoll();
     };
   }
@@ -46,6 +49,10 @@ class Watcher {
 
   #note(quotes, keys) {
     show('');
+    if (this === slow && isBack) {
+      isBack = false;
+      byId('slow-age').textContent = `${(this.age(keys, fast) / 1000).toFixed(1)} s`;
+    }
     for (const key of keys) {
       const quote = quotes.get(key);
       if (!quote) continue;
@@ -56,6 +63,11 @@ class Watcher {
       if (before) this.skipped += Math.max(0, quote.count - before.count - 1);
     }
     update();
+  }
+
+  /** How much newer the other client's values of some keys are, in ms. */
+  age(keys, { quotes }) {
+    return Math.max(...keys.map((key) => quotes.get(key)?.at - this.quotes.get(key)?.at || 0));
   }
 
   update() {

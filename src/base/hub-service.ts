@@ -27,6 +27,8 @@ export interface HubServiceHost {
   readonly isAlone: boolean;
   sendToWorker(worker: number, message: Uint8Array): void;
   sendToHub(hub: string, message: Uint8Array): void;
+  /** Does later work of the service: what it throws is reported, as what a method throws. */
+  attempt(work: () => void): void;
 }
 
 export type OpenHubService = (host: HubServiceHost) => HubService;

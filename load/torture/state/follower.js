@@ -19,9 +19,10 @@ export class Follower {
   #isPaused = false;
 
   /** @param {(key: string) => boolean} isOrdered whether the values of a key have one order */
-  constructor(isOrdered, maxRate) {
+  constructor(isOrdered, maxRate, acknowledges) {
     this.isOrdered = isOrdered;
     this.maxRate = maxRate;
+    this.acknowledges = acknowledges;
   }
 
   /** Connects to a worker, and continues from the last version. */
@@ -34,7 +35,9 @@ export class Follower {
     former?.disconnect();
     if (this.#version !== undefined) this.returns++;
     socket.on('quote', (changes, meta) => this.#receive(changes, meta));
-    socket.on('connect', () => socket.emit('watch', { version: this.#version, maxRate: this.maxRate }, () => {}));
+    socket.on('connect', () =>
+      socket.emit('watch', { version: this.#version, maxRate: this.maxRate }, () => this.#acknowledge(0)),
+    );
     const onEnd = () => {
       if (this.#socket === socket) this.isGone = true;
     };
@@ -61,7 +64,12 @@ export class Follower {
     return [...keys].filter((key) => !isDeepStrictEqual(this.shown.get(key), state.get(key)));
   }
 
-  #receive(changes, { version, snapshot }) {
+  #acknowledge(mark = -1) {
+    if (this.acknowledges && mark >= 0) this.#socket.emit('state:ack', { quote: mark });
+  }
+
+  #receive(changes, { version, snapshot, mark }) {
+    this.#acknowledge(mark);
     if (snapshot) {
       this.snapshots++;
       this.shown.clear();

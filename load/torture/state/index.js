@@ -72,7 +72,7 @@ class Trial {
   async start() {
     await this.#startAll();
     for (let at = 0; at < CLIENTS; at++) {
-      const client = new Follower(isOwned, at % 4 === 3 ? 20 : undefined);
+      const client = new Follower(isOwned, at % 4 === 3 ? 20 : undefined, at % 3 > 0);
       client.connect(this.#one(this.#cluster.workers));
       this.#clients.push(client);
     }

@@ -139,6 +139,7 @@ export class Hub {
         workers: () => this.locals.keys(),
         sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
         sendToHub: (service, hub, message) => this.sendToHub(hub, serviceEntry(service, message)),
+        attempt: (work) => this.toService(work),
       },
       loadService,
     );

@@ -8,6 +8,7 @@ interface ServicesHost {
   workers(): Iterable<number>;
   sendToWorker(service: number, worker: number, message: Uint8Array): void;
   sendToHub(service: number, hub: string, message: Uint8Array): void;
+  attempt(work: () => void): void;
 }
 
 const WHAT = 'a service of the hub';
@@ -64,6 +65,7 @@ export class HubServices {
       sendToHub: (hub, message) => {
         if (hubs.has(hub)) host.sendToHub(number, hub, message);
       },
+      attempt: (work) => host.attempt(work),
     });
     this.services.set(number, service);
     for (const worker of host.workers()) attempt(WHAT, () => service.onWorkerHere(worker));

@@ -1,6 +1,7 @@
 import type { HubServiceHost, OpenHubService } from '../../base/hub-service.js';
 import { own } from '../../base/owner.js';
 import type { HubLink } from '../../base/worker-links.js';
+import { InOrder, machineTime } from './in-order.js';
 import type { SequencerLink } from './replica/client.js';
 import {
   decode,
@@ -27,22 +28,47 @@ export const openHubService: OpenHubService = (host: HubServiceHost) => {
     },
     sendToMachine: (hub, message) => host.sendToHub(hub, message),
   });
+  const workers = new Set<number>();
+  const inOrder = new InOrder(host.attempt);
+  const handle = (at: number, act: () => void) => {
+    inOrder.add(at, act);
+    if (workers.size < 2) inOrder.flush();
+  };
   return {
-    onWorkerHere: () => {},
-    onWorkerGone: (worker) => sequencer.onWorkerGone(worker),
-    onMessage: (worker, message) => sequencer.onMessage(worker, decode<ToSequencer>(message)),
+    onWorkerHere: (worker) => workers.add(worker),
+    onWorkerGone: (worker) => {
+      inOrder.flush();
+      workers.delete(worker);
+      sequencer.onWorkerGone(worker);
+    },
+    onMessage: (worker, bytes) => {
+      const message = decode<Timed>(bytes);
+      handle(message.at, () => sequencer.onMessage(worker, message));
+    },
     onHubHere: (hub) => sequencer.onMachineHere(hub),
-    onHubGone: (hub) => sequencer.onMachineGone(hub),
-    onHubMessage: (hub, message) => sequencer.onMachineMessage(hub, decodeFromMachine(message)),
-    close: () => own('closing the state rooms', sequencer.close()),
+    onHubGone: (hub) => {
+      inOrder.flush();
+      sequencer.onMachineGone(hub);
+    },
+    onHubMessage: (hub, bytes) => {
+      const message = decodeFromMachine(bytes);
+      handle(machineTime(), () => sequencer.onMachineMessage(hub, message));
+    },
+    close: () => {
+      inOrder.flush();
+      own('closing the state rooms', sequencer.close());
+    },
   };
 };
+
+/** When a worker has sent a message. */
+type Timed = ToSequencer & { readonly at: number };
 
 /** The link of a worker to the sequencer in the hub of its machine. */
 export function linkOverHub(link: HubLink): SequencerLink {
   return {
     isLocal: false,
-    send: (message) => link.send(encode(message)),
+    send: (message) => link.send(encode({ ...message, at: machineTime() } as Timed)),
     listen: ({ onHere, onGone, onMessage }) =>
       link.listen({ onHere, onGone, onMessage: (message) => onMessage(decode<ToWorker>(message)) }),
     // The worker has it until it ends.

@@ -71,6 +71,15 @@ export interface JoinOptions {
   maxRate?: number | undefined;
 }
 
+const MIN_RATE = 0.01;
+const MAX_RATE = 1000;
+
+/** @throws GjallarError BAD_INPUT for what is no `maxRate` */
+export function requireRate(value: unknown): asserts value is number | undefined {
+  if (value === undefined || (typeof value === 'number' && value >= MIN_RATE && value <= MAX_RATE)) return;
+  throw new GjallarError('BAD_INPUT', `maxRate must be a number from ${MIN_RATE} to ${MAX_RATE}, in updates a second.`);
+}
+
 /** What `join()` returns: an answer for the client. */
 export type Joined =
   | {

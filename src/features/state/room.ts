@@ -6,8 +6,15 @@ import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../i
 import { RoomCore } from './core.js';
 import { bytesOf, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
-import { type AnySocket, forgetDisconnect, leaveAtDisconnect, Member } from './members/members.js';
-import type { Joined, JoinOptions, SetOptions, StateRoomEvents, StateRoomSettings } from './options.js';
+import { type AnySocket, listenFor, listenNoMore, Member } from './members/members.js';
+import {
+  type Joined,
+  type JoinOptions,
+  requireRate,
+  type SetOptions,
+  type StateRoomEvents,
+  type StateRoomSettings,
+} from './options.js';
 import type { SequencerClient } from './replica/client.js';
 import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
@@ -15,8 +22,6 @@ import { storeAddressOf } from './sequencer/store/address.js';
 import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
-const MIN_RATE = 0.01;
-const MAX_RATE = 1000;
 /** A year. */
 const MAX_TTL_MS = 31_536_000_000;
 
@@ -173,8 +178,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    */
   get footprint(): number {
     const { entries, overlay } = this.core;
-    const deleted = entries.deletedSize + overlay.deletedSize;
-    return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
+    return overlay.bytes + entries.deletedBytes + KEY_BYTES * (overlay.size + entries.deletedSize);
   }
 
   /** The number of keys. */
@@ -202,9 +206,12 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       if (!(error instanceof GjallarError)) throw error;
       return { ok: false, code: error.code, message: error.message };
     }
-    if (before) this.core.members.remove(before);
+    if (before) {
+      this.core.members.remove(before);
+      member.marks = before.marks;
+    }
     this.bySocket.set(socket, member);
-    leaveAtDisconnect(socket, this);
+    listenFor(socket, this);
     return joined;
   }
 
@@ -213,8 +220,15 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     const member = this.bySocket.get(socket);
     if (!member) return;
     this.bySocket.delete(socket);
-    forgetDisconnect(socket, this);
+    listenNoMore(socket, this);
     this.core.members.remove(member);
+  }
+
+  /** @internal */
+  acknowledge(socket: AnySocket, marks: Readonly<Record<string, unknown>>): void {
+    const mark = marks[this.settings.event];
+    const member = this.bySocket.get(socket);
+    if (member && typeof mark === 'number') this.core.members.acknowledge(member, mark);
   }
 
   /**
@@ -290,7 +304,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   private async end(): Promise<void> {
     stateRooms.remove(this);
     const closed = this.core.close();
-    for (const socket of this.bySocket.keys()) forgetDisconnect(socket, this);
+    for (const socket of this.bySocket.keys()) listenNoMore(socket, this);
     this.bySocket.clear();
     const unwritten = await closed;
     this.store?.remove(this, unwritten);
@@ -307,12 +321,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
 
   private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {
     const { version, maxRate } = options ?? {};
-    if (maxRate !== undefined && !(typeof maxRate === 'number' && maxRate >= MIN_RATE && maxRate <= MAX_RATE)) {
-      throw new GjallarError(
-        'BAD_INPUT',
-        `maxRate must be a number from ${MIN_RATE} to ${MAX_RATE}, in updates a second.`,
-      );
-    }
+    requireRate(maxRate);
     if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
     if (this.core.members.isCrowded(this.settings.maxBehind)) throw new GjallarError('STATE_BUSY');
     const member = new Member(reader, format, maxRate ? 1000 / maxRate : 0);

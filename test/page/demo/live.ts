@@ -57,6 +57,7 @@ export function liveTests(demo: Demo): void {
       // The next read brings the newest values alone.
       const { skipped } = await figuresOf(page);
       await showing(page, `skipped > ${skipped + 20}`);
+      expect(Number.parseFloat((await page.textContent('#slow-age'))!)).toBeLessThan(1.2);
 
       await button.click();
       await showing(page, 'behind === 0');

@@ -65,6 +65,12 @@ export interface StateMeta {
   snapshot?: true;
   /** Set if more changes follow at once: what the client has is not complete yet. */
   more?: true;
+  /**
+   * Acknowledge it with the event `state:ack` and `{ [event]: mark }`, as `StateMap` does. The server sends marks to a client that
+   * has sent `{ [event]: 0 }` after it has joined. It then sends no more than the client reads, and so the newest values.
+   * `{ [event]: -1 }` ends that.
+   */
+  mark?: number;
 }
 
 /** The changes of one message. */
@@ -135,7 +141,11 @@ export class SocketReader implements StateReader {
   }
 
   get bufferedAmount(): number {
-    return this.session?.bufferedAmount ?? 0;
+    const { session } = this;
+    if (!session) return 0;
+    // What a polling client is sent while it does not ask would be old when it does.
+    const isAway = session.transport.name === 'polling' && !session.transport.writable;
+    return Math.max(session.bufferedAmount, isAway ? 1 : 0);
   }
 
   send(messages: EncodedPackets): void {

@@ -4,6 +4,7 @@ import type { NativeWebSocket } from '../../../engine/http/exchange.js';
 import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';
 import type { Entries } from '../entries.js';
 import { type Chunk, NOTHING, type StateFormat, type StateMeta, type StateReader, takeChunk } from './format.js';
+import { MARK_MS, Marks } from './marks.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
 export type AnySocket = Socket<any, any, any, any>;
@@ -11,12 +12,17 @@ export type AnySocket = Socket<any, any, any, any>;
 /** A room that a socket is in. */
 interface Joinable {
   leave(socket: AnySocket): void;
+  /** The client has read a message of the room that has marks. */
+  acknowledge(socket: AnySocket, marks: Readonly<Record<string, unknown>>): void;
 }
+
+/** The event with which clients say what they have read: an object with the mark of each room, by the room's event. */
+const ACK_EVENT = 'state:ack';
 
 const roomsOf = new WeakMap<AnySocket, Set<Joinable>>();
 
-/** Has a socket leave a room when it disconnects. It has one listener, however many rooms it joins. */
-export function leaveAtDisconnect(socket: AnySocket, room: Joinable): void {
+/** Has a socket leave a room when it disconnects, and passes on what it acknowledges. It has one listener for all its rooms. */
+export function listenFor(socket: AnySocket, room: Joinable): void {
   const known = roomsOf.get(socket);
   if (known) {
     known.add(room);
@@ -24,6 +30,10 @@ export function leaveAtDisconnect(socket: AnySocket, room: Joinable): void {
   }
   const rooms = new Set([room]);
   roomsOf.set(socket, rooms);
+  socket.on(ACK_EVENT, (marks: unknown) => {
+    if (typeof marks !== 'object' || marks === null) return;
+    for (const each of rooms) each.acknowledge(socket, marks as Record<string, unknown>);
+  });
   socket.once('disconnect', () => {
     roomsOf.delete(socket);
     for (const each of rooms) each.leave(socket);
@@ -31,7 +41,7 @@ export function leaveAtDisconnect(socket: AnySocket, room: Joinable): void {
 }
 
 /** The socket is not in the room any more. */
-export function forgetDisconnect(socket: AnySocket, room: Joinable): void {
+export function listenNoMore(socket: AnySocket, room: Joinable): void {
   roomsOf.get(socket)?.delete(room);
 }
 
@@ -44,6 +54,8 @@ const CHUNK_BYTES = 32_768;
 /** A change of this size is not published to all members at once if it has this number of bytes for all of them together. */
 const LARGE_BYTES = 262_144;
 const MAX_AT_ONCE_BYTES = 8_388_608;
+/** How often live members are looked at whether they read, in ms. */
+const CHECK_MS = 50;
 /** How often members for which bytes wait are measured, in ms. */
 const MEASURE_MS = 20;
 /** How long members are served in one turn of the event loop, in ms. */
@@ -54,9 +66,10 @@ const LONG_MS = 30_000;
 interface Encoded {
   readonly chunk: Chunk;
   readonly messages: EncodedPackets;
+  readonly mark: number | undefined;
 }
 
-/** What was encoded in one turn, by the number that its readers had. */
+/** What was encoded in one turn, by the number that its readers had, with a mark and without. */
 type Cache = Map<StateFormat, Map<number, Encoded>>;
 
 /** What the members of a room need of it. */
@@ -91,6 +104,8 @@ export class Member {
   isGone = false;
   /** Since when bytes have waited for it while it lacked something, in ms; 0 if it has been served since. */
   behindSince = 0;
+  /** What it has read, if it acknowledges. */
+  marks: Marks | undefined;
 
   constructor(
     readonly reader: StateReader,
@@ -118,6 +133,10 @@ export class Members {
   private timer: NodeJS.Timeout | undefined;
   private immediate: NodeJS.Immediate | undefined;
   private timerDue = 0;
+  private lastMark = 0;
+  /** When live members were sent a mark, and when they were asked for it last. */
+  private markedAt = 0;
+  private checkedAt = 0;
 
   constructor(private readonly host: MembersHost) {}
 
@@ -174,6 +193,8 @@ export class Members {
   /** Publishes a chunk to all live members. */
   publish(chunk: Chunk, meta: StateMeta): void {
     this.measure(chunk.bytes);
+    const now = performance.now();
+    if (now - this.checkedAt >= CHECK_MS) this.checkMarks(meta, now);
     for (const [format, members] of this.live) {
       if (members.size === 0) continue;
       if (chunk.bytes > LARGE_BYTES && members.size * chunk.bytes > MAX_AT_ONCE_BYTES) {
@@ -211,6 +232,31 @@ export class Members {
     if (this.others.size > 0) this.immediate ??= setImmediate(this.serve);
   }
 
+  /** A client has read everything up to a mark. From the first time on, it is sent marks; no more after a negative one. */
+  acknowledge(member: Member, mark: number): void {
+    if (mark > this.lastMark) return;
+    member.marks = mark < 0 ? undefined : (member.marks ?? new Marks());
+    member.marks?.acknowledge(mark, performance.now());
+    if (!member.isLive) this.serveSoon();
+  }
+
+  /** Takes members out of the topic that do not read, and sends the others a mark with a chunk if it is time. */
+  private checkMarks(meta: StateMeta, now: number): void {
+    this.checkedAt = now;
+    const isDue = now - this.markedAt >= MARK_MS;
+    for (const members of this.live.values()) {
+      for (const member of members) {
+        if (!member.marks) continue;
+        if (member.marks.isLate(now)) this.leaveTopic(member, members);
+        else if (isDue) {
+          meta.mark ??= ++this.lastMark;
+          member.marks.sent(meta.mark, now);
+        }
+      }
+    }
+    if (meta.mark !== undefined) this.markedAt = now;
+  }
+
   /** Takes members out of the topic if too many bytes wait for them. */
   private measure(bytes: number): void {
     this.sinceMeasured += bytes;
@@ -246,6 +292,14 @@ export class Members {
     for (const member of this.others) {
       if (left-- === 0) break;
       if (!member.isReady) continue;
+      const unread = member.marks?.waitMs(now) ?? 0;
+      if (unread > 0) {
+        if (this.lacks(member)) {
+          if (member.behindSince === 0) member.behindSince = now;
+          wait = Math.min(wait, unread);
+        }
+        continue;
+      }
       if (!this.lacks(member)) {
         member.behindSince = 0;
         this.enterTopic(member);
@@ -263,7 +317,7 @@ export class Members {
         wait = Math.min(wait, MEASURE_MS);
         continue;
       }
-      sent += this.send(member, cache);
+      sent += this.send(member, cache, now);
       // Others have their turn first if the time is over.
       this.others.delete(member);
       this.others.add(member);
@@ -301,17 +355,24 @@ export class Members {
   }
 
   /** Members that are at the same number are sent the same bytes. Returns about how many. */
-  private send(member: Member, cache: Cache): number {
+  private send(member: Member, cache: Cache, now: number): number {
     const { entries, published } = this.host;
     const ofFormat = cache.get(member.format) ?? new Map<number, Encoded>();
     cache.set(member.format, ofFormat);
-    let found = ofFormat.get(member.seq);
+    const { marks } = member;
+    const hasMark = marks?.isDue(now) ?? false;
+    const id = 2 * member.seq + Number(hasMark);
+    let found = ofFormat.get(id);
     if (!found) {
       const chunk = takeChunk(entries, member.seq, published, CHUNK_BYTES);
-      found = { chunk, messages: member.format.encode(chunk, this.metaOf(chunk)) };
-      ofFormat.set(member.seq, found);
+      const meta = this.metaOf(chunk);
+      if (hasMark) meta.mark = ++this.lastMark;
+      found = { chunk, messages: member.format.encode(chunk, meta), mark: meta.mark };
+      ofFormat.set(id, found);
     }
-    const { chunk, messages } = found;
+    const { chunk, messages, mark } = found;
+    if (mark !== undefined) marks?.sent(mark, now);
+    marks?.count(chunk.bytes);
     if (!chunk.isSnapshot) this.count(conflatedIn(chunk));
     member.seq = chunk.to;
     if (member.intervalMs > 0 && member.seq >= member.goal) member.due = nextMultiple(member.intervalMs);

@@ -1,20 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { GjallarError } from '../../../base/errors.js';
 import type { StateFormat, StateRoom } from '../../../features/state/index.js';
+import { requireRate } from '../../../features/state/options.js';
 import { requireRoom } from '../../accounts/identity.js';
 import type { Member, PlainClient } from '../../plain/plain-socket.js';
 import type { ChatContext } from '../context.js';
 import { identify } from '../identify.js';
 import { readRoom } from '../input.js';
 import { pairsOf } from './pairs.js';
-import { readRate } from './watch.js';
 import type { Watcher } from './watchers.js';
 
 /** How plain WebSockets get the changes of a room: each message is one text of JSON. */
 const plainFormat: StateFormat = {
   name: 'plain',
   prefix: '',
-  encode: (chunk, meta) => [`{"changes":[${pairsOf(chunk)}],${JSON.stringify(meta).slice(1)}`],
+  // Nothing that such a client sends is read, so it has no mark to acknowledge.
+  encode: (chunk, { mark: _, ...meta }) => [`{"changes":[${pairsOf(chunk)}],${JSON.stringify(meta).slice(1)}`],
 };
 
 const EMPTY = '{"changes":[],"snapshot":true}';
@@ -32,7 +33,8 @@ export async function admitWatcher(
   const { states, accounts, revoked } = context;
   if (!states) throw new GjallarError('STATE_OFF');
   const room = readRoom(givenRoom);
-  const maxRate = query.maxRate === undefined ? undefined : readRate(Number(query.maxRate));
+  const maxRate = query.maxRate === undefined ? undefined : Number(query.maxRate);
+  requireRate(maxRate);
   const identity = await identify(accounts, query, randomBytes(3).toString('hex'));
   requireRoom(identity.grant, 'join', room);
   let stop = () => {};

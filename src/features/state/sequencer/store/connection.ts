@@ -1,13 +1,15 @@
 import type { Cluster, Redis } from 'ioredis';
-import { own } from '../../../../base/owner.js';
+import { owned } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import type { ClientEvents } from './client.js';
+import { reasonOf } from '../../../../cluster/backplanes/redis-cause.js';
 import { type StoreClient, withStoreScript } from './scripts.js';
 
 /** How long Redis may take to answer, in ms. */
 const TIMEOUT_MS = 2000;
 /** Bytes that may wait for Redis at once: one that has stopped must not fill the memory. */
 const MAX_PENDING_BYTES = 32 * 1024 * 1024;
+/** How often Redis is asked what it is, if it did not say, in ms. */
+const RETRY_MS = 1000;
 /** How often rooms ask whether Redis still has what it had, in ms. With more rooms, each asks less often. */
 const CHECK_MS = 1000;
 const ROOMS_PER_CHECK = 200;
@@ -123,25 +125,76 @@ export class StoreConnection {
 
 const connections = new Map<string | Redis | Cluster, StoreConnection>();
 
-let client: Promise<typeof import('./client.js')> | undefined;
+let client: Promise<typeof import('../../../../cluster/backplanes/redis/connection.js')> | undefined;
 
 /** Only a process that stores rooms loads the client of Redis. */
-export function loadClient(): Promise<typeof import('./client.js')> {
-  client ??= import('./client.js');
+export function loadClient(): NonNullable<typeof client> {
+  client ??= import('../../../../cluster/backplanes/redis/connection.js');
   return client;
 }
 
+/** What happens to a client. */
+interface ClientEvents {
+  /** There is a client, which may not be connected yet. */
+  onClient(client: Redis | Cluster): void;
+  onReady(): void;
+  onError(reason: string): void;
+}
+
+/**
+ * Connects with the Redis, or the Redis Cluster, of a URL. A Redis that does not answer is disconnected after a few
+ * seconds, so that what was sent to it does not wait forever.
+ * @returns ends the connection
+ */
 function connect(url: string, events: ClientEvents): () => void {
-  let end: (() => void) | undefined;
+  let client: Redis | Cluster | undefined;
+  let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
-  const connected = loadClient().then(({ connectStore }) => {
-    if (!isEnded) end = connectStore(url, events);
+  const connectNow = owned('connecting the state rooms with Redis', async () => {
+    const { isClusterNode, openCluster, openRedis, connectOnce } = await loadClient();
+    const isCluster = url.includes(',') || (await isClusterNode(url));
+    if (isEnded) return;
+    if (isCluster === undefined) {
+      events.onError(await whyNot(connectOnce(url)));
+      timer = setTimeout(connectNow, RETRY_MS).unref();
+      return;
+    }
+    client = isCluster ? openCluster(url) : openRedis(url);
+    const onError = (error: Error) => events.onError(reasonOf(error));
+    client.on('error', onError);
+    client.on('node error', onError);
+    for (const event of ['ready', '+node']) client.on(event, events.onReady);
+    if (client.isCluster) client.on('+node', outlivesNothing);
+    else outlivesNothing(client as Redis);
+    events.onClient(client);
   });
-  own('connecting the state rooms with Redis', connected);
+  connectNow();
   return () => {
     isEnded = true;
-    end?.();
+    clearTimeout(timer);
+    client?.disconnect();
   };
+}
+
+/** Why a Redis does not say what it is. */
+async function whyNot(redis: Redis): Promise<string> {
+  let reason = '';
+  redis.on('error', (error: Error) => {
+    reason ||= reasonOf(error);
+  });
+  try {
+    await redis.ping();
+    return reason;
+  } catch (error) {
+    return reason || reasonOf(error as Error);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** A process whose servers are closed ends, also if the application has not closed its rooms. */
+function outlivesNothing(redis: Redis): void {
+  redis.on('connect', () => redis.stream.unref());
 }
 
 function failed(reason: string): { answer: Promise<never>; end: Promise<unknown> } {

@@ -1,6 +1,6 @@
 import { own } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import { type Change, type Entry, isNewer } from '../../entries.js';
+import { type Change, changeOf, type Entry, isNewer } from '../../entries.js';
 import type { StoreNews } from '../messages.js';
 import type { SequencedRoom } from '../room.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
@@ -260,8 +260,7 @@ export class RoomStore implements ConnectedRoom {
       if (changes.length >= BATCH_CHANGES || (changes.length > 0 && bytes + entry.bytes > BATCH_BYTES)) {
         return { changes, to: entry.seq - 1 };
       }
-      const { key, clock, origin, value, expires } = entry;
-      changes.push({ key, clock, origin, value, expires });
+      changes.push(changeOf(entry));
       bytes += entry.bytes;
     }
     return { changes, to: this.room.entries.seq };
