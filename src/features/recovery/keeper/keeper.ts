@@ -1,13 +1,21 @@
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
-import type { Collected, Found, MissedQuestion, ToKeeper, ToKeeperElsewhere, ToWorker } from '../messages.js';
+import type {
+  Collected,
+  Found,
+  MissedQuestion,
+  SpaceOptions,
+  ToKeeper,
+  ToKeeperElsewhere,
+  ToWorker,
+} from '../messages.js';
 import { NO_OFFSET } from '../offset.js';
 import { Turns } from '../returns/gate.js';
 import { beginningOf, receivedWith } from './missed.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
-import type { KeptPacket } from './stream.js';
-import { PacketMemory } from './stream.js';
+
+import { type KeptPacket, PacketMemory } from './stream.js';
 
 /** How long a session is waited for that is about to end on another worker, in ms. */
 const MAX_WAIT_MS = 2000;
