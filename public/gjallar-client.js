@@ -136,7 +136,10 @@ export class RoomError extends Error {
  * @extends {Map<string, V>}
  */
 export class StateMap extends Map {
-  /** Whether the whole state has arrived: false before the first snapshot, and between the messages of a long one. */
+  /**
+   * Whether the whole state has arrived: false before the first snapshot, between the messages of a long one, and while newer
+   * values follow because the client has not read for a while.
+   */
   isComplete = false;
   #socket;
   #event;
@@ -193,7 +196,8 @@ export class StateMap extends Map {
   };
 
   #receive = (changes, { version, snapshot, more, mark }) => {
-    if (mark !== undefined || !this.#acknowledges) acknowledge(this.#socket, this.#event, mark ?? 0);
+    // The room may begin with a snapshot, after one that says that it is not there.
+    if (mark !== undefined || snapshot || !this.#acknowledges) acknowledge(this.#socket, this.#event, mark ?? 0);
     this.#acknowledges = true;
     const isWhole = this.isComplete || this.#lateTimer !== undefined;
     if (snapshot) {

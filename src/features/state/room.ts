@@ -178,7 +178,8 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
    */
   get footprint(): number {
     const { entries, overlay } = this.core;
-    return overlay.bytes + entries.deletedBytes + KEY_BYTES * (overlay.size + entries.deletedSize);
+    const deleted = entries.deletedSize + overlay.deletedSize;
+    return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
   }
 
   /** The number of keys. */

@@ -16,7 +16,7 @@ const BLOCKED = fileURLToPath(new URL('support/blocked-client.mjs', import.meta.
 
 let node: TestNode;
 let room: StateRoom;
-let publisher: NodeJS.Timeout | undefined;
+let endPublishing = () => {};
 let child: ChildProcess | undefined;
 let client: Client | undefined;
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  clearInterval(publisher);
+  endPublishing();
   child?.kill();
   client?.disconnect();
   await node.close();
@@ -38,9 +38,9 @@ afterEach(async () => {
 /** About 2,000 changes a second, each with the time at which it was made. */
 function publish(): void {
   let next = 0;
-  publisher = setInterval(() => {
+  endPublishing = every(5, () => {
     for (let change = 0; change < 10; change++) room.set(`key ${next++ % KEYS}`, Date.now());
-  }, 5);
+  });
 }
 
 test.each(['websocket', 'polling'])(
@@ -81,12 +81,29 @@ test('a client that says that it acknowledges, and does not, is sent nothing unt
   const { conflated } = room.stats();
   const { changes } = room.stats();
   await changedUntil(() => room.stats().changes > changes + 1000);
-  clearInterval(publisher);
+  endPublishing();
   expect(view.messages).toHaveLength(length);
   client!.emit('state:ack', { quote: lastMark(view) });
   await view.until(() => room.stats().behind === 0);
   expect(room.stats().conflated).toBeGreaterThan(conflated);
   await view.shows((state) => Object.keys(state).every((key) => state[key] === room.get(key)));
+});
+
+test('a client of a room that begins later acknowledges too', async () => {
+  node.io.on('connection', (socket) => {
+    socket.on('watch later', (_options, ack) => {
+      socket.emit('quote', [], { snapshot: true });
+      ack({ ok: true });
+      socket.on('begin', () => room.join(socket));
+    });
+  });
+  client = connect(node.url, { transports: ['websocket'], forceNew: true });
+  const view = new View(client, 'quote');
+  new StateMap(client, 'quote', { watch: 'watch later' });
+  await view.until(() => view.messages.length === 1);
+  client.emit('begin');
+  publish();
+  await view.until(() => view.messages.filter(([, { mark }]) => mark !== undefined).length > 1);
 });
 
 test('a map that is closed leaves a client that the server does not wait for', async () => {
