@@ -16,7 +16,7 @@ const BLOCKED = fileURLToPath(new URL('support/blocked-client.mjs', import.meta.
 
 let node: TestNode;
 let room: StateRoom;
-let publisher: NodeJS.Timeout | undefined;
+let endPublishing = () => {};
 let child: ChildProcess | undefined;
 let client: Client | undefined;
 
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  clearInterval(publisher);
+  endPublishing();
   child?.kill();
   client?.disconnect();
   await node.close();
@@ -38,9 +38,9 @@ afterEach(async () => {
 /** About 2,000 changes a second, each with the time at which it was made. */
 function publish(): void {
   let next = 0;
-  publisher = setInterval(() => {
+  endPublishing = every(5, () => {
     for (let change = 0; change < 10; change++) room.set(`key ${next++ % KEYS}`, Date.now());
-  }, 5);
+  });
 }
 
 test.each(['websocket', 'polling'])(
@@ -81,7 +81,7 @@ test('a client that says that it acknowledges, and does not, is sent nothing unt
   const { conflated } = room.stats();
   const { changes } = room.stats();
   await changedUntil(() => room.stats().changes > changes + 1000);
-  clearInterval(publisher);
+  endPublishing();
   expect(view.messages).toHaveLength(length);
   client!.emit('state:ack', { quote: lastMark(view) });
   await view.until(() => room.stats().behind === 0);
