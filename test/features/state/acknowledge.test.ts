@@ -9,6 +9,7 @@ import { StateMap } from '../../../public/gjallar-client.js';
 import { type StateRoom, stateRoom } from '../../../src/features/state/index.js';
 import { Marks } from '../../../src/features/state/members/marks.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { every } from '../../support/until.js';
 import { View } from './support/view.js';
 
 const KEYS = 20;
