@@ -1,7 +1,12 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
 import { isMember, looksLikeSocketId } from '../../io/rooms/index.js';
-import { completeOffsets, passEverything, recoveryTimesOf } from '../../io/socket-io.private.js';
+import {
+  completeOffsets,
+  passEverything,
+  type RecoverySettings,
+  recoverySettingsOf,
+} from '../../io/socket-io.private.js';
 import { Broadcasting } from './broadcasting.js';
 import { Heads } from './heads.js';
 import type { ExpiredSession, ExpiryListener } from './keeper/expiries.js';
@@ -50,7 +55,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
   private readonly returns: Returns;
   private readonly broadcasting: Broadcasting;
   private readonly listeners = new Set<ExpiryListener>();
-  private told = { durationMs: 0, silenceMs: 0 };
+  private told: RecoverySettings | undefined;
 
   constructor(
     readonly adapter: Adapter,
@@ -74,13 +79,26 @@ export class NamespaceRecovery implements Home, SpaceListener {
     link.add(this.space, this);
   }
 
-  private get times(): { durationMs: number; silenceMs: number } {
-    return recoveryTimesOf(this.nsp);
+  /** Its engine, which knows some of them, may be attached after the namespace was made. */
+  private get settings(): RecoverySettings {
+    return recoverySettingsOf(this.nsp);
+  }
+
+  private optionsOf({
+    durationMs,
+    silenceMs,
+    maxBackpressure = Number.POSITIVE_INFINITY,
+  }: RecoverySettings): SpaceOptions {
+    const { bounds } = this.host;
+    // What a client has missed is sent at once, and must not make it count as slow.
+    const maxMissedBytes = Math.min(bounds.maxMissedBytes, maxBackpressure / 2);
+    return { ...bounds, durationMs, silenceMs, maxMissedBytes };
   }
 
   /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
   private get retentionMs(): number {
-    return this.times.durationMs + this.times.silenceMs + this.host.bounds.slackMs;
+    const { durationMs, silenceMs } = this.settings;
+    return durationMs + silenceMs + this.host.bounds.slackMs;
   }
 
   private install(): void {
@@ -131,7 +149,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
   }
 
   private onConnect(socket: Socket): void {
-    this.tellTimes();
+    this.tellSettings();
     const returning = this.returns.take(socket.id);
     if (!returning) {
       const offset = receivedBefore(socket);
@@ -162,13 +180,13 @@ export class NamespaceRecovery implements Home, SpaceListener {
     return lead && encodeNumbers(lead);
   }
 
-  /** The engine, which knows them, may be attached after the namespace was made. */
-  private tellTimes(): void {
-    const { durationMs, silenceMs } = this.times;
-    if (durationMs === this.told.durationMs && silenceMs === this.told.silenceMs) return;
-    this.told = { durationMs, silenceMs };
-    const { link, bounds } = this.host;
-    link.post({ type: 'options', space: this.space, options: { ...bounds, ...this.told } });
+  private tellSettings(): void {
+    const { settings, told } = this;
+    const { durationMs, silenceMs, maxBackpressure } = settings;
+    if (durationMs === told?.durationMs && silenceMs === told.silenceMs && maxBackpressure === told.maxBackpressure)
+      return;
+    this.told = settings;
+    this.host.link.post({ type: 'options', space: this.space, options: this.optionsOf(settings) });
   }
 
   /** A middleware may have added rooms to those of the session. */
@@ -253,10 +271,10 @@ export class NamespaceRecovery implements Home, SpaceListener {
   }
 
   introduce(isAgain: boolean): void {
-    const { link, name, bounds } = this.host;
-    const { space } = this;
-    this.told = this.times;
-    const options = { ...bounds, ...this.told };
+    const { link, name } = this.host;
+    const { space, settings } = this;
+    this.told = settings;
+    const options = this.optionsOf(settings);
     link.post({ type: 'open', space, name, sent: this.heads.sent, isAgain, options });
     if (this.listeners.size > 0) link.post({ type: 'listen', space, isListening: true });
     this.live.introduce(this.heads.direct);
@@ -298,7 +316,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
     this.ahead.sweep();
     this.heads.sweep();
     this.live.sweep(Date.now() - this.retentionMs - FLOOR_SLACK_MS);
-    this.removals.sweep(Date.now() - this.times.durationMs);
+    this.removals.sweep(Date.now() - this.settings.durationMs);
   }
 
   close(): void {

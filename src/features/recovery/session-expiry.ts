@@ -2,7 +2,7 @@ import type { Namespace } from 'socket.io';
 import type { Adapter, Session } from 'socket.io-adapter';
 import { GjallarError } from '../../base/errors.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../../io/rooms/cluster-sockets.js';
-import { recoveryTimesOf, wantsRecovery } from '../../io/socket-io.private.js';
+import { recoverySettingsOf, wantsRecovery } from '../../io/socket-io.private.js';
 import { type ExpiredSession, Expiries, type ExpiryListener } from './keeper/expiries.js';
 import { listenToExpiries } from './recovery.js';
 
@@ -68,8 +68,8 @@ function alone(nsp: Namespace): OwnExpiries {
   const watched = known.get(adapter);
   if (watched) return watched;
   const { persistSession } = adapter;
-  const { durationMs } = recoveryTimesOf(nsp);
-  const expiries = new OwnExpiries(() => recoveryTimesOf(nsp).durationMs);
+  const { durationMs } = recoverySettingsOf(nsp);
+  const expiries = new OwnExpiries(() => recoverySettingsOf(nsp).durationMs);
   known.set(adapter, expiries);
   adapter.persistSession = (session: Session & { pid: string }) => {
     persistSession.call(adapter, session);

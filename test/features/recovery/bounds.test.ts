@@ -120,6 +120,24 @@ test('what a client had received before its last pong does not count', async () 
   expect(wanderer.of('many')).toEqual([1, 2, 3]);
 });
 
+test('a client is sent at most half of what may wait for it, and does not count as slow', async () => {
+  await start({}, { engine: { maxBackpressure: 65_536 } });
+  for (const [count, isRecovered] of [
+    [30, true],
+    [34, false],
+  ] as const) {
+    const wanderer = await client();
+    await away(wanderer);
+    emitMany(count, 'room');
+    await wanderer.comeBack(nodes[0]!.url);
+    expect(wanderer.recovered).toEqual([isRecovered]);
+    if (isRecovered) await until(() => wanderer.of('many').length === count);
+    expect(wanderer.socket.connected).toBe(true);
+    wanderer.close();
+  }
+  expect(buses[0]!.recovery!.outcomes['too much missed']).toBe(1);
+});
+
 test('the oldest of too many sessions are dropped', async () => {
   await start({ maxSessions: 2 });
   const all = [await client(), await client(), await client()];

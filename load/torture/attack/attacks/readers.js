@@ -4,8 +4,8 @@ import { event, member } from './chat-floods.js';
 
 const READERS = 100;
 const MB = 1_000_000;
-/** Each reader may have MAX_BACKPRESSURE, 4 MiB, at the same time. MAX_BUFFERED bounds them all, and is larger here. */
-const MEMORY = READERS * 4.2 + 80;
+/** Each reader may have MAX_BACKPRESSURE, 1 MiB, at the same time. MAX_BUFFERED bounds them all, and is larger here. */
+const MEMORY = READERS * 1.2 + 80;
 const says = event('message', { room: 'busy', text: 'x'.repeat(10_000) });
 /** What the kernel holds for one reader, some megabytes, is full after half of the time. */
 const RATE = 2 * MB;
