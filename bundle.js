@@ -21,6 +21,7 @@ const entries = [
   'host/run/preload',
   'cluster/hub/thread',
   'features/state/hub-service',
+  'features/recovery/hub-service',
   // Loaded when they are needed, by loadPart().
   'features/recovery/index',
 ];

@@ -36,17 +36,25 @@ export function wantsRecovery(nsp: Namespace): boolean {
   return Boolean(privateParts(nsp.server).opts.connectionStateRecovery);
 }
 
-/**
- * For how long sessions can be recovered, in ms, and after what time a client that is not known to be gone has received
- * everything.
- */
-export function recoveryTimesOf({ server }: Namespace): { durationMs: number; silenceMs: number } {
+/** What the settings of a server mean for recovery. */
+export interface RecoverySettings {
+  /** For how long sessions can be recovered, in ms. */
+  readonly durationMs: number;
+  /** After what time a client that is not known to be gone has received everything, in ms. */
+  readonly silenceMs: number;
+  /** How many bytes may wait for one client; undefined without a limit. */
+  readonly maxBackpressure: number | undefined;
+}
+
+export function recoverySettingsOf({ server }: Namespace): RecoverySettings {
   const { opts, engine } = privateParts(server);
   const durationMs = opts.connectionStateRecovery?.maxDisconnectionDuration ?? 0;
-  const settings = (engine as { settings?: { pingInterval: number; pingTimeout: number } } | undefined)?.settings;
+  type Settings = { pingInterval: number; pingTimeout: number; maxBackpressure?: number };
+  const settings = (engine as { settings?: Settings } | undefined)?.settings;
   const { pingInterval = 25_000, pingTimeout = 20_000 } = settings ?? opts;
   // The answered ping was sent up to `pingTimeout` before its answer. A worker that was busy has noticed its end later.
-  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout };
+  const maxBackpressure = settings?.maxBackpressure || undefined;
+  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout, maxBackpressure };
 }
 
 /** The secret by which a client recovers a socket. */

@@ -29,7 +29,7 @@ export interface Backplane {
    * Removes what this worker keeps to recover clients that the operator ends; undefined if the backplane keeps nothing.
    * @returns the ids of the sockets that were disconnected
    */
-  removeSessions?(target: RemovalTarget): string[];
+  removeSessions?(target: RemovalTarget): Promise<string[]>;
   close(): void;
 }
 
@@ -64,8 +64,8 @@ export interface BackplaneSurroundings {
   /** The prefix of the channels. */
   prefix: string;
   events: BackplaneEvents;
-  /** The links for connection state recovery, and its bounds. Without links, a worker recovers its own clients. */
-  recovery?: Omit<RecoveryOptions, 'spansMachines' | 'subscribed' | 'caughtUp' | 'onBound'>;
+  /** The link to the keeper of connection state recovery, and its bounds. Without a link, a worker recovers its own clients. */
+  recovery?: Omit<RecoveryOptions, 'server' | 'window' | 'onBound'>;
 }
 
 /** The counts of a backplane. */

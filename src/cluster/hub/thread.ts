@@ -14,6 +14,7 @@ import { openHub } from './open.js';
 /** The files of the services, which export a function of this name. bundle.js has them among its entries. */
 const services: { readonly [service: number]: `./${string}.js` } = {
   [hubServices.state]: './features/state/hub-service.js',
+  [hubServices.recovery]: './features/recovery/hub-service.js',
 };
 
 function loadService(service: number): OpenHubService | undefined {

@@ -15,7 +15,6 @@ export const kinds = {
   question: 4,
   answer: 5,
   part: 7,
-  recovery: 8,
   hub: 9,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];

@@ -4,13 +4,12 @@ import type { PacketType as Type } from 'socket.io-parser';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
 import { EncodedPacket, type EncodedPackets, sizeOf } from '../../io/rooms/index.js';
 import { type BroadcastPacket, broadcastStepsOf, packetStepsOf } from '../../io/socket-io.private.js';
-import type { PacketLog } from './kept/packet-log.js';
-import type { KeptPacket, Mark } from './kept/stream.js';
+import type { Heads } from './heads.js';
+import type { KeptPacket, Mark } from './keeper/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
-import type { OffsetWriter } from './messages.js';
 import { isWorkerName } from './offset.js';
-import type { Peers } from './peers/peers.js';
-import { type Ahead, ForeignMessages } from './returns/foreign.js';
+import type { OffsetWriter } from './offset-writer.js';
+import type { Ahead } from './returns/ahead.js';
 
 /** The packet of an event, as socket.io passes them to the adapter. */
 interface EventPacket extends BroadcastPacket {
@@ -33,10 +32,9 @@ function isKept({ type, id }: EventPacket, flags: MarkedFlags): boolean {
 
 function markOf(kept: unknown): Mark | undefined {
   if (!Array.isArray(kept)) return undefined;
-  const [sender, number, at, before] = kept as unknown[];
+  const [sender, number, at] = kept as unknown[];
   const isMark = isWorkerName(sender) && Number.isSafeInteger(number) && (number as number) > 0;
-  const isTime = (value: unknown) => typeof value === 'number' && value > 0;
-  return isMark && isTime(at) && (before === undefined || isTime(before)) ? (kept as unknown as Mark) : undefined;
+  return isMark && typeof at === 'number' && at > 0 ? (kept as unknown as Mark) : undefined;
 }
 
 function textsOf(rooms: Iterable<Room> | undefined): string[] {
@@ -47,34 +45,37 @@ function textsOf(rooms: Iterable<Room> | undefined): string[] {
 interface Sender {
   readonly adapter: Adapter;
   readonly nsp: Namespace;
-  readonly log: PacketLog;
+  readonly heads: Heads;
   readonly live: LiveSessions;
-  readonly peers: Peers;
   readonly writer: OffsetWriter;
   readonly ahead: Ahead;
+  /** Whether a socket on another worker has joined the room of a socket here. */
+  isShared(room: string): boolean;
+  /** The keeper keeps a broadcast of this worker. It has it before the other workers have. */
+  keep(packet: KeptPacket): void;
+  keepForeign(rooms: readonly string[], except: readonly string[]): void;
 }
 
 /**
- * Keeps what an adapter delivers, and adds offsets to it.
+ * Has what an adapter delivers kept, and adds offsets to it.
  *
- * Each kept broadcast carries a mark to the other workers, in its flags. Each worker adds it to its log, and delivers it
- * with an offset of its own. A packet to one socket stays on its worker.
+ * Each kept broadcast carries a mark to the other workers, in its flags. Each worker delivers it with an offset of its own.
+ * A packet to one socket stays on its worker.
  */
 export class Broadcasting {
-  readonly foreign = new ForeignMessages();
   /** The broadcast that is being delivered. */
   private current: { packet: EventPacket; encoded: EncodedPackets; plain: EncodedPackets } | undefined;
   private readonly adapter: Adapter;
-  private readonly log: PacketLog;
+  private readonly heads: Heads;
   private readonly live: LiveSessions;
   private readonly writer: OffsetWriter;
   /** Delivers a broadcast on this worker alone. */
   private readonly broadcastHere: (packet: unknown, options: BroadcastOptions) => void;
 
   constructor(private readonly sender: Sender) {
-    const { adapter, log, live, writer } = sender;
+    const { adapter, heads, live, writer } = sender;
     this.adapter = adapter;
-    this.log = log;
+    this.heads = heads;
     this.live = live;
     this.writer = writer;
     const { broadcast } = adapter;
@@ -97,8 +98,10 @@ export class Broadcasting {
       if (session) return this.sendTo(session, packet, flags);
       // What cannot be encoded throws before it has a number, which the other workers would miss.
       const encoded = this.encode(packet);
-      this.live.flushFirst();
-      const kept = this.log.nextMark();
+      const kept = this.heads.nextMark();
+      const [, number, at] = kept;
+      const rooms = textsOf(options.rooms);
+      this.sender.keep({ number, at, rooms, except: textsOf(options.except), packets: [...encoded.encoded] });
       return broadcast.call(adapter, encoded, { ...options, flags: { ...flags, kept } as object });
     };
     steps._encode = (packet, options) => {
@@ -122,7 +125,7 @@ export class Broadcasting {
   }
 
   /**
-   * Adds a broadcast to the log, and its offset to what clients get.
+   * Notes a broadcast, and adds its offset to what clients get.
    * @returns to whom to deliver it; undefined if it is known already
    */
   private record(
@@ -135,12 +138,11 @@ export class Broadcasting {
     const except = textsOf(options.except);
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
-      if (isKept(packet, flags) && !flags.local) this.foreign.add({ at: Date.now(), rooms, except });
-      this.log.startAfter(this.foreign.since);
+      if (isKept(packet, flags) && !flags.local) this.sender.keepForeign(rooms, except);
       return options;
     }
-    if (!this.log.add(mark, { rooms, except, packets: plain })) return undefined;
-    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.log.offset(mark[2])));
+    if (!this.heads.add(mark, { rooms, except, packets: plain })) return undefined;
+    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.heads.offset(mark[2])));
     const { ahead } = this.sender;
     // Clients that have received it on another worker.
     const having = ahead.size > 0 ? ahead.having(mark) : [];
@@ -152,24 +154,24 @@ export class Broadcasting {
     if (rooms.size !== 1 || (except && except.size > 0)) return undefined;
     const [room] = rooms as Set<SocketId>;
     const session = this.live.of(room!);
-    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.sender.peers.isShared(room!)) return undefined;
+    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.sender.isShared(room!)) return undefined;
     return session;
   }
 
-  /** Sends a packet to one socket. It is kept with the session, so no other worker but the buddy has work with it. */
+  /** Sends a packet to one socket. It is kept with the session, so no other worker has work with it. */
   private sendTo(session: LiveSession, packet: EventPacket, { compress }: MarkedFlags): void {
     const steps = packetStepsOf(session.socket);
     const packets = this.writer.encode(packet.data);
-    const at = this.log.nextTime();
-    this.live.keep(session, { number: ++this.log.direct, at, packets });
+    const at = this.heads.nextTime();
+    this.live.sent(session, { number: ++this.heads.direct, at, packets });
     steps.notifyOutgoingListeners(packet);
-    const encoded = this.writer.withOffset(packets, this.log.offset(at));
+    const encoded = this.writer.withOffset(packets, this.heads.offset(at));
     steps.client.writeToEngine(encoded, { preEncoded: true, compress: compress !== false });
   }
 
-  /** Delivers a broadcast that this worker should have received, but only another one has. */
+  /** Delivers a broadcast that this worker should have received, but only the keeper has. */
   deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
-    if (number <= this.log.headOf(sender).last) return;
+    if (number <= this.heads.lastOf(sender)) return;
     const kept: Mark = [sender, number, at];
     const packet = new EncodedPacket(PacketType.EVENT, this.sender.nsp.name, packets, () =>
       this.writer.decode(packets),

@@ -7,16 +7,15 @@
  * docs/internals/recovery.md explains the protocol.
  *
  *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
- *   broadcasting.ts                     what the adapter does with each broadcast: number it, and keep it
- *   messages.ts                         offsets in packets, and what workers tell each other
+ *   broadcasting.ts, heads.ts           what the adapter does with each broadcast: number it, and have it kept
  *   live-sessions.ts, session-expiry.ts the sockets that are connected, and the ends of their sessions
- *   kept/                               packets and sessions that are kept, and since when a client may get them
- *   peers/                              other workers: copies of sessions, and the packets that a new worker lacks
  *   returns/                            clients that return, one after the other
+ *   link.ts, messages.ts                the worker's end of the link to the keeper, and what they tell each other
+ *   keeper/                             what is kept, once for each machine; hub-service.ts puts it into the hub
  *
- * It may call the rooms, and what they may call. It reaches other workers only through the links that it is given.
+ * It may call the rooms, and what they may call. It reaches other workers only through the keeper.
  */
-export type { RemovalTarget } from './kept/memory.js';
+export type { RemovalTarget } from './keeper/memory.js';
 export { outcomes, type RecoveryState } from './offset.js';
 export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
 export { type ExpiredSession, onSessionExpired } from './session-expiry.js';

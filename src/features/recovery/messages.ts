@@ -1,153 +1,191 @@
 import { DefaultDeserializer, serialize } from 'node:v8';
-import type { Namespace } from 'socket.io';
 import { MalformedMessage } from '../../base/errors.js';
 import { sendable } from '../../base/sendable.js';
-import { PacketType } from '../../engine/parser/socket-io-parser.js';
-import { decodePackets, type EncodedPackets } from '../../io/rooms/index.js';
-import { decoderOf } from '../../io/socket-io.private.js';
-import type { RoomsFloor } from './kept/memory.js';
-import type { KeptPacket, StreamState } from './kept/stream.js';
-import { isWorkerName } from './offset.js';
-import type { ForeignMessage } from './returns/foreign.js';
+import type { EncodedPackets } from '../../io/rooms/index.js';
+import type { ExpiredSession } from './keeper/expiries.js';
+import type { RemovalTarget, RoomsFloor } from './keeper/memory.js';
+import type { KeptPacket } from './keeper/stream.js';
+import type { RecoveryOutcome } from './offset.js';
 
-/** Adds offsets to encoded packets, as one more argument. */
-export class OffsetWriter {
-  private readonly isText: boolean;
-
-  constructor(private readonly nsp: Namespace) {
-    const [probe] = this.encode(['x']);
-    this.isText = typeof probe === 'string' && probe.endsWith('["x"]');
-  }
-
-  encode(data: unknown[]): EncodedPackets {
-    return this.nsp.server.encoder.encode({ type: PacketType.EVENT, nsp: this.nsp.name, data } as never) as never;
-  }
-
-  /** The packet with the offset. The default format needs no decoding: the arguments are a JSON array at its end. */
-  withOffset(packets: EncodedPackets, offset: string): EncodedPackets {
-    const [text, ...attachments] = packets;
-    if (this.isText && typeof text === 'string') return [`${text.slice(0, -1)},"${offset}"]`, ...attachments];
-    return this.encode([...this.decode(packets), offset]);
-  }
-
-  decode(packets: EncodedPackets): unknown[] {
-    return decodePackets(packets, decoderOf(this.nsp.server));
-  }
-}
-
-/** A disconnected session as workers exchange it. */
+/** A session, as its worker describes it to the keeper. */
 export interface SessionState {
-  pid: string;
-  sid: string;
-  rooms: readonly string[];
-  data: unknown;
-  worker: string;
-  resumedFrom: string | undefined;
-  /** Other versions may leave it out. */
-  recoveries?: number | undefined;
-  disconnectedAt: number;
-  aliveAt: number;
-  /** Older versions leave it out, and pass it on. */
-  floors?: readonly RoomsFloor[] | undefined;
-  /** Other versions may leave these three out. */
-  has?: string | undefined;
-  address?: string | undefined;
-  connection?: string | undefined;
-  direct: Omit<StreamState, 'sender'>;
+  readonly pid: string;
+  readonly sid: string;
+  readonly rooms: readonly string[];
+  readonly data: unknown;
+  /** The name of the worker that serves it, or has served it last. */
+  readonly worker: string;
+  /** The offset with which the client was recovered on that worker. */
+  readonly resumedFrom: string | undefined;
+  /** The client has received everything that it was sent before this time. */
+  readonly aliveAt: number;
+  /** From which packets on its rooms are its own. */
+  readonly floors: readonly RoomsFloor[] | undefined;
+  /** What the client had received, beyond its offset, before its worker had: numbers as in an offset. */
+  readonly has: string | undefined;
+  /** The user, the address and the connection of the client, by which the operator may name it. */
+  readonly user: string | undefined;
+  readonly address: string | undefined;
+  readonly connection: string | undefined;
 }
 
-/** A connected session, as its worker describes it to the worker that keeps a copy. */
-export interface LiveState {
-  pid: string;
-  sid: string;
-  rooms: readonly string[];
-  data: unknown;
-  resumedFrom: string | undefined;
-  recoveries?: number | undefined;
-  aliveAt: number;
-  floors?: readonly RoomsFloor[] | undefined;
-  has?: string | undefined;
-  address?: string | undefined;
-  connection?: string | undefined;
+/** The packets that were sent to one socket alone, as a keeper gives them to another one. */
+export interface StreamState {
+  readonly floor: number;
+  readonly floorAt: number;
+  readonly last: number;
+  readonly lastAt: number;
+  readonly packets: readonly KeptPacket[];
 }
 
-/** A connected session with the end of what is not kept of its packets. */
-export interface CopiedState extends LiveState {
-  floor: number;
-  floorAt: number;
+/** A session of a client that is away, as a keeper gives it to another one. */
+export interface AwayState {
+  readonly session: SessionState;
+  readonly disconnectedAt: number;
+  readonly direct: StreamState;
 }
 
-/** The messages of recovery between workers, all about one namespace. */
-export type RecoveryMessage = { nsp: string } & (
-  | { type: 'session'; session: SessionState }
-  /** A worker recovers the session. Its buddy keeps a copy until it has heard how that ended. */
-  | { type: 'taken'; pid: string; recoveries?: number; isBuddy?: boolean }
-  /** A socket of the sender has joined the room of a socket elsewhere. */
-  | { type: 'joined'; room: string }
-  /**
-   * Which worker has this session? With `isLeaving`, the sender has none of its own any more, and keeps those of others
-   * only until it is answered.
-   */
-  | { type: 'find'; pid: string; request: number; isLeaving?: boolean }
-  | { type: 'found'; request: number; isHere: boolean }
-  /** Requests everything that a worker keeps; with `isOwn`, only what it has sent lately. */
-  | { type: 'ask'; isOwn?: boolean }
-  /**
-   * The answer to `ask`. `isAbsent` means that the sender does not have the namespace. Versions that do not know the
-   * messages in `foreign` know everything from `since` on, others from `fullSince` on.
-   */
+/** What is kept of a namespace, and for how long. */
+export interface SpaceOptions {
+  readonly durationMs: number;
+  /** A client may have received nothing for so long before it counts as gone. */
+  readonly silenceMs: number;
+  /** By how much times of two machines may differ. */
+  readonly slackMs: number;
+  readonly sweepMs: number;
+  readonly maxBytes: number;
+  readonly maxSessions: number;
+  readonly maxRooms: number;
+  readonly maxMissed: number;
+  readonly maxMissedBytes: number;
+}
+
+/** What a client lacks, as far as one keeper knows; or why that is not known. */
+export type Collected =
+  | { readonly outcome: RecoveryOutcome }
   | {
-      type: 'history';
-      since: number;
-      streams: StreamState[];
-      sessions: SessionState[];
-      foreign?: readonly ForeignMessage[];
-      fullSince?: number;
-      isLast: boolean;
-      isOwn?: boolean;
-      isAbsent?: boolean;
-    }
-  /** The last packet that a worker has received from one that is gone. */
-  | { type: 'tail'; sender: string; last: number }
-  | { type: 'packets'; sender: string; packets: readonly KeptPacket[] }
-  /** Changes of the sender's connected sessions. `isFirst` replaces all that was known. */
-  | {
-      type: 'live';
-      worker: string;
-      isFirst: boolean;
-      sessions: CopiedState[];
-      direct: [pid: string, number: number, at: number, packets: EncodedPackets][];
-      gone: string[];
-    }
-);
+      readonly outcome: undefined;
+      readonly packets: readonly (readonly [sender: string, packet: KeptPacket])[];
+      /** Up to which packet of each sender that is. */
+      readonly heads: readonly (readonly [sender: string, number: number])[];
+    };
 
-/** A question to all workers of all machines. Each answers; to one that is for another worker, with an empty text. */
-export interface LoanQuestion {
-  /** The worker whose history is wanted; undefined to ask for the heads of all. */
-  readonly of?: string;
-  /** Names the loan, of which each question gets the next part. */
-  readonly loan?: string;
-  /** What the worker must have received before its history is complete. */
-  readonly heads?: readonly (readonly [worker: string, last: number])[];
+/** What is asked of all keepers about a client that returns. */
+export interface MissedQuestion {
+  /** What the client has received. */
+  readonly offset: string;
+  /** What the worker that asks has received: numbers as in an offset. */
+  readonly received: string;
+  readonly session: Pick<SessionState, 'rooms' | 'aliveAt' | 'floors' | 'has'>;
 }
+
+/** The answer to a worker whose client returns. */
+export type Found =
+  | { readonly outcome: RecoveryOutcome }
+  | {
+      readonly outcome: undefined;
+      readonly session: SessionState;
+      /** The offset from which it is recovered. */
+      readonly resumedFrom: string;
+      /** In order. Those to the socket alone have no sender. */
+      readonly missed: readonly (readonly [sender: string | undefined, packet: KeptPacket])[];
+      readonly heads: readonly (readonly [sender: string, number: number])[];
+    };
+
+/** What a keeper has kept and dropped. */
+export interface KeeperFigures {
+  readonly bytes: { readonly packets: number; readonly sessions: number };
+  readonly packets: number;
+  readonly sessions: number;
+  readonly dropped: { readonly packets: number; readonly sessions: number };
+}
+
+/** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
+export type ToKeeper =
+  /** The worker has the namespace. What it had sent before, the keeper has not. */
+  | { type: 'open'; space: string; name: string; sent: number; isAgain: boolean; options: SpaceOptions }
+  /** The server has an engine now, or another one. */
+  | { type: 'options'; space: string; options: SpaceOptions }
+  | { type: 'close'; space: string }
+  | { type: 'packet'; space: string; packet: KeptPacket }
+  /** A message that nothing numbers: of an emitter, or of a server without recovery. */
+  | { type: 'foreign'; space: string; at: number; rooms: readonly string[]; except: readonly string[] }
+  /** A connected session. Of the packets to it alone, those up to `floor` are not kept. */
+  | { type: 'live'; space: string; session: SessionState; floor: number; floorAt: number }
+  | { type: 'direct'; space: string; pid: string; number: number; at: number; packets: EncodedPackets }
+  /** The session has ended, and does not come back. */
+  | { type: 'gone'; space: string; pid: string }
+  /** The client is disconnected, and may return. */
+  | { type: 'away'; space: string; session: SessionState }
+  | { type: 'find'; space: string; request: number; pid: string; offset: string; received: string }
+  /** The client of a session that was found gets a new one. */
+  | { type: 'failed'; space: string; pid: string }
+  /** Messages may be lost that nothing numbers: the bus was down. */
+  | { type: 'lost'; space: string }
+  /** The worker lacks what another one had sent last. */
+  | { type: 'tail'; space: string; sender: string; after: number }
+  /** A socket has joined the room of a socket elsewhere. */
+  | { type: 'joined'; space: string; room: string }
+  | { type: 'remove'; target: RemovalTarget; server: string; request: number }
+  /** The worker wants to hear of sessions that expire. */
+  | { type: 'listen'; space: string; isListening: boolean }
+  | { type: 'sync'; request: number }
+  /** The answer to `post`. */
+  | { type: 'posted' };
+
+/** From the keeper to a worker. */
+export type ToWorker =
+  | { type: 'found'; request: number; found: Found }
+  /** The client of this session returns elsewhere. */
+  | { type: 'end'; space: string; pid: string }
+  | { type: 'joined'; space: string; room: string }
+  /** A worker is gone, after this number of broadcasts. */
+  | { type: 'ended'; space: string; sender: string; last: number }
+  /** What it had sent last. */
+  | { type: 'tail'; space: string; sender: string; packets: readonly KeptPacket[] }
+  /** Asks the worker to post what it holds back. */
+  | { type: 'post' }
+  | { type: 'removed'; request: number; ids: readonly string[] }
+  | { type: 'expired'; space: string; session: ExpiredSession }
+  | { type: 'figures'; figures: KeeperFigures }
+  | { type: 'synced'; request: number };
+
+/** From a keeper to that of another machine. */
+export type ToKeeperElsewhere =
+  /** Workers whose packets the keeper has. */
+  | { type: 'senders'; space: string; names: readonly string[] }
+  | { type: 'seek'; request: number; space: string; pid: string }
+  | { type: 'sought'; request: number; away: AwayState | undefined }
+  | { type: 'collect'; request: number; space: string; question: MissedQuestion }
+  | { type: 'collected'; request: number; collected: Collected }
+  | { type: 'joined'; space: string; room: string }
+  /** What a keeper has that ends. The other one goes on with it. */
+  | {
+      type: 'will';
+      space: string;
+      options: SpaceOptions;
+      streams: readonly (StreamState & { sender: string })[];
+      away: readonly AwayState[];
+    };
 
 /** Data of applications that cannot be cloned, such as functions, is left out as in JSON. */
-export function encodeMessage(message: RecoveryMessage): Buffer {
+export function encode(messages: readonly (ToKeeper | ToWorker | ToKeeperElsewhere)[]): Buffer {
   try {
-    return serialize(message);
+    return serialize(messages);
   } catch {
-    if (message.type === 'session') return serialize({ ...message, session: portable(message.session) });
-    if (message.type !== 'live' && message.type !== 'history') return serialize(message);
-    return serialize({ ...message, sessions: (message.sessions as SessionState[]).map(portable) });
+    return serialize(messages.map(portable));
   }
 }
 
-function portable<T extends { data: unknown }>(state: T): T {
+function portable<Message extends object>(message: Message): Message {
   try {
-    serialize(state.data);
-    return state;
+    serialize(message);
+    return message;
   } catch {
-    return { ...state, data: JSON.parse(JSON.stringify(sendable(state.data, 'socket.data')) ?? '{}') as unknown };
+    const { session } = message as { session?: SessionState };
+    if (!session) throw new TypeError('a message of recovery cannot be encoded');
+    const data = JSON.parse(JSON.stringify(sendable(session.data, 'socket.data')) ?? '{}') as unknown;
+    return { ...message, session: { ...session, data } };
   }
 }
 
@@ -161,98 +199,19 @@ class CopyingDeserializer extends DefaultDeserializer {
   }
 }
 
-function read(bytes: Uint8Array): unknown {
-  const deserializer = new CopyingDeserializer(bytes);
-  deserializer.readHeader();
-  return deserializer.readValue();
-}
-
-/** @throws MalformedMessage if the bytes are not a message */
-export function decodeMessage(bytes: Uint8Array): RecoveryMessage {
-  let message: Fields;
+/** @throws MalformedMessage if the bytes are no messages */
+export function decode<Message extends { type: string }>(bytes: Uint8Array): Message[] {
+  let messages: unknown;
   try {
-    message = read(bytes) as Fields;
+    const deserializer = new CopyingDeserializer(bytes);
+    deserializer.readHeader();
+    messages = deserializer.readValue();
   } catch {
     throw new MalformedMessage('a message of recovery cannot be decoded');
   }
-  const type = typeof message === 'object' && message !== null ? (message.type as RecoveryMessage['type']) : undefined;
-  if (!type || !Object.hasOwn(checks, type) || typeof message.nsp !== 'string' || !checks[type](message)) {
+  const isOne = (one: unknown) => typeof (one as { type?: unknown } | null)?.type === 'string';
+  if (!Array.isArray(messages) || !messages.every(isOne)) {
     throw new MalformedMessage('a message of recovery has the wrong fields');
   }
-  return message as unknown as RecoveryMessage;
+  return messages as Message[];
 }
-
-type Fields = Record<string, unknown>;
-type Check = (value: Fields) => boolean;
-
-const isText = (value: unknown) => typeof value === 'string';
-/** Some applications use numbers for rooms. */
-const isRoom = (value: unknown) => typeof value === 'string' || typeof value === 'number';
-const isNumber = (value: unknown) => typeof value === 'number' && value >= 0;
-const isOptionalText = (value: unknown) => value === undefined || isText(value);
-const isCount = (value: unknown) => value === undefined || isNumber(value);
-const isList = (value: unknown, isOne: (one: never) => boolean) => Array.isArray(value) && value.every(isOne as never);
-const isObject = (value: unknown) => typeof value === 'object' && value !== null;
-
-const isEncoded = (value: unknown) => isList(value, (one) => isText(one) || (one as unknown) instanceof Uint8Array);
-
-const isPacket = (value: Fields) =>
-  isObject(value) &&
-  isNumber(value.number) &&
-  isNumber(value.at) &&
-  isList(value.rooms, isText) &&
-  isList(value.except, isText) &&
-  isEncoded(value.packets);
-
-const isStream = (value: Fields) =>
-  isObject(value) &&
-  [value.floor, value.floorAt, value.last, value.lastAt].every(isNumber) &&
-  isList(value.packets, isPacket);
-
-const isForeign = (value: Fields) =>
-  isObject(value) && isNumber(value.at) && isList(value.rooms, isText) && isList(value.except, isText);
-
-const isFloor = (value: Fields) =>
-  isObject(value) &&
-  isNumber(value.at) &&
-  isText(value.numbers) &&
-  (value.rooms === undefined || isList(value.rooms, isText));
-
-const isLive = (value: Fields) =>
-  isObject(value) &&
-  isText(value.pid) &&
-  isText(value.sid) &&
-  isList(value.rooms, isRoom) &&
-  (value.resumedFrom === undefined || isText(value.resumedFrom)) &&
-  isCount(value.recoveries) &&
-  [value.address, value.connection, value.has].every(isOptionalText) &&
-  isNumber(value.aliveAt) &&
-  (value.floors === undefined || isList(value.floors, isFloor));
-
-const isSession = (value: Fields) =>
-  isLive(value) && isWorkerName(value.worker) && isNumber(value.disconnectedAt) && isStream(value.direct as Fields);
-
-const checks: Record<RecoveryMessage['type'], Check> = {
-  session: ({ session }) => isSession(session as Fields),
-  taken: ({ pid, recoveries }) => isText(pid) && isCount(recoveries),
-  joined: ({ room }) => isText(room),
-  find: ({ pid, request }) => isText(pid) && isNumber(request),
-  found: ({ request, isHere }) => isNumber(request) && typeof isHere === 'boolean',
-  ask: () => true,
-  history: ({ since, streams, sessions, foreign, fullSince }) =>
-    isNumber(since) &&
-    isCount(fullSince) &&
-    (foreign === undefined || isList(foreign, isForeign)) &&
-    isList(streams, (one: Fields) => isStream(one) && isWorkerName(one.sender)) &&
-    isList(sessions, isSession),
-  tail: ({ sender, last }) => isWorkerName(sender) && isNumber(last),
-  packets: ({ sender, packets }) => isWorkerName(sender) && isList(packets, isPacket),
-  live: ({ worker, sessions, direct, gone }) =>
-    isWorkerName(worker) &&
-    isList(sessions, (one: Fields) => isLive(one) && isNumber(one.floor) && isNumber(one.floorAt)) &&
-    isList(
-      direct,
-      (one) => Array.isArray(one) && isText(one[0]) && isNumber(one[1]) && isNumber(one[2]) && isEncoded(one[3]),
-    ) &&
-    isList(gone, isText),
-};

@@ -1,146 +1,104 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
-import { isMember } from '../../io/rooms/index.js';
-import { completeOffsets, passEverything, recoveryTimesOf } from '../../io/socket-io.private.js';
+import { isMember, looksLikeSocketId } from '../../io/rooms/index.js';
+import {
+  completeOffsets,
+  passEverything,
+  type RecoverySettings,
+  recoverySettingsOf,
+} from '../../io/socket-io.private.js';
 import { Broadcasting } from './broadcasting.js';
-import { Expiries } from './kept/expiries.js';
-import { Floors, type Naming, Removals, type RemovalTarget } from './kept/memory.js';
-import { PacketLog } from './kept/packet-log.js';
-import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './kept/sessions.js';
-import { type KeptPacket, type PacketMemory, Stream } from './kept/stream.js';
+import { Heads } from './heads.js';
+import type { ExpiredSession, ExpiryListener } from './keeper/expiries.js';
+import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
+import type { KeptPacket } from './keeper/stream.js';
+import type { KeeperLink, SpaceListener } from './link.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
-import { type LiveState, type LoanQuestion, OffsetWriter, type RecoveryMessage } from './messages.js';
-import { encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
-import { Loans, type Owner } from './peers/loans.js';
-import { Peers } from './peers/peers.js';
-import { Ahead, type ForeignMessages, receivedBefore } from './returns/foreign.js';
-import type { Gate, Returning } from './returns/missed.js';
-import { type Home, Returns } from './returns/returns.js';
+import type { Found, SessionState, SpaceOptions, ToWorker } from './messages.js';
+import { decodeOffset, encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
+import { OffsetWriter } from './offset-writer.js';
+import { Ahead, receivedBefore } from './returns/ahead.js';
+import type { Gate } from './returns/gate.js';
+import { type Home, type Returning, Returns } from './returns/returns.js';
 
-export interface RecoveryBounds {
-  /** How many bytes of packets, and of disconnected sessions, a worker keeps. The oldest are dropped first. */
-  readonly maxBytes: number;
-  /** How many disconnected sessions a worker keeps for each namespace. The oldest are dropped first. */
-  readonly maxSessions: number;
-  /** The rooms of a session that can be recovered. */
-  readonly maxRooms: number;
-  /** The packets that a client may have missed, and their bytes. */
-  readonly maxMissed: number;
-  readonly maxMissedBytes: number;
-  /** The packets that all clients together may be sent in ten seconds because they had missed them, and their bytes. */
-  readonly maxReplayed: number;
-  readonly maxReplayedBytes: number;
-  /** The recoveries in progress on a worker. */
-  readonly maxRecovering: number;
-}
-
-/** The parts of a worker that the recovery of its namespaces shares. */
+/** The parts of a Socket.IO server that the recovery of its namespaces shares. */
 export interface RecoveryHost {
   /** Names this worker in offsets. */
   readonly name: string;
-  readonly memory: PacketMemory;
-  readonly sessionMemory: SessionMemory<KeptSession>;
-  readonly bounds: RecoveryBounds;
+  readonly link: KeeperLink;
+  readonly bounds: Omit<SpaceOptions, 'durationMs' | 'silenceMs'>;
   readonly gate: Gate;
-  readonly spansMachines: boolean;
-  /** How late a message of another machine may arrive, and by how far the clocks of two may differ, together, in ms. */
-  readonly slackMs: number;
-  /** How the operator names clients. */
-  readonly naming: Naming;
-  /** Counts how an attempt of a client to recover has ended. */
+  /** The number of the server among those of this worker. */
+  readonly server: number;
+  /** The user of a socket with this data. */
+  userOf(data: unknown): string | undefined;
+  /** Sends what was posted together with what the window holds for other workers, and before that. */
+  hold(): void;
   count(outcome: RecoveryOutcome): void;
-  /** Resolves when this worker receives what the others send to its namespaces. */
-  subscribed(): Promise<void>;
-  /** Resolves with true when what other machines sent before the call has arrived; with false if that takes too long. */
-  caughtUp(): Promise<boolean>;
-  /** The id of this worker on its machine. */
-  readonly id: number;
-  /** The ids of the other workers of this machine. */
-  readonly members: readonly number[];
-  /** The name of a worker of this machine, as far as its id tells it. */
-  nameOf(id: number): string | undefined;
-  send(to: number, message: RecoveryMessage): void;
-  /** What was sent to this machine's workers arrives, even if this one is killed next. */
-  flush(): void;
-  /**
-   * Asks all other workers, those of other machines included. Does not reject.
-   * @returns their answers, and whether each has answered in time
-   */
-  askAll(nsp: string, question: LoanQuestion): Promise<{ answers: readonly unknown[]; isComplete: boolean }>;
-  /** Sends to all other workers, those of other machines included. */
-  tellAll(message: RecoveryMessage): void;
 }
 
-/** How long the worker that has served a session has to report that it has expired, in ms: longer than between two sweeps. */
-const EXPIRY_DELAY_MS = 8000;
-/** Within this time after that, in ms, each other worker has a moment of its own to report it. */
-const EXPIRY_TURNS_MS = 30_000;
-
+/** Rooms of sockets that have members on other workers. */
+const MAX_SHARED = 10_000;
 /** By how much longer than packets are kept the floors of sessions are, in ms. */
 const FLOOR_SLACK_MS = 30_000;
 
 /** Recovery in one namespace. It adds itself to the namespace's adapter, whatever backplane that belongs to. */
-export class NamespaceRecovery implements Owner, Home {
-  readonly log: PacketLog;
-  readonly sessions: Sessions;
+export class NamespaceRecovery implements Home, SpaceListener {
+  readonly heads: Heads;
   readonly live: LiveSessions;
-  readonly removals: Removals;
-  readonly expiries: Expiries;
-  readonly peers: Peers;
-  readonly loans: Loans;
   readonly writer: OffsetWriter;
   readonly ahead = new Ahead();
-  private readonly expiryTurnMs = Math.random() * EXPIRY_TURNS_MS;
+  readonly gate: Gate;
+  private readonly space: string;
+  private readonly removals = new Removals();
+  private readonly shared = new Set<string>();
   private readonly returns: Returns;
   private readonly broadcasting: Broadcasting;
+  private readonly listeners = new Set<ExpiryListener>();
+  private told: RecoverySettings | undefined;
 
   constructor(
     readonly adapter: Adapter,
     readonly nsp: Namespace,
     private readonly host: RecoveryHost,
   ) {
-    const { memory } = host;
-    const isWorker = (name: string) => host.spansMachines || host.members.some((id) => host.nameOf(id) === name);
-    this.log = new PacketLog(host.name, memory, () => this.retentionMs, isWorker);
-    this.removals = new Removals(host.naming);
-    this.expiries = new Expiries({
-      durationMs: () => this.times.durationMs,
-      maxSessions: host.bounds.maxSessions,
-      delayOf: ({ worker }) => this.delayOf(worker),
-      tell: (session) => this.peers.expired(session),
-    });
-    this.sessions = new Sessions(
-      host.sessionMemory,
-      host.bounds.maxSessions,
-      () => this.times.durationMs,
-      this.removals,
-      this.expiries,
-    );
-    this.peers = new Peers(this, host);
-    this.loans = new Loans(this, host);
+    const { link } = host;
+    this.gate = host.gate;
+    this.space = `${host.server}\x1e${nsp.name}`;
+    this.heads = new Heads(host.name, () => this.retentionMs);
     this.live = new LiveSessions(
-      memory,
-      () => this.peers.buddies.current,
-      (buddy, changes) => host.send(buddy, { type: 'live', nsp: nsp.name, worker: host.name, ...changes }),
+      host.name,
+      (data) => host.userOf(data),
+      (message) => link.post({ ...message, space: this.space } as never),
+      () => link.plan(),
     );
     this.writer = new OffsetWriter(nsp);
-    this.returns = new Returns(this, host);
+    this.returns = new Returns(this);
     this.broadcasting = new Broadcasting(this);
     this.install();
+    link.add(this.space, this);
   }
 
-  /** Messages of emitters, and of servers without recovery. */
-  get foreign(): ForeignMessages {
-    return this.broadcasting.foreign;
+  /** Its engine, which knows some of them, may be attached after the namespace was made. */
+  private get settings(): RecoverySettings {
+    return recoverySettingsOf(this.nsp);
   }
 
-  private get times(): { durationMs: number; silenceMs: number } {
-    return recoveryTimesOf(this.nsp);
+  private optionsOf({
+    durationMs,
+    silenceMs,
+    maxBackpressure = Number.POSITIVE_INFINITY,
+  }: RecoverySettings): SpaceOptions {
+    const { bounds } = this.host;
+    // What a client has missed is sent at once, and must not make it count as slow.
+    const maxMissedBytes = Math.min(bounds.maxMissedBytes, maxBackpressure / 2);
+    return { ...bounds, durationMs, silenceMs, maxMissedBytes };
   }
 
   /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
-  get retentionMs(): number {
-    return this.times.durationMs + this.times.silenceMs + this.host.slackMs;
+  private get retentionMs(): number {
+    const { durationMs, silenceMs } = this.settings;
+    return durationMs + silenceMs + this.host.bounds.slackMs;
   }
 
   private install(): void {
@@ -176,88 +134,73 @@ export class NamespaceRecovery implements Owner, Home {
 
   /** @param rooms those in which the socket was not before */
   private onJoin(session: LiveSession, rooms: readonly Room[]): void {
-    const floor = this.log.floor();
+    const floor = this.heads.floor();
     for (const room of rooms) {
       this.live.joined(session, room, floor);
-      if (room !== session.socket.id) this.peers.joined(String(room));
+      if (room !== session.socket.id) this.tellJoined(String(room));
     }
     this.live.note(session);
   }
 
+  private tellJoined(room: string): void {
+    if (!looksLikeSocketId(room) || this.live.of(room)) return;
+    this.host.link.post({ type: 'joined', space: this.space, room });
+    this.host.link.hurry();
+  }
+
   private onConnect(socket: Socket): void {
+    this.tellSettings();
     const returning = this.returns.take(socket.id);
-    if (returning && this.returns.isRemoved(returning)) return void setImmediate(() => socket.conn.close(true));
-    const { recoveries, aliveAt = Date.now() } = returning?.session ?? {};
-    const floors = returning ? this.floorsOf(returning.session, socket) : new Floors(this.log.floor());
-    const has = this.noteLead(socket, returning);
-    const session = this.live.add(socket, { resumedFrom: returning?.resumedFrom, recoveries, aliveAt, floors, has });
-    if (!returning) return;
-    for (const room of socket.rooms) if (room !== socket.id) this.peers.joined(String(room));
-    this.returns.complete(socket, session, returning);
+    if (!returning) {
+      const offset = receivedBefore(socket);
+      const has = offset && this.noteLead(socket.id, offset.senders, offset.at);
+      const floors = new Floors(this.heads.floor());
+      this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has });
+      return;
+    }
+    if (this.removals.covers({ ...returning.session, disconnectedAt: Date.now() }))
+      return this.returns.refuse(socket, returning);
+    this.returns.complete(socket, returning, () => this.return(socket, returning));
+  }
+
+  private return(socket: Socket, { session, resumedFrom, heads }: Returning): LiveSession {
+    const floors = this.floorsOf(session, socket);
+    const senders = numbersIn(session.has ?? '');
+    for (const [sender, number] of [...heads, ...decodeOffset(resumedFrom)!.senders])
+      senders.set(sender, Math.max(number, senders.get(sender) ?? 0));
+    const has = this.noteLead(socket.id, senders, Date.now());
+    const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has });
+    for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(String(room));
+    return live;
   }
 
   /** @returns what the client has received and this worker has not, if so: numbers as in an offset */
-  private noteLead(socket: Socket, returning: Returning | undefined): string | undefined {
-    const offset = returning?.offset ?? receivedBefore(socket);
-    // On one machine, a worker that starts learns all from before. Another one may have had the same name before a restart.
-    if (!offset || (!this.host.spansMachines && offset.at < this.log.startedAt)) return undefined;
-    const senders = numbersIn(returning?.session.has ?? '');
-    for (const [sender, number] of offset.senders) senders.set(sender, Math.max(number, senders.get(sender) ?? 0));
-    const lead = this.ahead.add(socket.id, { ...offset, senders }, (sender) => this.log.headOf(sender).last);
+  private noteLead(sid: SocketId, senders: ReadonlyMap<string, number>, at: number): string | undefined {
+    const lead = this.ahead.add(sid, { senders, at }, (sender) => this.heads.lastOf(sender));
     return lead && encodeNumbers(lead);
   }
 
+  private tellSettings(): void {
+    const { settings, told } = this;
+    const { durationMs, silenceMs, maxBackpressure } = settings;
+    if (durationMs === told?.durationMs && silenceMs === told.silenceMs && maxBackpressure === told.maxBackpressure)
+      return;
+    this.told = settings;
+    this.host.link.post({ type: 'options', space: this.space, options: this.optionsOf(settings) });
+  }
+
   /** A middleware may have added rooms to those of the session. */
-  private floorsOf({ floors: kept, rooms, sid }: KeptSession, socket: Socket): Floors {
+  private floorsOf({ floors: kept, rooms, sid }: SessionState, socket: Socket): Floors {
     const floors = Floors.of(kept);
     const known = new Set<Room>(rooms);
-    for (const room of socket.rooms) if (room !== sid && !known.has(room)) floors.join(room, this.log.floor());
+    for (const room of socket.rooms) if (room !== sid && !known.has(room)) floors.join(room, this.heads.floor());
     return floors;
   }
 
   /** A socket is disconnected, and its client may return. */
-  private onDisconnect({ pid, sid, rooms, data }: Session & { pid: string }): void {
+  private onDisconnect({ pid, rooms }: Session & { pid: string }): void {
     const live = this.live.get(pid);
-    if (!live) return;
-    const { resumedFrom, recoveries, aliveAt, floors, has, address, connection } = live;
-    this.keepSession(
-      { pid, sid, rooms, data, resumedFrom, recoveries, aliveAt, floors: floors?.state(), has, address, connection },
-      this.host.name,
-      live.direct ?? new Stream(this.host.memory),
-    );
-    live.direct = undefined;
-  }
-
-  /** How long the expiry of a session is left to other workers, in ms: first of all, to the one that has served it. */
-  private delayOf(worker: string): number {
-    const { host } = this;
-    if (worker === host.name) return 0;
-    // Which workers of other machines are there is not known. The first one tells the others.
-    if (host.spansMachines) return EXPIRY_DELAY_MS + this.expiryTurnMs;
-    const reporter = host.members.find((id) => host.nameOf(id) === worker) ?? Math.min(host.id, ...host.members);
-    return reporter === host.id ? 0 : Number.POSITIVE_INFINITY;
-  }
-
-  /** Keeps a session and tells the other workers. */
-  keepSession(state: LiveState, worker: string, direct: Stream): void {
-    const disconnectedAt = Date.now();
-    const aliveAt = Math.max(state.aliveAt, disconnectedAt - this.times.silenceMs);
-    const session = { ...state, worker, direct, disconnectedAt, aliveAt };
-    if (state.rooms.length <= this.host.bounds.maxRooms) return this.peers.share(session);
-    // Only so much is kept that the client can be told apart from an unknown one.
-    direct.release();
-    const empty = { rooms: [], data: undefined, floors: undefined, resumedFrom: undefined };
-    this.peers.share({ ...session, ...empty, worker: NO_WORKER, direct: new Stream(this.host.memory) });
-  }
-
-  /**
-   * Removes what is kept of the clients that the operator ends.
-   * @returns the ids of the sockets that were disconnected
-   */
-  remove(target: RemovalTarget): string[] {
-    if ('namespace' in target && target.namespace !== this.nsp.name) return [];
-    const matches = this.removals.add(target);
-    return [...this.peers.remove(target, matches), ...this.returns.named(matches)];
+    if (live) this.live.away(live, rooms as string[]);
   }
 
   private onGone(sid: SocketId): void {
@@ -265,55 +208,118 @@ export class NamespaceRecovery implements Owner, Home {
     if (session) {
       this.ahead.remove(sid);
       this.live.remove(session);
-      session.direct?.release();
     }
-    // A middleware has rejected the client, or it has left before it was connected. It may try again.
-    const returning = this.returns.take(sid);
-    if (returning) this.peers.share(returning.session);
+    this.returns.leave(sid);
   }
 
-  deliver(sender: string, packet: KeptPacket): void {
-    this.broadcasting.deliver(sender, packet);
+  keep(packet: KeptPacket): void {
+    this.host.link.post({ type: 'packet', space: this.space, packet });
+    this.host.hold();
   }
 
-  receive(from: number | undefined, message: RecoveryMessage): void {
-    this.peers.receive(from, message);
+  keepForeign(rooms: readonly string[], except: readonly string[]): void {
+    this.host.link.post({ type: 'foreign', space: this.space, at: Date.now(), rooms, except });
   }
 
-  workerGone(id: number): void {
-    this.peers.workerGone(id);
-    this.live.plan();
+  isShared(room: string): boolean {
+    return this.shared.has(room);
   }
 
-  /** Resolves when the other workers have what this one kept alone. The sockets are closed by then. */
-  async leave(): Promise<void> {
-    this.live.flush();
-    await this.peers.leave();
+  async find(pid: string, offset: string, received: string): Promise<Found | undefined> {
+    const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>((request) => ({
+      type: 'find',
+      space: this.space,
+      request,
+      pid,
+      offset,
+      received,
+    }));
+    return answer?.found;
+  }
+
+  failed(pid: string): void {
+    this.host.link.post({ type: 'failed', space: this.space, pid });
+  }
+
+  putBack(session: SessionState): void {
+    this.host.link.post({ type: 'away', space: this.space, session });
+  }
+
+  flush(): void {
+    this.host.link.flush();
+  }
+
+  count(outcome: RecoveryOutcome): void {
+    this.host.count(outcome);
+  }
+
+  /** Notes that the operator ends clients. @returns those that are about to be connected */
+  remove(target: RemovalTarget): string[] {
+    if ('namespace' in target && target.namespace !== this.nsp.name) return [];
+    return this.returns.named(this.removals.add(target));
+  }
+
+  listenToExpiries(listener: ExpiryListener): () => void {
+    const { link } = this.host;
+    this.listeners.add(listener);
+    if (this.listeners.size === 1) link.post({ type: 'listen', space: this.space, isListening: true });
+    return () => {
+      if (this.listeners.delete(listener) && this.listeners.size === 0) {
+        link.post({ type: 'listen', space: this.space, isListening: false });
+      }
+    };
+  }
+
+  introduce(isAgain: boolean): void {
+    const { link, name } = this.host;
+    const { space, settings } = this;
+    this.told = settings;
+    const options = this.optionsOf(settings);
+    link.post({ type: 'open', space, name, sent: this.heads.sent, isAgain, options });
+    if (this.listeners.size > 0) link.post({ type: 'listen', space, isListening: true });
+    this.live.introduce(this.heads.direct);
+  }
+
+  postChanges(): void {
+    this.live.postChanges();
+  }
+
+  onJoined(room: string): void {
+    if (this.shared.size < MAX_SHARED) this.shared.add(room);
+  }
+
+  onEnded(sender: string, last: number): void {
+    const after = this.heads.lastOf(sender);
+    // One that this worker knows nothing of has sent before it began.
+    if (after > 0 && after < last) this.host.link.post({ type: 'tail', space: this.space, sender, after });
+  }
+
+  onTail(sender: string, packets: readonly KeptPacket[]): void {
+    for (const packet of packets) this.broadcasting.deliver(sender, packet);
+  }
+
+  /** Messages may be lost that nothing numbers. */
+  lost(): void {
+    this.host.link.post({ type: 'lost', space: this.space });
+  }
+
+  /** The client of a socket here returns elsewhere, before its old connection has been found dead. */
+  onEnd(pid: string): void {
+    this.live.get(pid)?.socket.conn.close(true);
+  }
+
+  onExpired(session: ExpiredSession): void {
+    for (const listener of this.listeners) listener(session);
   }
 
   sweep(): void {
-    const oldest = Date.now() - this.retentionMs;
-    this.foreign.sweep(oldest);
-    this.sessions.sweep();
-    this.expiries.sweep();
     this.ahead.sweep();
-    this.live.sweep(oldest - FLOOR_SLACK_MS);
-    this.removals.sweep(Date.now() - this.times.durationMs);
-    this.peers.sweep(Date.now() - this.times.durationMs);
-    this.log.sweep();
-  }
-
-  /** This worker may have lost messages. */
-  lost(): void {
-    this.log.start();
+    this.heads.sweep();
+    this.live.sweep(Date.now() - this.retentionMs - FLOOR_SLACK_MS);
+    this.removals.sweep(Date.now() - this.settings.durationMs);
   }
 
   close(): void {
-    this.live.close();
-    this.sessions.close();
-    this.expiries.close();
-    this.log.close();
-    this.peers.close();
-    this.loans.close();
+    this.host.link.remove(this.space);
   }
 }

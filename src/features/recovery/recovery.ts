@@ -1,34 +1,45 @@
 import { randomBytes } from 'node:crypto';
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
-import { MalformedMessage } from '../../base/errors.js';
-import { own, owned } from '../../base/owner.js';
-import { thisProcess } from '../../base/process.js';
-import { within } from '../../base/within.js';
-import type { WorkerLinks } from '../../base/worker-links.js';
-import { canonicalAddress } from '../../engine/limits/address-limits.js';
+import { owned } from '../../base/owner.js';
+import type { HubLink } from '../../base/worker-links.js';
+import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import { wantsRecovery } from '../../io/socket-io.private.js';
-import type { ExpiryListener } from './kept/expiries.js';
-import type { Naming, RemovalTarget } from './kept/memory.js';
-import { type KeptSession, SessionMemory } from './kept/sessions.js';
-import { PacketMemory } from './kept/stream.js';
-import { decodeMessage, encodeMessage, type LoanQuestion, type RecoveryMessage } from './messages.js';
-import { NamespaceRecovery, type RecoveryBounds, type RecoveryHost } from './namespace-recovery.js';
+import type { ExpiryListener } from './keeper/expiries.js';
+import type { RemovalTarget } from './keeper/memory.js';
+import { KeeperLink, wireInProcess, wireOver } from './link.js';
+import type { SpaceOptions, ToWorker } from './messages.js';
+import { NamespaceRecovery, type RecoveryHost } from './namespace-recovery.js';
 import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './offset.js';
-import { Gate } from './returns/missed.js';
+import { Gate } from './returns/gate.js';
+
+export interface RecoveryBounds {
+  /** How many bytes of packets, and of disconnected sessions, a machine keeps. The oldest are dropped first. */
+  readonly maxBytes: number;
+  /** How many disconnected sessions a machine keeps for each namespace. The oldest are dropped first. */
+  readonly maxSessions: number;
+  /** The rooms of a session that can be recovered. */
+  readonly maxRooms: number;
+  /** The packets that a client may have missed, and their bytes. */
+  readonly maxMissed: number;
+  readonly maxMissedBytes: number;
+  /** The packets that all clients together may be sent in ten seconds because they had missed them, and their bytes. */
+  readonly maxReplayed: number;
+  readonly maxReplayedBytes: number;
+  /** The recoveries in progress on a worker. */
+  readonly maxRecovering: number;
+}
 
 export interface RecoveryOptions extends Partial<RecoveryBounds> {
-  /** The links to the other workers of this machine, of a kind of their own; undefined if there are none. */
-  links?: WorkerLinks | undefined;
-  /** Whether the backplane connects several machines. Messages to all workers then go through it. */
-  spansMachines?: boolean;
-  /** How late messages of other machines may arrive, and how far clocks differ; by default, 2000 ms with several machines. */
+  /** The link to the keeper in the hub of this machine; undefined for a worker without one, which keeps all itself. */
+  link?: HubLink | undefined;
+  /** The number of the Socket.IO server among those of this worker. */
+  server?: number;
+  /** The window of what this worker sends to others; by default, broadcasts are kept one by one. */
+  window?: SharedWindow | undefined;
+  /** By how much the clocks of machines may differ, in ms; by default 0, which is right for one machine. */
   slackMs?: number;
-  /** Resolves when the subscriptions of the backplane are confirmed; by default, at once. */
-  subscribed?: () => Promise<void>;
-  /** Resolves when what was sent before the call has arrived from other machines; by default, nothing comes from others. */
-  caughtUp?: () => Promise<unknown>;
   /** How often expired packets and sessions are dropped, in ms; by default, 5000. */
   sweepMs?: number;
   /** Called when a bound that protects the worker gives a client a new session. */
@@ -37,7 +48,7 @@ export interface RecoveryOptions extends Partial<RecoveryBounds> {
   userOf?: (data: unknown) => string | undefined;
 }
 
-const defaults: RecoveryBounds = {
+const defaults: RecoveryBounds & { sweepMs: number; slackMs: number } = {
   maxBytes: 32 * 1024 * 1024,
   maxSessions: 100_000,
   maxRooms: 2000,
@@ -46,15 +57,11 @@ const defaults: RecoveryBounds = {
   maxReplayed: 200_000,
   maxReplayedBytes: 64 * 1024 * 1024,
   maxRecovering: 10_000,
+  sweepMs: 5000,
+  slackMs: 0,
 };
-const SWEEP_INTERVAL_MS = 5000;
-const MACHINES_SLACK_MS = 2000;
-/** How long a worker waits for what is on its way to it, in ms. */
-const MAX_LAG_MS = 1500;
-/** The event in which recovery's messages pass a backplane between machines. */
-const EVENT = 'gjallar:recovery';
-/** The event in which a worker asks the workers of all machines. Those of older versions do not answer. */
-const QUESTION = 'gjallar:recovery-question';
+/** What the flush of a window costs, about, in ms. */
+const FLUSH_COST_MS = 0.05;
 
 /** The recovery of connections on a worker. */
 export interface Recovery {
@@ -63,33 +70,30 @@ export interface Recovery {
    * adapter as it is. Put `withNativeRooms()` around it.
    */
   wrap(factory: AdapterFactory): AdapterFactory;
-  /** Call it when the backplane is up again: messages may be lost, so that sessions of before are not recovered. */
+  /** Call it when the bus is up again: messages may be lost that nothing numbers, such as those of emitters. */
   lost(): void;
   /**
    * Removes what is kept of clients that the operator disconnects, or takes out of a room. They return with a new
    * session.
    * @returns the ids of the sockets that were disconnected
    */
-  remove(target: RemovalTarget): string[];
-  /** What it keeps, and how it has ended; undefined while no server uses recovery. */
+  remove(target: RemovalTarget): Promise<string[]>;
+  /** What is kept, and how recoveries have ended; undefined while no server uses recovery. */
   readonly state: RecoveryState | undefined;
   close(): void;
 }
 
 /**
- * Socket.IO's connection state recovery across workers, in their memory.
+ * Socket.IO's connection state recovery across workers, in the memory of their machines.
  *
- * - Every worker keeps the recent broadcasts of all workers. A packet to one socket stays on its worker, with the
- *   session.
- * - A client that is disconnected may return to any worker: its session is sent to all of them. Its offset says what it
- *   has received of each worker, so that every worker can tell what it lacks.
- * - One other worker of the machine, the buddy, has a copy of each connected session. It publishes the sessions of a
- *   worker that was killed. Workers also give each other the last broadcasts of that worker.
- * - A worker that starts gets all of this from the oldest worker of its machine.
+ * - The hub of each machine keeps the recent broadcasts of its workers, the sessions of clients that are away, and copies of
+ *   the connected ones, with what they were sent alone.
+ * - A client may return to any worker. The worker asks its keeper, which takes the session, here or on another machine, and
+ *   gathers what the client lacks from all keepers: its offset says what it has received of each worker.
  * - If a bound or an outage has cut something that the client may lack, it is not recovered, and gets a new session.
  */
 export function openRecovery(options: RecoveryOptions = {}): Recovery {
-  return new WorkerRecovery(options);
+  return new ServerRecovery(options);
 }
 
 const installed = new WeakMap<Adapter, NamespaceRecovery>();
@@ -99,41 +103,54 @@ const installed = new WeakMap<Adapter, NamespaceRecovery>();
  * @returns what ends it; undefined if the adapter has no recovery of gjallar
  */
 export function listenToExpiries(adapter: Adapter, listener: ExpiryListener): (() => void) | undefined {
-  const namespace = installed.get(adapter);
-  return namespace?.expiries.listen(listener, namespace.sessions.all());
+  return installed.get(adapter)?.listenToExpiries(listener);
 }
 
-class WorkerRecovery implements Recovery, RecoveryHost {
-  readonly name: string;
-  readonly bounds: RecoveryBounds;
+/** The links of this process to keepers: servers of one worker share that of their worker. */
+const links = new WeakMap<HubLink, KeeperLink>();
+
+function linkTo(hub: HubLink): KeeperLink {
+  const link = links.get(hub) ?? new KeeperLink(wireOver(hub));
+  links.set(hub, link);
+  return link;
+}
+
+class ServerRecovery implements Recovery, RecoveryHost {
+  readonly name = randomBytes(4).toString('base64url');
+  readonly bounds: Omit<SpaceOptions, 'durationMs' | 'silenceMs'>;
   readonly gate: Gate;
-  readonly memory: PacketMemory;
-  readonly sessionMemory: SessionMemory<KeptSession>;
-  readonly spansMachines: boolean;
-  readonly slackMs: number;
-  readonly outcomes = noOutcomes();
-  readonly naming: Naming;
-  private readonly links: WorkerLinks | undefined;
+  readonly server: number;
+  readonly hold: () => void;
+  private readonly outcomes = noOutcomes();
   private readonly namespaces = new Map<string, NamespaceRecovery>();
+  private known: KeeperLink | undefined;
   /** Runs while there are namespaces, so that it does not hold a server that is gone. */
   private timer: NodeJS.Timeout | undefined;
-  private readonly onSweep = owned('dropping expired packets and sessions', () => this.sweep());
+  private readonly onSweep = owned('forgetting what clients that return need no more', () => this.sweep());
 
   constructor(private readonly options: RecoveryOptions) {
-    const { links, spansMachines = false, slackMs = spansMachines ? MACHINES_SLACK_MS : 0 } = options;
-    this.links = links;
-    this.spansMachines = spansMachines;
-    this.slackMs = slackMs;
-    this.bounds = { ...defaults, ...options };
-    this.gate = new Gate(this.bounds);
-    this.memory = new PacketMemory(this.bounds.maxBytes);
-    this.sessionMemory = new SessionMemory<KeptSession>(this.bounds.maxBytes);
-    this.naming = { userOf: (data) => options.userOf?.(data ?? {}), canonical: canonicalAddress };
-    this.name = (!spansMachines && this.nameOf(links?.id ?? 0)) || randomBytes(4).toString('base64url');
-    links?.onMessage((from, payload) => this.receive(from, payload));
-    links?.onLeave((id) => {
-      for (const namespace of this.namespaces.values()) namespace.workerGone(id);
-    });
+    const all = { ...defaults, ...options };
+    const { maxBytes, maxSessions, maxRooms, maxMissed, maxMissedBytes, sweepMs, slackMs, server = 0 } = all;
+    this.bounds = { maxBytes, maxSessions, maxRooms, maxMissed, maxMissedBytes, sweepMs, slackMs };
+    this.gate = new Gate(all);
+    this.server = server;
+    const flush = () => this.link.flush();
+    this.hold =
+      options.window?.share(() => {
+        flush();
+        return FLUSH_COST_MS;
+      }) ?? flush;
+  }
+
+  /** Made when a namespace needs it. */
+  get link(): KeeperLink {
+    const { link } = this.options;
+    this.known ??= link ? linkTo(link) : new KeeperLink(wireInProcess());
+    return this.known;
+  }
+
+  userOf(data: unknown): string | undefined {
+    return this.options.userOf?.(data ?? {});
   }
 
   wrap(factory: AdapterFactory): AdapterFactory {
@@ -153,13 +170,13 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     adapter.init = () => {
       namespace = new NamespaceRecovery(adapter, nsp, this);
       this.namespaces.set(nsp.name, namespace);
-      this.timer ??= setInterval(this.onSweep, this.options.sweepMs ?? SWEEP_INTERVAL_MS).unref();
+      this.timer ??= setInterval(this.onSweep, this.bounds.sweepMs).unref();
       installed.set(adapter, namespace);
-      if (this.spansMachines) this.listen(nsp, namespace);
       return init.call(adapter);
     };
     adapter.close = async () => {
-      await namespace?.leave();
+      // The keeper has what clients need that return elsewhere. The sockets are closed by then.
+      if (namespace) await this.link.ask((request) => ({ type: 'sync', request }));
       await close.call(adapter);
       namespace?.close();
       // A client may have made a namespace of the same name meanwhile.
@@ -168,123 +185,28 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     };
   }
 
-  private listen(nsp: Namespace, { loans }: NamespaceRecovery): void {
-    nsp.on(EVENT as never, ((text: unknown) => this.receiveText(nsp.name, text)) as never);
-    const onQuestion = async (question: unknown, answer: unknown) => {
-      if (typeof answer === 'function') answer(await loans.answer(question));
-    };
-    nsp.on(QUESTION as never, owned('answering a worker that recovers a client', onQuestion) as never);
-  }
-
   count(outcome: RecoveryOutcome): void {
     this.outcomes[outcome]++;
     if (bounded.has(outcome)) this.options.onBound?.(outcome);
   }
 
-  subscribed(): Promise<void> {
-    return this.options.subscribed?.() ?? Promise.resolve();
-  }
-
-  caughtUp(): Promise<boolean> {
-    const { caughtUp } = this.options;
-    if (!caughtUp) return Promise.resolve(true);
-    const isKnown = caughtUp().then(
-      () => true,
-      () => false,
-    );
-    return within(MAX_LAG_MS, isKnown, () => false);
-  }
-
-  get id(): number {
-    return this.links?.id ?? 0;
-  }
-
-  get members(): readonly number[] {
-    return this.links?.members ?? [];
-  }
-
   get state(): RecoveryState | undefined {
-    const { memory, outcomes } = this;
-    const all = [...this.namespaces.values()].map(({ sessions }) => sessions);
-    if (all.length === 0) return undefined;
-    const sum = (count: 'size' | 'dropped') => all.reduce((total, sessions) => total + sessions[count], 0);
-    return {
-      bytes: { packets: memory.bytes, sessions: this.sessionMemory.bytes },
-      packets: memory.size,
-      sessions: sum('size'),
-      dropped: { packets: memory.dropped, sessions: sum('dropped') },
-      outcomes,
-    };
+    if (this.namespaces.size === 0) return undefined;
+    const { outcomes } = this;
+    return { ...(this.server === 0 && this.link.figures ? this.link.figures : noFigures), outcomes };
   }
 
-  nameOf(id: number): string | undefined {
-    return this.spansMachines ? undefined : id.toString(36);
-  }
-
-  send(to: number, message: RecoveryMessage): void {
-    this.links?.send(to, encodeMessage(message));
-  }
-
-  flush(): void {
-    this.links?.flush?.();
-  }
-
-  tellAll(message: RecoveryMessage): void {
-    const bytes = encodeMessage(message);
-    if (!this.spansMachines) this.links?.broadcast(bytes);
-    else {
-      const { adapter } = this.namespaces.get(message.nsp) ?? {};
-      own(
-        'telling other machines of sessions',
-        Promise.resolve(adapter?.serverSideEmit([EVENT, bytes.toString('base64')])),
-      );
-    }
-  }
-
-  askAll(nsp: string, question: LoanQuestion): Promise<{ answers: readonly unknown[]; isComplete: boolean }> {
-    return new Promise((resolve) => {
-      const end = (error: unknown, answers: unknown) => {
-        resolve({ answers: Array.isArray(answers) ? answers : [], isComplete: !error });
-      };
-      const { adapter } = this.namespaces.get(nsp) ?? {};
-      // Without workers that answer, such as when the backplane is down, an adapter may reject.
-      Promise.resolve(adapter?.serverSideEmit([QUESTION, question, end]) as unknown).catch((error) => end(error, []));
-      if (!adapter) end(true, []);
-    });
-  }
-
-  private receiveText(nsp: string, text: unknown): void {
-    if (typeof text === 'string') this.receive(undefined, Buffer.from(text, 'base64'), nsp);
-  }
-
-  private receive(from: number | undefined, bytes: Buffer, nsp?: string): void {
-    let message: RecoveryMessage;
-    try {
-      message = decodeMessage(bytes);
-    } catch (error) {
-      if (!(error instanceof MalformedMessage)) throw error;
-      return thisProcess.reports.malformed('bus', error.message);
-    }
-    const namespace = this.namespaces.get(nsp ?? message.nsp);
-    if (namespace) return namespace.receive(from, message);
-    // A namespace that only the other worker has.
-    if (from === undefined) return;
-    if (message.type === 'find') this.send(from, { ...message, type: 'found', isHere: false });
-    if (message.type === 'ask') {
-      this.send(from, {
-        ...message,
-        type: 'history',
-        since: Date.now(),
-        streams: [],
-        sessions: [],
-        isLast: true,
-        isAbsent: true,
-      });
-    }
-  }
-
-  remove(target: RemovalTarget): string[] {
-    return [...this.namespaces.values()].flatMap((namespace) => namespace.remove(target));
+  async remove(target: RemovalTarget): Promise<string[]> {
+    if (this.namespaces.size === 0) return [];
+    const found = [...this.namespaces.values()].flatMap((namespace) => namespace.remove(target));
+    const server = String(this.server);
+    const answer = await this.link.ask<Extract<ToWorker, { type: 'removed' }>>((request) => ({
+      type: 'remove',
+      target,
+      server,
+      request,
+    }));
+    return [...new Set([...found, ...(answer?.ids ?? [])])];
   }
 
   lost(): void {
@@ -292,12 +214,7 @@ class WorkerRecovery implements Recovery, RecoveryHost {
   }
 
   private sweep(): void {
-    let retentionMs = 0;
-    for (const namespace of this.namespaces.values()) {
-      namespace.sweep();
-      retentionMs = Math.max(retentionMs, namespace.retentionMs);
-    }
-    this.memory.dropBefore(Date.now() - retentionMs);
+    for (const namespace of this.namespaces.values()) namespace.sweep();
   }
 
   private endSweeps(): void {
@@ -310,5 +227,8 @@ class WorkerRecovery implements Recovery, RecoveryHost {
     this.gate.turns.close();
     for (const namespace of this.namespaces.values()) namespace.close();
     this.namespaces.clear();
+    if (!this.options.link) this.known?.close();
   }
 }
+
+const noFigures = { bytes: { packets: 0, sessions: 0 }, packets: 0, sessions: 0, dropped: { packets: 0, sessions: 0 } };

@@ -2,8 +2,8 @@ import type { Namespace } from 'socket.io';
 import type { Adapter, Session } from 'socket.io-adapter';
 import { GjallarError } from '../../base/errors.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../../io/rooms/cluster-sockets.js';
-import { recoveryTimesOf, wantsRecovery } from '../../io/socket-io.private.js';
-import { type ExpiredSession, Expiries, type ExpiryListener } from './kept/expiries.js';
+import { recoverySettingsOf, wantsRecovery } from '../../io/socket-io.private.js';
+import { type ExpiredSession, Expiries, type ExpiryListener } from './keeper/expiries.js';
 import { listenToExpiries } from './recovery.js';
 
 export type { ExpiredSession };
@@ -21,39 +21,70 @@ export function onSessionExpired(of: AnyServer | AnyNamespace, listener: ExpiryL
   if (!wantsRecovery(nsp)) {
     throw new GjallarError('BAD_INPUT', 'No session can be recovered. Set the option connectionStateRecovery.');
   }
-  return listenToExpiries(nsp.adapter, listener) ?? alone(nsp).listen(listener, []);
+  return listenToExpiries(nsp.adapter, listener) ?? alone(nsp).listen(listener);
 }
 
-const known = new WeakMap<Adapter, Expiries>();
+/** What Socket.IO itself keeps of a session. */
+type OwnSession = Session & { readonly pid: string; readonly rooms: string[]; readonly disconnectedAt: number };
+
+/** The sessions that one process keeps alone, and who hears of their ends. */
+class OwnExpiries {
+  private readonly listeners = new Set<ExpiryListener>();
+  private readonly expiries: Expiries<OwnSession>;
+
+  constructor(durationMs: () => number) {
+    this.expiries = new Expiries<OwnSession>({ durationMs, maxSessions: () => MAX_SESSIONS });
+  }
+
+  listen(listener: ExpiryListener): () => void {
+    this.listeners.add(listener);
+    this.expiries.report = (session) => {
+      for (const one of this.listeners) one(session);
+    };
+    return () => {
+      this.listeners.delete(listener);
+      if (this.listeners.size === 0) this.expiries.report = undefined;
+    };
+  }
+
+  add(session: OwnSession): void {
+    this.expiries.add(session);
+  }
+
+  forget(pid: string): void {
+    this.expiries.forget(pid);
+  }
+
+  sweep(): void {
+    this.expiries.sweep();
+  }
+}
+
+const known = new WeakMap<Adapter, OwnExpiries>();
 
 /** Socket.IO itself keeps the sessions of a process that has no other workers. */
-function alone(nsp: Namespace): Expiries {
+function alone(nsp: Namespace): OwnExpiries {
   const { adapter } = nsp;
   const watched = known.get(adapter);
   if (watched) return watched;
   const { persistSession } = adapter;
-  const expiries = new Expiries({
-    durationMs: () => recoveryTimesOf(nsp).durationMs,
-    maxSessions: MAX_SESSIONS,
-    delayOf: () => 0,
-    tell: () => {},
-  });
+  const { durationMs } = recoverySettingsOf(nsp);
+  const expiries = new OwnExpiries(() => recoverySettingsOf(nsp).durationMs);
   known.set(adapter, expiries);
   adapter.persistSession = (session: Session & { pid: string }) => {
     persistSession.call(adapter, session);
-    expiries.add({ ...session, rooms: session.rooms.map(String), worker: '', disconnectedAt: Date.now() });
+    expiries.add({ ...session, rooms: session.rooms.map(String), disconnectedAt: Date.now() });
   };
   // A middleware may still reject a client whose session was restored.
   nsp.on('connection', (socket) => {
     if (socket.recovered) expiries.forget((socket as unknown as { pid: string }).pid);
   });
-  const { durationMs } = recoveryTimesOf(nsp);
   sweep(new WeakRef(expiries), Math.min(SWEEP_INTERVAL_MS, Math.max(durationMs, MIN_SWEEP_INTERVAL_MS)));
   return expiries;
 }
 
 /** The timer does not hold the sessions of a namespace that is gone. */
-function sweep(ref: WeakRef<Expiries>, everyMs: number): void {
+function sweep(ref: WeakRef<OwnExpiries>, everyMs: number): void {
   const timer = setInterval(() => {
     const expiries = ref.deref();
     if (expiries) expiries.sweep();

@@ -35,10 +35,10 @@ export function answerPrimary(worker: MachineWorker, view?: ApplicationView): vo
     metrics: worker.scrape,
     overview: () => sampler.sample(worker.health),
     stats: () => statsOf(worker),
-    act: (input) => {
+    act: async (input) => {
       const { action, isEverywhere } = input as ActInput;
       if (isEverywhere) return worker.operator.actEverywhere(action);
-      return { acted: [worker.operator.act(action)], complete: true };
+      return { acted: [await worker.operator.act(action)], complete: true };
     },
   };
   const answer = async ({ id, question, input }: Extract<FromPrimary, { type: 'ask' }>) => {

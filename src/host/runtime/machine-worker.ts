@@ -2,17 +2,20 @@ import { rmdirSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
+import { hubServices } from '../../base/hub-service.js';
 import { createLog, logOutput } from '../../base/log.js';
 import { counter } from '../../base/metric.js';
 import { hostApplication } from '../../base/process.js';
+import type { HubLink } from '../../base/worker-links.js';
 import { type Backplane, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { HUB, kinds, MAX_PART, Mesh, MeshParts } from '../../cluster/mesh/mesh.js';
+import { HUB, MAX_PART, Mesh, MeshParts } from '../../cluster/mesh/mesh.js';
 import { socketOf } from '../../cluster/protocol.js';
 import { idPrefixOf, Relay } from '../../cluster/relay/relay.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { Engine, EngineHost } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
+import { openHubService } from '../../features/recovery/hub-service.js';
 import { stateRooms } from '../../io/rooms/stores.js';
 import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -69,6 +72,7 @@ export class MachineWorker implements EngineHost {
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
   private readonly parts: MeshParts;
+  private keeperLink: HubLink | undefined;
   private readonly rejected = new RejectedRequests();
 
   private constructor(
@@ -114,6 +118,12 @@ export class MachineWorker implements EngineHost {
     surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
     return new MachineWorker(config, version, mesh, surroundings, { backplane, hub });
+  }
+
+  /** The link to the keeper of connection state recovery, which all servers share; undefined without a hub. */
+  private get recoveryLink(): HubLink | undefined {
+    this.keeperLink ??= this.open.hub?.linkOf?.(hubServices.recovery, openHubService);
+    return this.keeperLink;
   }
 
   /** The port that only this worker listens on; undefined if there is none. */
@@ -163,7 +173,7 @@ export class MachineWorker implements EngineHost {
       hub: this.open.hub?.client,
       part: count,
       window,
-      recovery: { links: linksOf(links, kinds.recovery), userOf: (data) => this.seam.userOf({ data }) },
+      recovery: { link: this.recoveryLink, userOf: (data) => this.seam.userOf({ data }) },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
       events: backplaneEvents(backplaneNameOf(config)),
     });

@@ -2,6 +2,9 @@ import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../cl
 import { type BackplaneChoice, backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/registry.js';
 import { openRecovery } from '../../features/recovery/index.js';
 
+/** How late messages of other machines may arrive, and how far clocks differ, in ms. */
+const MACHINES_SLACK_MS = 2000;
+
 /** Opens a backplane, for one Socket.IO server each time. */
 export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) => Backplane;
 
@@ -11,18 +14,19 @@ export type OpenBackplane = (surroundings: Omit<BackplaneSurroundings, 'url'>) =
  */
 export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackplane> {
   const name = backplaneNameOf(choice);
-  const { load, hub } = backplaneKindOf(name);
+  const { load, hub, isClassic = false } = backplaneKindOf(name);
   const spansMachines = hub !== undefined;
   const { redisUrl = '', natsUrl = '', natsCreds } = choice;
   const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
   const open = await load();
   return (surroundings) => {
-    const { events, recovery: options } = surroundings;
+    const { events, part, window, recovery: options } = surroundings;
     const recovery = openRecovery({
+      slackMs: spansMachines ? MACHINES_SLACK_MS : 0,
       ...options,
-      spansMachines,
-      subscribed: () => (spansMachines ? backplane.ready() : Promise.resolve()),
-      ...(spansMachines && { caughtUp: async () => backplane.caughtUp?.() }),
+      server: part ?? 0,
+      // Other workers get what the window holds after the keeper. The wire of `redis` has no window.
+      window: isClassic ? undefined : window,
       onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });
     const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Ahead } from '../../../src/features/recovery/returns/foreign.js';
+import { Ahead } from '../../../src/features/recovery/returns/ahead.js';
 
 const none = () => 0;
 const offsetOf = (...senders: [string, number][]) => ({ at: Date.now(), senders: new Map(senders) });

@@ -1,20 +1,15 @@
 import { serialize } from 'node:v8';
 import { expect, jest, test } from '@jest/globals';
 import { MalformedMessage } from '../../../src/base/errors.js';
-import {
-  decodeMessage,
-  encodeMessage,
-  type RecoveryMessage,
-  type SessionState,
-} from '../../../src/features/recovery/messages.js';
+import { decode, encode, type SessionState, type ToKeeper } from '../../../src/features/recovery/messages.js';
 
 const session: SessionState = {
-  ...{ pid: 'pid', sid: 'sid', rooms: ['hall'], data: {}, worker: '2', resumedFrom: undefined },
-  ...{ disconnectedAt: 1, aliveAt: 1, direct: { packets: [], floor: 0, floorAt: 0, last: 0, lastAt: 0 } },
+  ...{ pid: 'pid', sid: 'sid', rooms: ['hall'], data: {}, worker: '2', resumedFrom: undefined, aliveAt: 1 },
+  ...{ floors: undefined, has: undefined, user: undefined, address: undefined, connection: undefined },
 };
-const withData = (data: unknown): RecoveryMessage => ({ nsp: '/', type: 'session', session: { ...session, data } });
-const dataOf = (message: RecoveryMessage): unknown =>
-  (decodeMessage(encodeMessage(message)) as { session: SessionState }).session.data;
+const withData = (data: unknown): ToKeeper => ({ type: 'away', space: '/', session: { ...session, data } });
+const dataOf = (message: ToKeeper): unknown =>
+  (decode<ToKeeper>(encode([message]))[0] as { session: SessionState }).session.data;
 
 test('data of an application passes as it is, or as in JSON where it holds what cannot be cloned', () => {
   expect(dataOf(withData({ since: new Date(5), seen: new Set([1]) }))).toEqual({
@@ -37,9 +32,8 @@ test('data that contains itself and a function is left out, with one warning', (
 test.each([
   ['no message at all', Buffer.from('no message')],
   ['null', serialize(null)],
-  ['an unknown type', serialize({ nsp: '/', type: 'toString' })],
-  ['no namespace', serialize({ type: 'ask' })],
-  ['a wrong field', serialize({ nsp: '/', type: 'taken', pid: 5 })],
+  ['a message alone', serialize({ type: 'sync', request: 1 })],
+  ['a message without a type', serialize([{ space: '/' }])],
 ])('%s is malformed', (_name, bytes) => {
-  expect(() => decodeMessage(bytes)).toThrow(MalformedMessage);
+  expect(() => decode(bytes)).toThrow(MalformedMessage);
 });

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
-import { Expiries } from '../../../src/features/recovery/kept/expiries.js';
+import { Expiries } from '../../../src/features/recovery/keeper/expiries.js';
+import type { KeptSession } from '../../../src/features/recovery/keeper/sessions.js';
 import { type ExpiredSession, onSessionExpired } from '../../../src/features/recovery/session-expiry.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
@@ -126,7 +127,7 @@ test.concurrent(
     const id = await leave(two);
     const connected = await clientOf(two);
     const { id: killed } = connected.socket;
-    // Its buddy gets copies of its sessions before others get its broadcasts.
+    // The keeper gets copies of its sessions before others get its broadcasts.
     const witness = await clientOf(one);
     two.io.emit('n', 'fence', 1);
     await until(() => witness.of('fence').length === 1);
@@ -173,7 +174,7 @@ test.concurrent.each([
   ['redis', onRedis],
   ['nats', onNats],
 ])(
-  'machines on %s tell each other that it is told',
+  'on machines joined by %s, one is told',
   async (_name, join) =>
     inScene(async (scene) => {
       for (let count = 0; count < 2; count++) await scene.start(join(often));
@@ -235,27 +236,16 @@ test.concurrent('a client whose session is restored, and whom a middleware rejec
   }
 });
 
-test('after the death of a machine, the first of the others reports its sessions', () => {
+test('of too many sessions, the oldest are forgotten; one that a bound has dropped is told without its rooms', () => {
   const told: string[] = [];
-  const machines = [9000, 20_000].map((delay, index) => {
-    const expiries: Expiries = new Expiries({
-      ...{ durationMs: () => 1000, maxSessions: 2, delayOf: () => delay },
-      tell: ({ pid }) => {
-        for (const other of machines) if (other !== expiries) other.forget(pid);
-      },
-    });
-    expiries.listen(({ id }) => told.push(`${index} ${id}`), []);
-    return expiries;
-  });
-  const session = { worker: 'gone', rooms: ['room'], data: 'large', recoveries: 0, disconnectedAt: 0 };
-  for (const expiries of machines) {
-    for (const sid of ['a', 'b', 'c']) expiries.add({ ...session, pid: sid, sid });
-    expiries.shrink('b');
-  }
-  for (const now of [999, 9999]) for (const expiries of machines) expiries.sweep(now);
+  const expiries = new Expiries({ durationMs: () => 1000, maxSessions: () => 2 });
+  expiries.report = ({ id, rooms, data }) => told.push(`${id} ${rooms} ${data}`);
+  const session = { rooms: ['room'], data: 'large', disconnectedAt: 0 } as unknown as KeptSession;
+  for (const sid of ['a', 'b', 'c']) expiries.add({ ...session, pid: sid, sid });
+  expiries.shrink('b');
+  expiries.sweep(1000);
   expect(told).toEqual([]);
-  for (const now of [10_001, 30_000]) for (const expiries of machines) expiries.sweep(now);
-  // Beyond the bound, the oldest are forgotten.
-  expect(told).toEqual(['0 b', '0 c']);
-  machines[0]!.close();
+  expiries.sweep(1001);
+  expect(told).toEqual(['b  undefined', 'c room large']);
+  expiries.close();
 });

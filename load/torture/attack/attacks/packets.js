@@ -77,7 +77,7 @@ const plainFloods = [
 
 const READERS = 100;
 
-/** Members of a room that never read what is said there. Each may have MAX_BACKPRESSURE, 4 MiB, at the same time. */
+/** Members of a room that never read what is said there. Each may have MAX_BACKPRESSURE, 1 MiB, at the same time. */
 const readers = (name, open) =>
   // What the kernel holds for one reader, some megabytes, is full after half of the time.
   flood(
@@ -87,7 +87,7 @@ const readers = (name, open) =>
     {
       rate: 2 * MB,
       // MAX_BUFFERED bounds them all, and is larger here.
-      bounds: { memory: READERS * 4.2 + 80 },
+      bounds: { memory: READERS * 1.2 + 80 },
       prepare: async (attacker) => {
         for (let reader = 0; reader < READERS; reader++) (await open(attacker, addressOf(reader))).stopReading();
       },

@@ -2,166 +2,179 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
-import type { Expiries } from '../kept/expiries.js';
-import type { Described, Removals } from '../kept/memory.js';
-import type { PacketLog } from '../kept/packet-log.js';
-import { type KeptSession, NO_WORKER } from '../kept/sessions.js';
+import type { Heads } from '../heads.js';
+import { FloorCheck } from '../keeper/memory.js';
+import { isFor } from '../keeper/packets.js';
+import type { KeptPacket } from '../keeper/stream.js';
 import type { LiveSession, LiveSessions } from '../live-sessions.js';
-import type { OffsetWriter } from '../messages.js';
-import type { RecoveryHost } from '../namespace-recovery.js';
-import { decodeOffset, MAX_LENGTH, NO_OFFSET, type RecoveryOutcome } from '../offset.js';
-import type { Peers } from '../peers/peers.js';
-import type { ForeignMessages } from './foreign.js';
-import { beginningOf, type Missed, missedBy, type Returning, returningOf, roomsOf, type Size } from './missed.js';
+import type { Found, SessionState } from '../messages.js';
+import { decodeOffset, MAX_LENGTH, NO_OFFSET, numbersIn, type RecoveryOutcome } from '../offset.js';
+import type { OffsetWriter } from '../offset-writer.js';
+import type { Gate } from './gate.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
-/** How many kept packets can be looked at in one unit, and how many bytes can be sent besides the packet itself. */
-const LOOKS_OF_UNIT = 16;
+/** How many bytes can be sent in one unit besides the packet itself. */
 const BYTES_OF_UNIT = 4096;
 /** How many characters of an offset can be read in one unit. */
 const TEXT_OF_UNIT = 64;
 
+/** A client whose session was found. */
+export interface Returning extends Extract<Found, { session: SessionState }> {
+  /** Where it has begun among the packets that this worker delivers. */
+  readonly begun: number;
+  readonly bytes: number;
+}
+
+type Missed = readonly [sender: string | undefined, packet: KeptPacket];
+
 /** The parts of a namespace that a returning client concerns. */
 export interface Home {
-  readonly log: PacketLog;
+  readonly heads: Heads;
   readonly live: LiveSessions;
-  readonly peers: Peers;
-  readonly expiries: Pick<Expiries, 'failed'>;
-  readonly removals: Pick<Removals, 'covers'>;
   readonly writer: OffsetWriter;
-  readonly foreign: ForeignMessages;
+  readonly gate: Gate;
+  /** Asks the keeper for a session, and for what its client lacks. */
+  find(pid: string, offset: string, received: string): Promise<Found | undefined>;
+  /** The client of a session that was found gets a new one. */
+  failed(pid: string): void;
+  /** The client of a session that was found has left before it was connected. */
+  putBack(session: SessionState): void;
+  /** What is posted reaches the keeper, even if this worker is killed next. */
+  flush(): void;
+  count(outcome: RecoveryOutcome): void;
 }
 
 /** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
 export class Returns {
   private readonly bySid = new Map<SocketId, Returning>();
 
-  constructor(
-    private readonly home: Home,
-    private readonly host: RecoveryHost,
-  ) {}
+  constructor(private readonly home: Home) {}
 
   /** What socket.io makes the socket of, or null if the client gets a new session. */
   async restore(pid: string, named: string) {
-    const { gate } = this.host;
+    const { gate, heads } = this.home;
     if (named.length > MAX_LENGTH) return this.fail('offset invalid');
     if (!looksLikeSocketId(pid)) return this.fail('session unknown');
     if (!gate.enter(pid, named)) return this.fail('too many recoveries');
+    const begun = heads.recent.begin();
     try {
-      return await this.find(pid, named);
+      const returning = await this.find(pid, named, begun);
+      if (typeof returning === 'string') {
+        heads.recent.end(begun);
+        return this.fail(returning);
+      }
+      const { sid, rooms, data } = returning.session;
+      this.bySid.set(sid, returning);
+      return { pid, sid, rooms: [...rooms], data, missedPackets: [] };
     } finally {
       gate.leave(pid, named);
     }
   }
 
-  private async find(pid: string, named: string) {
-    const { peers } = this.home;
-    const { turns } = this.host.gate;
-    await peers.ready;
-    await turns.take(COST + named.length / TEXT_OF_UNIT);
-    // It is read again later, so that clients that wait take little memory.
-    if (named !== NO_OFFSET && !decodeOffset(named)) return this.fail('offset invalid');
-    const session = await peers.findSession(pid);
-    if (!session) return this.fail('session unknown');
-    await turns.take(session.rooms.length);
-    const failure = await this.prepare(session, named === NO_OFFSET ? beginningOf(session) : named);
-    if (failure) {
-      session.direct.release();
-      this.home.expiries.failed(session);
-      return this.fail(failure);
-    }
-    const { sid, rooms, data } = session;
-    return { pid, sid, rooms: [...rooms], data, missedPackets: [] };
-  }
-
-  /** @returns why the session cannot be recovered, if so */
-  private async prepare(session: KeptSession, resumedFrom: string): Promise<RecoveryOutcome | undefined> {
-    const { log } = this.home;
-    if (session.worker === NO_WORKER || session.rooms.length > this.host.bounds.maxRooms) return 'too many rooms';
-    const returning = returningOf(session, decodeOffset(resumedFrom)!, resumedFrom);
-    if (!returning) return 'packets missing';
-    if (!(await log.reached(returning.offset))) return 'worker behind';
-    await log.prepare(returning.offset, roomsOf(session));
-    const { gate } = this.host;
-    await gate.turns.take(log.countAfter(returning.offset) / LOOKS_OF_UNIT);
-    // The packets themselves are looked up again later, so that clients that wait take little memory.
-    const size = this.sizeOfMissed(returning);
-    if (typeof size === 'string') return size;
-    if (!gate.mayReplay(size)) return 'too much replayed';
-    await gate.turns.take(size.packets + size.bytes / BYTES_OF_UNIT);
-    if (this.home.removals.covers(session)) return 'session unknown';
-    this.bySid.set(session.sid, returning);
-    return undefined;
-  }
-
-  private missed(returning: Returning): Missed[] | RecoveryOutcome {
-    const { maxMissed, maxMissedBytes } = this.host.bounds;
-    const missed = missedBy(returning, this.home.log, this.home.foreign, this.host.slackMs);
-    if (!missed) return 'packets missing';
-    return missed.length > maxMissed || bytesOf(missed) > maxMissedBytes ? 'too much missed' : missed;
-  }
-
-  private sizeOfMissed(returning: Returning): Size | RecoveryOutcome {
-    const missed = this.missed(returning);
-    return typeof missed === 'string' ? missed : { packets: missed.length, bytes: bytesOf(missed) };
+  private async find(pid: string, named: string, begun: number): Promise<Returning | RecoveryOutcome> {
+    const { gate, heads } = this.home;
+    await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
+    if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
+    const found = await this.home.find(pid, named, heads.received);
+    if (!found) return 'session unknown';
+    if (found.outcome !== undefined) return found.outcome;
+    const { session, missed } = found;
+    const bytes = bytesOf(missed);
+    const failure = gate.mayReplay({ packets: missed.length, bytes }) ? undefined : 'too much replayed';
+    if (!failure) await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
+    if (!failure) return { ...found, begun, bytes };
+    gate.release(bytes);
+    this.home.failed(pid);
+    return failure;
   }
 
   /** The client gets a new session. */
   private fail(outcome: RecoveryOutcome): null {
-    this.host.count(outcome);
+    this.home.count(outcome);
     return null;
   }
 
-  /** The socket of a client that returns, or whose connection has ended before that. */
+  /** The socket of a client that returns is connected. */
   take(sid: SocketId): Returning | undefined {
     const returning = this.bySid.get(sid);
     this.bySid.delete(sid);
     return returning;
   }
 
+  /** A middleware has rejected the client, or it has left before it was connected. It may try again. */
+  leave(sid: SocketId): void {
+    const returning = this.take(sid);
+    if (!returning) return;
+    this.end(returning);
+    this.home.putBack(returning.session);
+  }
+
+  private end({ begun, bytes }: Returning): void {
+    this.home.heads.recent.end(begun);
+    this.home.gate.release(bytes);
+  }
+
   /** The sockets of those of these clients that have been found, but are not connected yet. */
-  named(matches: (session: Described) => boolean): string[] {
+  named(matches: (session: SessionState) => boolean): string[] {
     return [...this.bySid].filter(([, { session }]) => matches(session)).map(([sid]) => sid);
   }
 
-  /** Whether the operator has ended the session meanwhile. Its client then gets a new one. */
-  isRemoved({ session }: Returning): boolean {
-    if (!this.home.removals.covers(session)) return false;
-    session.direct.release();
-    this.home.expiries.failed(session);
-    this.fail('session unknown');
-    return true;
+  /** The operator has ended the session meanwhile. Its client gets a new one. */
+  refuse(socket: Socket, returning: Returning): void {
+    this.end(returning);
+    this.close(socket, returning, 'session unknown');
+  }
+
+  private close(socket: Socket, { session }: Returning, outcome: RecoveryOutcome): void {
+    this.home.failed(session.pid);
+    this.home.count(outcome);
+    setImmediate(() => socket.conn.close(true));
   }
 
   /**
    * The socket is connected, but the client does not know that yet. What it lacks is sent now, in one go: everything
    * that comes later reaches it through its rooms.
+   * @param live adds the session
    */
-  complete(socket: Socket, session: LiveSession, returning: Returning): void {
+  complete(socket: Socket, returning: Returning, live: () => LiveSession): void {
     const missed = this.missed(returning);
-    returning.session.direct.release();
-    // A bound has cut what was complete before the middleware ran. The client connects again, and gets a new session.
-    if (typeof missed === 'string') {
-      this.host.count(missed);
-      return void setImmediate(() => socket.conn.close(true));
-    }
-    this.host.count('recovered');
-    this.replay(session, returning, missed);
+    this.end(returning);
+    // So much was delivered while its middleware ran. The client connects again, and gets a new session.
+    if (!missed) return this.close(socket, returning, 'packets missing');
+    this.home.count('recovered');
+    this.replay(live(), returning, missed);
   }
 
-  private replay(session: LiveSession, { offset }: Returning, missed: readonly Missed[]): void {
-    const { log, live, writer } = this.home;
-    const senders = log.known(offset.senders);
-    const replayed = missed.map(({ sender, packet }) => {
-      if (sender === undefined) {
-        live.keep(session, { ...packet, number: ++log.direct });
-      } else senders.set(sender, packet.number);
-      return writer.withOffset(packet.packets, log.offsetOf(packet.at, senders));
+  /** What the keepers had, and what this worker has delivered since. */
+  private missed({ missed, heads, session, begun }: Returning): Missed[] | undefined {
+    const recent = this.home.heads.recent.since(begun);
+    if (!recent) return undefined;
+    const known = new Map(heads);
+    const has = numbersIn(session.has ?? '');
+    const rooms = new Set(session.rooms.map(String));
+    const floors = new FloorCheck(session.floors);
+    const later = recent.filter(
+      (packet) =>
+        packet.number > Math.max(known.get(packet.sender) ?? 0, has.get(packet.sender) ?? 0) &&
+        isFor(packet, packet.sender, rooms, floors),
+    );
+    return [...missed, ...later.map((packet): Missed => [packet.sender, packet])];
+  }
+
+  private replay(session: LiveSession, { resumedFrom, heads: found }: Returning, missed: readonly Missed[]): void {
+    const { heads, live, writer } = this.home;
+    const ofKeepers = new Map(found);
+    const isKnown = ([sender]: readonly [string, number]) => ofKeepers.has(sender) || heads.lastOf(sender) > 0;
+    const senders = new Map([...decodeOffset(resumedFrom)!.senders].filter(isKnown));
+    const replayed = missed.map(([sender, packet]) => {
+      if (sender === undefined) live.sent(session, { ...packet, number: ++heads.direct });
+      else senders.set(sender, packet.number);
+      return writer.withOffset(packet.packets, heads.offsetOf(packet.at, senders));
     });
-    // From its first packet on, the client has offsets of this worker, and the buddy's copy is that of the worker before.
-    live.flush();
-    this.host.flush();
+    // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
+    live.postChanges();
+    this.home.flush();
     // A client keeps what arrives before the CONNECT packet. If its connection ended in between, it would get that again.
     (session.socket.conn as unknown as { sendTogether?(): void }).sendTogether?.();
     const { client } = packetStepsOf(session.socket);
@@ -171,6 +184,6 @@ export class Returns {
 
 function bytesOf(missed: readonly Missed[]): number {
   let bytes = 0;
-  for (const { packet } of missed) for (const part of packet.packets) bytes += part.length;
+  for (const [, packet] of missed) for (const part of packet.packets) bytes += part.length;
   return bytes;
 }

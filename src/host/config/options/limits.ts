@@ -18,9 +18,9 @@ export const limits = {
   maxBackpressure: option({
     name: 'MAX_BACKPRESSURE',
     description: 'Number of bytes that may wait for one client. Beyond it, its connection ends.',
-    default: '4194304',
+    default: '1048576',
     accepts: 'an integer from 16384 to 1073741824 (bytes)',
-    schema: integer(16_384, 1_073_741_824, 4_194_304),
+    schema: integer(16_384, 1_073_741_824, 1_048_576),
   }),
   maxBuffered: option({
     name: 'MAX_BUFFERED',

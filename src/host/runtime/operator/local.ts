@@ -24,16 +24,17 @@ interface Connection {
 export interface Ended {
   /** How many there were. */
   count: number;
-  /** The ids of the sockets of clients that were offline. Other workers kept their sessions, too. */
+  /** The ids of the sockets of clients that were offline. Other workers of the machine name them, too. */
   kept: string[];
 }
 
 /** Acts on the clients of this worker. */
-export function act(clients: LocalClients, given: Action): Ended {
+export async function act(clients: LocalClients, given: Action): Promise<Ended> {
   const action = withNames(given, clients.seam);
   const target = action.type === 'disconnect' ? action.target : action;
   const count = actOnConnected(clients, action);
-  return { count, kept: clients.backplanes.flatMap((backplane) => backplane.removeSessions?.(target) ?? []) };
+  const kept = await Promise.all(clients.backplanes.map((backplane) => backplane.removeSessions?.(target) ?? []));
+  return { count, kept: kept.flat() };
 }
 
 /** The action, with names as the application writes them. */

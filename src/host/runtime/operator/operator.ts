@@ -1,4 +1,5 @@
 import type { Server } from 'socket.io';
+import { own } from '../../../base/owner.js';
 import { thisProcess } from '../../../base/process.js';
 import { within } from '../../../base/within.js';
 import { type Action, type Outcome, readForeignAction } from './actions.js';
@@ -40,33 +41,34 @@ export class Operator {
     const onAction = (input: unknown, reply?: unknown) => {
       const action = readForeignAction(input);
       if (!action) return thisProcess.reports.malformed('application', 'an action of the operator');
-      const acted = this.act(action);
-      if (typeof reply === 'function') reply(acted);
+      const acting = this.act(action).then((acted) => {
+        if (typeof reply === 'function') reply(acted);
+      });
+      own('an action of the operator', acting);
     };
     // The server may still be in its constructor, without an adapter. If that fails, it never gets one.
     queueMicrotask(() => io.sockets?.on(EVENT as never, onAction as never));
   }
 
   /** Acts on the clients of this worker. */
-  act(action: Action): Acted {
-    return { ...this.place, ...act(this.clients(), action) };
+  async act(action: Action): Promise<Acted> {
+    return { ...this.place, ...(await act(this.clients(), action)) };
   }
 
   /** Acts on the clients of all workers that the backplane reaches. */
   async actEverywhere(action: Action): Promise<Report> {
-    const acted = [this.act(action)];
+    const here = this.act(action);
     // The servers of an application have a backplane each, which reaches the same workers.
     const [io] = this.clients().servers;
-    if (!io) return { acted, complete: true };
-    const { answers, complete } = await askOthers(io, action);
-    return { acted: [...acted, ...answers], complete };
+    const { answers, complete } = io ? await askOthers(io, action) : { answers: [], complete: true };
+    return { acted: [await here, ...answers], complete };
   }
 }
 
 /** Sums up what workers have done. A worker may have been asked twice, and counts each client once. */
 export function outcomeOf(reports: readonly Report[]): Outcome {
   const acted = reports.flatMap((report) => report.acted);
-  // All workers keep the same sessions.
+  // All workers of a machine name those that it has kept.
   const kept = new Set(acted.flatMap((one) => one.kept ?? []));
   return {
     count: acted.reduce((sum, { count }) => sum + count, kept.size),

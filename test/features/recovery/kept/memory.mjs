@@ -1,10 +1,9 @@
 // Measures what kept sessions and packets take in memory, beside what is counted, in a process without other tests.
 
-import { PacketLog } from '../../../../build/features/recovery/kept/packet-log.js';
-import { SessionMemory, Sessions } from '../../../../build/features/recovery/kept/sessions.js';
-import { PacketMemory } from '../../../../build/features/recovery/kept/stream.js';
-import { decodeMessage, encodeMessage } from '../../../../build/features/recovery/messages.js';
-import { sessionOf } from '../../../../build/features/recovery/peers/replicas.js';
+import { Packets } from '../../../../build/features/recovery/keeper/packets.js';
+import { SessionMemory, Sessions } from '../../../../build/features/recovery/keeper/sessions.js';
+import { PacketMemory, Stream } from '../../../../build/features/recovery/keeper/stream.js';
+import { decode, encode } from '../../../../build/features/recovery/messages.js';
 
 function used() {
   global.gc();
@@ -49,8 +48,7 @@ function measureSessions(of) {
   const sessionMemory = new SessionMemory(1e9);
   const sessions = new Sessions(
     sessionMemory,
-    1e9,
-    () => 1e9,
+    () => ({ maxSessions: 1e9, durationMs: 1e9 }),
     { covers: () => false },
     { add: () => {}, shrink: () => {} },
   );
@@ -62,8 +60,8 @@ function measureSessions(of) {
       ...{ address: '192.0.2.1', connection: idOf(number), ...of(number) },
     };
     // As it arrives from another worker, in a buffer with more than this message.
-    const message = decodeMessage(encodeMessage({ nsp: '/', type: 'session', session }));
-    sessions.put(sessionOf(message.session, memory));
+    const [message] = decode(encode([{ type: 'away', session }]));
+    sessions.put({ ...message.session, direct: Stream.of(message.session.direct, memory) });
   }
   const ratio = (used() - before) / (sessionMemory.bytes + memory.bytes);
   sessions.close();
@@ -80,12 +78,12 @@ const ofPackets = {
 
 function measurePackets(of, maxBytes, count) {
   const memory = new PacketMemory(maxBytes);
-  const log = new PacketLog('1', memory, () => 60_000);
-  log.start();
+  const log = new Packets(memory, () => ({}));
+  log.begin('2', 0);
   const before = used();
   for (let number = 1; number <= count; number++) {
     const packets = of(number).map((part) => (typeof part === 'string' ? Buffer.from(part).toString() : part));
-    log.add(['2', number, Date.now() + number / 1024], { rooms: [`room ${number}`], except: [], packets });
+    log.add('2', { number, at: Date.now() + number / 1024, rooms: [`room ${number}`], except: [], packets });
   }
   const ratio = (used() - before) / memory.bytes;
   const { bytes } = memory;

@@ -2,10 +2,9 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
-import { memoryOf } from '../../../../src/features/recovery/kept/memory.js';
-import { type KeptSession, SessionMemory, Sessions } from '../../../../src/features/recovery/kept/sessions.js';
-import { PacketMemory } from '../../../../src/features/recovery/kept/stream.js';
-import { sessionOf } from '../../../../src/features/recovery/peers/replicas.js';
+import { memoryOf } from '../../../../src/features/recovery/keeper/memory.js';
+import { type KeptSession, SessionMemory, Sessions } from '../../../../src/features/recovery/keeper/sessions.js';
+import { PacketMemory, Stream } from '../../../../src/features/recovery/keeper/stream.js';
 import '../../../support/long.js';
 
 /** Counted memory may be more than there is. It may hardly be less. */
@@ -22,8 +21,6 @@ const measured: Promise<Report> = promisify(execFile)(process.execPath, [
   '--expose-gc',
   fileURLToPath(new URL('memory.mjs', import.meta.url)),
 ]).then(({ stdout }) => JSON.parse(stdout));
-
-const empty = { packets: [], floor: 0, floorAt: 0, last: 0, lastAt: 0 };
 
 function expectTruth(ratio: number | undefined): void {
   expect(ratio).toBeLessThan(MAX_RATIO);
@@ -59,12 +56,14 @@ test.each(['text', 'long text', 'wide text', 'a small part of what was received'
 test('the bound of sessions holds for all namespaces together, and the oldest are dropped', () => {
   const memory = new PacketMemory(1e9);
   const sessionMemory = new SessionMemory<KeptSession>(20_000);
+  const watch = { add: () => {}, shrink: () => {} };
   const start = () =>
-    new Sessions(sessionMemory, 8, () => 1e9, { covers: () => false }, { add: () => {}, shrink: () => {} });
+    new Sessions(sessionMemory, () => ({ maxSessions: 8, durationMs: 1e9 }), { covers: () => false }, watch);
   const [first, second] = [start(), start()];
   const put = (sessions: Sessions, pid: string, size: number) => {
     const state = { pid, sid: pid, rooms: [], data: 'x'.repeat(size), worker: '2', resumedFrom: undefined };
-    sessions.put(sessionOf({ ...state, disconnectedAt: Date.now(), aliveAt: 0, direct: empty }, memory));
+    const direct = new Stream(memory);
+    sessions.put({ ...state, disconnectedAt: Date.now(), aliveAt: 0, direct } as unknown as KeptSession);
   };
   const kept = () => [first, second].map((sessions) => [...sessions.all()].map(({ pid }: KeptSession) => pid).join(''));
   put(first, 'a', 5000);

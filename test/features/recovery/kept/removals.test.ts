@@ -2,12 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { kinds } from '../../../../src/cluster/mesh/mesh.js';
-import { canonicalAddress } from '../../../../src/engine/limits/address-limits.js';
-import { Removals } from '../../../../src/features/recovery/kept/memory.js';
+import { Removals } from '../../../../src/features/recovery/keeper/memory.js';
 import { startMember } from '../../../io/rooms/support/node.js';
 import { until } from '../../../support/until.js';
-import { LateLinks } from '../support/late-links.js';
 import { joinMesh, Wanderer } from '../support/recovering.js';
 
 type Worker = Awaited<ReturnType<typeof startMember>>;
@@ -28,9 +25,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function start(id: number, late?: LateLinks): Promise<Worker> {
+async function start(id: number): Promise<Worker> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
-  const bus = await joinMesh(directory, id, others, {}, late?.of);
+  const bus = await joinMesh(directory, id, others);
   const node = await startMember(bus, { server: { connectionStateRecovery: { skipMiddlewares: false } } });
   nodes.push(node);
   node.io.use((_socket, next) => void middleware().then(() => next(), next));
@@ -56,17 +53,15 @@ async function untilTold(): Promise<void> {
   for (const witness of witnesses) witness.close();
 }
 
-test('a session that arrives after the operator has ended it is not kept', async () => {
-  const late = new LateLinks(kinds.recovery, 1);
-  const [first, second] = [await start(1), await start(2, late)];
+test('a session that the operator ends is not recovered', async () => {
+  const [first, second] = [await start(1), await start(2)];
   const client = await clientOf(first);
-  late.hold();
   const { id } = client.socket;
   await client.cutOff();
   await until(() => first.io.of('/').sockets.size === 0);
-  expect(second.bus.removeSessions!({ id: id! })).toEqual([]);
-  expect(first.bus.removeSessions!({ id: id! })).toEqual([id]);
-  late.release();
+  await untilTold();
+  expect(await second.bus.removeSessions!({ id: id! })).toEqual([id]);
+  expect(await first.bus.removeSessions!({ id: id! })).toEqual([]);
   await client.comeBack(second.url);
   expect(client.recovered).toEqual([false]);
 });
@@ -75,7 +70,7 @@ test('the copy of a connected session is ended, too, in case its worker dies', a
   const [first, second] = [await start(1), await start(2)];
   const client = await clientOf(first);
   await untilTold();
-  expect(second.bus.removeSessions!({ id: client.socket.id! })).toEqual([]);
+  expect(await second.bus.removeSessions!({ id: client.socket.id! })).toEqual([]);
   first.bus.close();
   await client.cutOff();
   await client.comeBack(second.url);
@@ -87,8 +82,8 @@ test('the copy of a connected session is taken out of a closed room', async () =
   const client = await clientOf(first);
   await untilTold();
   const { id } = client.socket;
-  expect(second.bus.removeSessions!({ room: 'room', namespace: '/elsewhere' })).toEqual([]);
-  expect(second.bus.removeSessions!({ room: 'room', namespace: '/' })).toEqual([]);
+  expect(await second.bus.removeSessions!({ room: 'room', namespace: '/elsewhere' })).toEqual([]);
+  expect(await second.bus.removeSessions!({ room: 'room', namespace: '/' })).toEqual([]);
   first.bus.close();
   await client.cutOff();
   await client.comeBack(second.url);
@@ -103,10 +98,9 @@ test('a session that the operator ends while it is recovered is replaced by a ne
   await client.cutOff();
   await until(() => first.io.of('/').sockets.size === 0);
   let ended: string[][] = [];
-  middleware = () => {
-    ended = nodes.map(({ bus }) => bus.removeSessions!({ id: id! }));
+  middleware = async () => {
     middleware = () => Promise.resolve();
-    return Promise.resolve();
+    ended = await Promise.all(nodes.map(({ bus }) => bus.removeSessions!({ id: id! })));
   };
   (client.socket.io as unknown as { uri: string }).uri = second.url;
   const gone = new Promise((resolve) => client.socket.io.once('close', () => resolve(undefined)));
@@ -121,8 +115,7 @@ test('a session that the operator ends while it is recovered is replaced by a ne
 });
 
 describe('removals', () => {
-  const naming = { userOf: (data: unknown) => (data as { user?: string }).user, canonical: canonicalAddress };
-  const session = { sid: 's', rooms: ['hall'], data: { user: 'ada' }, address: '::ffff:192.0.2.1', connection: 'c' };
+  const session = { sid: 's', rooms: ['hall'], user: 'ada', address: '::ffff:192.0.2.1', connection: 'c' };
 
   test.each([
     ['a user', { user: 'ada' }, { user: 'hall' }],
@@ -131,7 +124,7 @@ describe('removals', () => {
     ['an address', { address: '192.0.2.1' }, { address: '192.0.2.2' }],
     ['a room', { room: 'hall', namespace: '/' }, { room: 'ada', namespace: '/' }],
   ])('name %s', (_name, target, other) => {
-    const removals = new Removals(naming);
+    const removals = new Removals();
     expect(removals.add(other)(session)).toBe(false);
     const now = Date.now();
     expect(removals.covers({ ...session, disconnectedAt: now })).toBe(false);

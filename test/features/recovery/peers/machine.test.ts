@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,13 +5,11 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import { Emitter } from '../../../../src/cluster/emitter/index.js';
-import { kinds } from '../../../../src/cluster/mesh/mesh.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { NatsProcess } from '../../../support/nats.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
-import { LateLinks } from '../support/late-links.js';
 import { joinMachine, Wanderer } from '../support/recovering.js';
 
 let redis: RedisProcess;
@@ -45,8 +42,6 @@ interface Place {
   port?: number;
   /** The machine, if it is not that of the others. */
   machine?: string;
-  /** For what other workers of the machine tell it. */
-  links?: LateLinks;
 }
 
 type Bus = 'redis' | 'redis-frames' | 'nats';
@@ -57,16 +52,12 @@ async function portOf(bus: Bus): Promise<number> {
   return Number(new URL(nats.url).port);
 }
 
-async function start(
-  bus: Bus,
-  id: number,
-  { port, machine, links = new LateLinks(kinds.recovery) }: Place = {},
-): Promise<TestNode> {
+async function start(bus: Bus, id: number, { port, machine }: Place = {}): Promise<TestNode> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
   const server = `127.0.0.1:${port ?? (await portOf(bus))}`;
   const choice = { bus, redisUrl: `redis://${server}`, natsUrl: `nats://${server}` };
   const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
-  const backplane = await joinMachine({ ...choice, machine }, folder, id, others, links.of);
+  const backplane = await joinMachine({ ...choice, machine }, folder, id, others);
   const node = await startMember(backplane, { server: { connectionStateRecovery: {} } });
   nodes.push(node);
   node.io.on('connection', (socket) => {
@@ -114,25 +105,22 @@ function emitterOn(bus: Bus) {
 async function startLate(bus: Bus) {
   const wire = await Wire.to(await portOf(bus));
   wires.push(wire);
-  const links = new LateLinks(kinds.recovery);
-  const first = await start(bus, 1, { port: wire.port, links });
+  const first = await start(bus, 1, { port: wire.port });
   const far = await start(bus, 1, { machine: 'faraway-' });
   const [witness, one] = [await client(far, 'room'), await client(first, 'room')];
   await one.cutOff();
   await until(() => first.io.of('/').sockets.size === 0);
   wire.holdAnswers();
-  return { wire, links, far, witness, one };
+  return { wire, far, witness, one };
 }
 
 test.each(['redis', 'redis-frames'] as const)(
-  'the same if the oldest worker of the machine has not received the message of the emitter on %s yet',
+  'the same if its machine has not received the message of the emitter on %s yet',
   async (bus) => {
-    const { wire, links, witness, one } = await startLate(bus);
+    const { wire, witness, one } = await startLate(bus);
     emitterOn(bus).to('room').emit('n', 'emitter', 1);
     await until(() => witness.of('emitter').length === 1);
-    const asked = once(links.handled, 'ask');
     const second = await start(bus, 2);
-    await asked;
     wire.release();
     await one.comeBack(second.url);
     expect(one.recovered).toEqual([false]);
@@ -140,16 +128,12 @@ test.each(['redis', 'redis-frames'] as const)(
 );
 
 test.each(['redis', 'redis-frames', 'nats'] as const)(
-  'a worker that starts has what was sent on %s before it could receive it, and its teacher has not received yet',
+  'a client gets what was sent on %s while its machine could not receive it',
   async (bus) => {
     const { wire, far, witness, one } = await startLate(bus);
     far.io.to('room').emit('n', 'far', 1);
     await until(() => witness.of('far').length === 1);
-    const links = new LateLinks(kinds.recovery);
-    const taught = once(links.handled, 'history');
-    const second = await start(bus, 2, { links });
-    // The teacher waits only for a moment.
-    await taught;
+    const second = await start(bus, 2);
     wire.release();
     await one.comeBack(second.url);
     expect(one.recovered).toEqual([true]);

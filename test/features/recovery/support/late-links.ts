@@ -1,13 +1,9 @@
-import { EventEmitter } from 'node:events';
 import type { WorkerLinks } from '../../../../src/base/worker-links.js';
 import { type Kind, kinds, type Mesh } from '../../../../src/cluster/mesh/mesh.js';
-import { decodeMessage } from '../../../../src/features/recovery/messages.js';
 import { linksOf } from '../../../../src/host/runtime/backplane.js';
 
 /** Links whose messages arrive late, as those of a worker do that gets no CPU. */
 export class LateLinks {
-  /** Emits the type of each message of recovery that has been handled. */
-  readonly handled = new EventEmitter();
   private readonly late: (() => void)[] = [];
   private isLate = false;
 
@@ -30,10 +26,7 @@ export class LateLinks {
       },
       onMessage: (listener) =>
         links.onMessage((from, payload) => {
-          const handle = () => {
-            listener(from, payload);
-            if (kind === kinds.recovery) this.handled.emit(decodeMessage(payload).type);
-          };
+          const handle = () => listener(from, payload);
           if (this.isLate && from === (this.sender ?? from)) this.late.push(handle);
           else handle();
         }),

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endWithFile } from '../../../support/children.js';
-import { Wanderer } from './recovering.js';
+import { useHub, Wanderer } from './recovering.js';
 
 const script = fileURLToPath(new URL('recovering-worker.mjs', import.meta.url));
 
@@ -22,8 +22,11 @@ export class RecoveringMachine {
   readonly workers = new Map<number, RecoveringWorker>();
   private readonly directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
   private readonly clients: Wanderer[] = [];
+  /** In this process: in the service, it is a thread of the primary. */
+  private readonly hub = useHub({ bus: 'embedded', redisUrl: undefined }, 'machine-', this.directory);
 
   async start(id: number): Promise<RecoveringWorker> {
+    await this.hub.hub;
     const others = [...this.workers.keys()].map(String);
     const child = endWithFile(fork(script, [this.directory, String(id), ...others], { execArgv: [] }));
     const [url] = (await once(child, 'message')) as [string];
@@ -53,6 +56,7 @@ export class RecoveringMachine {
   async remove(): Promise<void> {
     for (const client of this.clients.splice(0)) client.close();
     for (const worker of [...this.workers.values()]) await this.kill(worker);
+    this.hub.end();
     rmSync(this.directory, { recursive: true, force: true });
   }
 }

@@ -1,7 +1,11 @@
 // A worker of a machine with connection state recovery, on a port of its own, in a process that can be killed.
 
 import { Server } from 'socket.io';
-import { kinds, Mesh } from '../../../../build/cluster/mesh/mesh.js';
+import { hubServices } from '../../../../build/base/hub-service.js';
+import { HubClient } from '../../../../build/cluster/backplanes/frames/hub/hub-client.js';
+import { hubOnMesh } from '../../../../build/cluster/hub/mesh-hub.js';
+import { HUB, Mesh } from '../../../../build/cluster/mesh/mesh.js';
+import { ownWindow } from '../../../../build/engine/delivery/shared-window.js';
 import { App, us_socket_local_port } from '../../../../build/engine/sockets.js';
 import { linksOf } from '../../../../build/host/runtime/backplane.js';
 import { loadBackplane } from '../../../../build/host/runtime/open-bus.js';
@@ -10,17 +14,20 @@ import { withNativeRooms } from '../../../../build/io/rooms/native-rooms.js';
 
 const [directory, id, ...others] = process.argv.slice(2);
 const mesh = new Mesh(Number(id), directory);
+const hub = new HubClient(mesh.id, 'machine-', hubOnMesh(mesh));
 await mesh.listen();
-await mesh.join(others.map(Number));
+await mesh.join([HUB, ...others.map(Number)]);
 const app = App();
 const engine = new Engine({ idPrefix: `${id}-` });
 engine.attach(app);
 const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
 const bus = open({
   links: linksOf(mesh),
+  machine: 'machine-',
+  window: ownWindow(),
   prefix: '',
   events: { onDown: () => {}, onUp: () => {} },
-  recovery: { links: linksOf(mesh, kinds.recovery) },
+  recovery: { link: hub.service(hubServices.recovery) },
 });
 const io = new Server({ parser, connectionStateRecovery: {}, adapter: withNativeRooms(bus.factory, engine) });
 io.bind(engine);

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
+import { hubServices } from '../../../../src/base/hub-service.js';
 import type { WorkerLinks } from '../../../../src/base/worker-links.js';
 import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
 import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
@@ -12,6 +13,7 @@ import { hubOnMesh, linkInProcess, workersOnMesh } from '../../../../src/cluster
 import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
 import { HUB, type Kind, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
 import { ownWindow, turnWindow } from '../../../../src/engine/delivery/shared-window.js';
+import { openHubService } from '../../../../src/features/recovery/hub-service.js';
 import type { RecoveryOptions } from '../../../../src/features/recovery/recovery.js';
 import { linksOf } from '../../../../src/host/runtime/backplane.js';
 import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
@@ -51,9 +53,33 @@ function closedWith(bus: Backplane, base: { close(): void } | undefined): Backpl
   };
 }
 
+/** The hubs of machines, by the folders of their meshes, with the number of workers that use each. */
+const hubs = new Map<string, { hub: Promise<Hub>; users: number }>();
+
+/** Uses the hub of a machine, and starts it if it is not there. Returns what ends that. */
+export function useHub(
+  choice: BackplaneChoice,
+  machine: string,
+  directory: string,
+): { hub: Promise<Hub>; end(): void } {
+  const known = hubs.get(directory) ?? { hub: startHub(choice, machine, directory), users: 0 };
+  hubs.set(directory, known);
+  known.users++;
+  return {
+    hub: known.hub,
+    end: () => {
+      if (--known.users > 0) return;
+      hubs.delete(directory);
+      void known.hub.then((hub) => hub.close());
+    },
+  };
+}
+
+const EMBEDDED: BackplaneChoice = { bus: 'embedded', redisUrl: undefined };
+
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
- * @param linksFor the links for a purpose: broadcasts, and recovery's own messages
+ * @param linksFor the links for broadcasts
  * @param onRecoveryBound is told each bound that gives a client a new session
  */
 export async function joinMesh(
@@ -65,21 +91,25 @@ export async function joinMesh(
   onRecoveryBound: (reason: string) => void = () => {},
 ) {
   const mesh = new Mesh(id, directory);
+  const client = new HubClient(id, 'machine-', hubOnMesh(mesh));
   await mesh.listen();
-  await mesh.join(others);
+  const used = useHub(EMBEDDED, 'machine-', directory);
+  await used.hub;
+  await mesh.join([HUB, ...others]);
   const bus = openEmbedded({
     links: linksFor(mesh, kinds.bus),
     machine: 'machine-',
     window: ownWindow(),
     prefix: '',
     events: { ...quiet, onRecoveryBound },
-    recovery: { links: linksFor(mesh, kinds.recovery), ...bounds },
+    recovery: { link: client.service(hubServices.recovery), ...bounds },
   });
-  return closedWith(bus, mesh);
+  const close = () => {
+    mesh.close();
+    used.end();
+  };
+  return closedWith(bus, { close });
 }
-
-/** The hubs of machines, by the folders of their meshes, with the number of workers that use each. */
-const hubs = new Map<string, { hub: Promise<Hub>; users: number }>();
 
 /** The same for a worker of a machine that Redis or NATS connects with others. */
 export async function joinMachine(
@@ -92,10 +122,8 @@ export async function joinMachine(
   const mesh = new Mesh(id, directory);
   const client = new HubClient(id, machine, hubOnMesh(mesh));
   await mesh.listen();
-  const known = hubs.get(directory) ?? { hub: startHub(choice, machine, directory), users: 0 };
-  hubs.set(directory, known);
-  known.users++;
-  await known.hub;
+  const used = useHub(choice, machine, directory);
+  await used.hub;
   await mesh.join([HUB, ...others]);
   const open = await loadBackplane(choice);
   const bus = open({
@@ -105,25 +133,21 @@ export async function joinMachine(
     window: ownWindow(),
     prefix: 'socket.io',
     events: quiet,
-    recovery: { links: linksFor(mesh, kinds.recovery), slackMs: 0 },
+    recovery: { link: client.service(hubServices.recovery), slackMs: 0 },
   });
-  return {
-    ...bus,
-    close: () => {
-      bus.close();
-      mesh.close();
-      if (--known.users > 0) return;
-      hubs.delete(directory);
-      void known.hub.then((hub) => hub.close());
-    },
+  const close = () => {
+    mesh.close();
+    used.end();
   };
+  return closedWith(bus, { close });
 }
 
 async function startHub(choice: BackplaneChoice, machine: string, directory: string): Promise<Hub> {
   const mesh = new Mesh(HUB, directory);
   const open = pubSubOf(choice);
-  const given = { machine, workers: workersOnMesh(mesh), window: ownWindow() };
-  const hub = open ? hubOn(open, { prefix: 'socket.io' }, given) : await openHub(undefined, given);
+  const given = { machine, workers: workersOnMesh(mesh), window: ownWindow(), loadService: () => openHubService };
+  const withoutFrames = choice.bus === 'redis';
+  const hub = open ? hubOn(open, { prefix: 'socket.io', withoutFrames }, given) : await openHub(undefined, given);
   await mesh.listen();
   return hub;
 }
@@ -131,9 +155,9 @@ async function startHub(choice: BackplaneChoice, machine: string, directory: str
 /** What the hub of a machine connects with; nothing where workers connect by themselves. */
 function pubSubOf({ bus, redisUrl, natsUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
   if (bus === 'nats') return (events) => new NatsPubSub({ url: natsUrl! }, events);
-  if (bus !== 'redis-frames') return undefined;
-  const Kind = redisUrl!.includes(',') ? ShardedPubSub : RedisPubSub;
-  return (events) => new Kind(redisUrl!, events, 'socket.io');
+  if (!redisUrl) return undefined;
+  const Kind = redisUrl.includes(',') ? ShardedPubSub : RedisPubSub;
+  return (events) => new Kind(redisUrl, events, 'socket.io');
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
@@ -157,16 +181,20 @@ export async function joinerOf(choice: BackplaneChoice): Promise<(bounds?: Bound
   return (bounds) => {
     const machine = randomBytes(6).toString('base64url');
     const { link, workers } = linkInProcess(1);
-    const hub = openPubSub && hubOn(openPubSub, { prefix: 'socket.io' }, { machine, workers, window: turnWindow() });
+    const client = new HubClient(1, machine, link);
+    const given = { machine, workers, window: turnWindow() };
+    const withoutFrames = choice.bus === 'redis';
+    const hub = openPubSub && hubOn(openPubSub, { prefix: 'socket.io', withoutFrames }, given);
+    hub?.provide(hubServices.recovery, openHubService);
     const bus = open({
       machine,
-      hub: hub && new HubClient(1, machine, link),
+      hub: client,
       window: ownWindow(),
       links: { id: 1, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
       prefix: 'socket.io',
       events: quiet,
       // Machines of a test have one clock.
-      recovery: { slackMs: 0, ...bounds },
+      recovery: { link: client.service(hubServices.recovery), slackMs: 0, ...bounds },
     });
     return closedWith(bus, hub);
   };

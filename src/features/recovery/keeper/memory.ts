@@ -1,3 +1,5 @@
+import { canonicalAddress } from '../../../engine/limits/address-limits.js';
+import type { SessionState } from '../messages.js';
 import { numbersIn } from '../offset.js';
 import type { KeptPacket } from './stream.js';
 
@@ -101,21 +103,7 @@ export type RemovalTarget =
   | { room: string; namespace: string };
 
 /** The parts of a session that tell whose it is. */
-export interface Described {
-  readonly sid: string;
-  readonly rooms: readonly string[];
-  readonly data: unknown;
-  readonly address?: string | undefined;
-  readonly connection?: string | undefined;
-}
-
-/** How the application and the engine name clients. */
-export interface Naming {
-  /** The user of a socket with this data. */
-  userOf(data: unknown): string | undefined;
-  /** One way to write each address, so that two of them can be compared. */
-  canonical(address: string): string;
-}
+type Described = Pick<SessionState, 'sid' | 'rooms' | 'user' | 'address' | 'connection'>;
 
 /** Sessions are removed that end up to so long after the operator's action, in ms: clocks of machines differ. */
 const SLACK_MS = 1000;
@@ -129,8 +117,6 @@ const MAX_REMEMBERED = 10_000;
 export class Removals {
   /** When the operator acted, by what names the sessions. */
   private readonly at = new Map<string, number>();
-
-  constructor(private readonly naming: Naming) {}
 
   /** Remembers a removal. Returns whether a session is one of those. */
   add(target: RemovalTarget): (session: Described) => boolean {
@@ -156,18 +142,67 @@ export class Removals {
   private keyOf(target: RemovalTarget): string {
     if ('user' in target) return `user ${target.user}`;
     if ('room' in target) return `room ${target.room}`;
-    return 'id' in target ? `id ${target.id}` : `address ${this.naming.canonical(target.address)}`;
+    return 'id' in target ? `id ${target.id}` : `address ${canonicalAddress(target.address)}`;
   }
 
-  private keysOf({ sid, rooms, data, address, connection }: Described): string[] {
+  private keysOf({ sid, rooms, user, address, connection }: Described): string[] {
     const keys = rooms.map((room) => `room ${room}`);
     keys.push(`id ${sid}`);
     if (connection !== undefined) keys.push(`id ${connection}`);
-    if (address !== undefined) keys.push(`address ${this.naming.canonical(address)}`);
-    const user = this.naming.userOf(data);
+    if (address !== undefined) keys.push(`address ${canonicalAddress(address)}`);
     if (user !== undefined) keys.push(`user ${user}`);
     return keys;
   }
+}
+
+/** A message that nothing numbers: of an emitter, or of a server without recovery. */
+interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
+  /** When it arrived, in ms since 1970. */
+  readonly at: number;
+}
+
+const MAX_MESSAGES = 10_000;
+
+/** The recent messages without a mark. A client that may lack one is not recovered. */
+export class ForeignMessages {
+  /** All that have arrived since then are remembered, in ms since 1970. */
+  private since = 0;
+  private hasAny = false;
+  /** The oldest first. */
+  private messages: ForeignMessage[] = [];
+
+  /** @param max how many are remembered */
+  constructor(private readonly max = MAX_MESSAGES) {}
+
+  add(message: ForeignMessage): void {
+    this.hasAny = true;
+    this.messages.push(message);
+    if (this.messages.length > this.max) this.since = this.messages.shift()!.at;
+  }
+
+  /** Some may have been lost. Where none ever arrive, none are. */
+  lose(): void {
+    if (this.hasAny) this.since = Date.now();
+  }
+
+  /** Whether one arrived since a time that a client with these rooms was to receive. */
+  hasFor(rooms: ReadonlySet<string>, since: number): boolean {
+    if (since < this.since) return true;
+    for (let index = this.messages.length - 1; index >= 0 && this.messages[index]!.at >= since; index--) {
+      if (isFor(rooms, this.messages[index]!)) return true;
+    }
+    return false;
+  }
+
+  /** Forgets what arrived before a time. */
+  sweep(oldest: number): void {
+    while (this.messages[0] && this.messages[0].at < oldest) this.messages.shift();
+  }
+}
+
+function isFor(members: ReadonlySet<string>, { rooms, except }: ForeignMessage): boolean {
+  const isIn = (room: string) => members.has(room);
+  return (rooms.length === 0 || rooms.some(isIn)) && !except.some(isIn);
 }
 
 /** The words of V8's heap, in bytes. */

@@ -1,59 +1,7 @@
 import type { EncodedPackets } from '../../../io/rooms/index.js';
+import type { StreamState } from '../messages.js';
 import { firstBehind, RoomIndex } from './expiries.js';
 import { memoryOfBytes, memoryOfText } from './memory.js';
-
-/** The number of packets in one part of a log. */
-const PART_PACKETS = 500;
-/** Approximate size of a part without its packets, in bytes. */
-const STATE_BYTES = 100;
-
-/** A part of a worker's log, as another worker reads it. */
-export interface StreamState {
-  readonly sender: string;
-  readonly floor: number;
-  readonly floorAt: number;
-  readonly last: number;
-  readonly lastAt: number;
-  readonly packets: readonly KeptPacket[];
-}
-
-/**
- * The same in parts, the newest first, each with its approximate size in bytes. Each continues the one before it.
- * @param maxBytes the size of a part with more than one packet
- */
-export function* parted(
-  state: StreamState,
-  maxBytes = Number.POSITIVE_INFINITY,
-): Iterable<[part: StreamState, bytes: number]> {
-  const { packets } = state;
-  if (packets.length === 0) yield [state, STATE_BYTES];
-  let { last, lastAt } = state;
-  for (let end = packets.length; end > 0; ) {
-    let start = end;
-    let bytes = STATE_BYTES;
-    while (start > 0 && end - start < PART_PACKETS) {
-      const size = sizeOf(packets[start - 1]!);
-      if (start < end && bytes + size > maxBytes) break;
-      bytes += size;
-      start--;
-    }
-    const before = packets[start - 1];
-    const floor = before ? before.number : state.floor;
-    const floorAt = before ? before.at : state.floorAt;
-    yield [{ ...state, floor, floorAt, last, lastAt, packets: packets.slice(start, end) }, bytes];
-    end = start;
-    last = floor;
-    lastAt = floorAt;
-  }
-}
-
-/** The same up to the first packet for which this is true. */
-export function before(state: StreamState, isIt: (at: number) => boolean): StreamState {
-  const end = state.packets.findIndex(({ at }) => isIt(at));
-  if (end < 0) return state;
-  const newest = state.packets[end - 1] ?? { number: state.floor, at: state.floorAt };
-  return { ...state, last: newest.number, lastAt: newest.at, packets: state.packets.slice(0, end) };
-}
 
 /** A packet that a client may have to receive later. */
 export interface KeptPacket {
@@ -67,11 +15,8 @@ export interface KeptPacket {
   readonly packets: EncodedPackets;
 }
 
-/**
- * A packet that a message to the other workers carries: who sent it, its number, and when; and when its sender had sent the
- * one before. The first one, and those of older versions, have no such time.
- */
-export type Mark = readonly [sender: string, number: number, at: number, before?: number];
+/** What a message carries to the other workers: who sent it, its number, and when. */
+export type Mark = readonly [sender: string, number: number, at: number];
 
 /** Approximate memory of a kept packet besides its content, in bytes. */
 const PACKET_BYTES = 450;
@@ -122,9 +67,19 @@ export class Stream {
 
   constructor(private readonly memory: PacketMemory) {}
 
-  /** A list of its own, which may be sent in parts while this stream drops packets. */
-  get kept(): readonly KeptPacket[] {
-    return this.packets.slice(this.head);
+  /** What another keeper goes on with. */
+  get state(): StreamState {
+    const { floor, floorAt, last, lastAt } = this;
+    return { floor, floorAt, last, lastAt, packets: this.packets.slice(this.head) };
+  }
+
+  static of({ floor, floorAt, last, lastAt, packets }: StreamState, memory: PacketMemory): Stream {
+    const stream = new Stream(memory);
+    stream.cut(floor, floorAt);
+    for (const packet of packets) stream.add(packet);
+    stream.last = Math.max(stream.last, last);
+    stream.lastAt = Math.max(stream.lastAt, lastAt);
+    return stream;
   }
 
   /** Adds the newest packet. One below the floor is not kept: nothing would drop it again. */
@@ -134,19 +89,7 @@ export class Stream {
     this.last = packet.number;
     this.lastAt = packet.at;
     this.packets.push(packet);
-    this.memory.add(this, [packet]);
-  }
-
-  /** Adds older packets, which another worker has kept. */
-  prepend(given: readonly KeptPacket[], floor: number, floorAt: number): void {
-    if (this.isReleased) return;
-    const older = given.map(withOwnBytes);
-    this.packets = [...older, ...this.kept];
-    this.head = 0;
-    this.index = undefined;
-    this.floor = floor;
-    this.floorAt = floorAt;
-    this.memory.add(this, older);
+    this.memory.add(this, packet);
   }
 
   keeps(number: number): boolean {
@@ -232,7 +175,7 @@ export class Stream {
   /** Frees the memory of a stream that is not needed any more. */
   release(): void {
     this.isReleased = true;
-    for (const packet of this.kept) this.memory.forget(packet);
+    for (let at = this.head; at < this.packets.length; at++) this.memory.forget(this.packets[at]!);
     this.packets = [];
     this.head = 0;
     this.index = undefined;
@@ -251,15 +194,13 @@ export class PacketMemory {
   private queue: { readonly stream: Stream; readonly number: number; readonly at: number }[] = [];
   private head = 0;
 
-  constructor(private readonly maxBytes: number) {}
+  constructor(public maxBytes: number) {}
 
-  /** Counts the packets that a stream keeps from now on. All are counted before any is dropped, because a stream drops in order. */
-  add(stream: Stream, packets: readonly KeptPacket[]): void {
-    for (const packet of packets) {
-      this.queue.push({ stream, number: packet.number, at: packet.at });
-      this.size++;
-      this.bytes += sizeOf(packet);
-    }
+  /** Counts a packet that a stream keeps from now on. */
+  add(stream: Stream, packet: KeptPacket): void {
+    this.queue.push({ stream, number: packet.number, at: packet.at });
+    this.size++;
+    this.bytes += sizeOf(packet);
     while (this.bytes > this.maxBytes && this.head < this.queue.length) if (this.dropOldest()) this.dropped++;
   }
 

@@ -1,0 +1,155 @@
+import type { Floor } from './keeper/memory.js';
+import type { KeptPacket, Mark } from './keeper/stream.js';
+import { encodeNumbers, encodeOffset, offsetWith } from './offset.js';
+
+/** More senders than any cluster has. Their names come from the backplane. */
+const MAX_SENDERS = 4096;
+/** By how far the clocks of two machines may differ, in ms. No clock follows one that is further ahead. */
+const MAX_SKEW_MS = 1000;
+/** For how long a floor is given out again while this worker receives nothing, in ms. */
+const FLOOR_MS = 1000;
+
+/** How far this worker has received the broadcasts in one namespace, by the worker that sent them. */
+export class Heads {
+  /** Packets sent to single sockets of this worker. */
+  direct = 0;
+  /** Broadcasts of this worker. */
+  sent = 0;
+  readonly recent = new RecentPackets();
+  private readonly senders = new Map<string, { last: number; at: number }>();
+  private lastAt = 0;
+  /** The numbers of all senders as text, until one of them changes. */
+  private numbers: string | undefined;
+  private lastFloor: Floor = { at: 0, numbers: '' };
+
+  /**
+   * @param worker the name of this worker
+   * @param retentionMs how long packets are kept
+   */
+  constructor(
+    readonly worker: string,
+    private readonly retentionMs: () => number,
+  ) {}
+
+  /** The time of the next packet, which is later than all that this worker has sent or received. */
+  nextTime(): number {
+    // A multiple of 2^-10 is exact, so that packets of the same millisecond keep their order.
+    this.lastAt = Math.max(Date.now(), this.lastAt + 1 / 1024);
+    return this.lastAt;
+  }
+
+  /** The mark of the next broadcast of this worker. */
+  nextMark(): Mark {
+    return [this.worker, ++this.sent, this.nextTime()];
+  }
+
+  /** The number of the newest broadcast of a worker. */
+  lastOf(sender: string): number {
+    return this.senders.get(sender)?.last ?? 0;
+  }
+
+  /**
+   * Notes a broadcast that is delivered now.
+   * @returns false if it is known already
+   */
+  add([sender, number, at]: Mark, content: Pick<KeptPacket, 'rooms' | 'except' | 'packets'>): boolean {
+    const known = this.senders.get(sender);
+    if (known && number <= known.last) return false;
+    if (known) Object.assign(known, { last: number, at });
+    else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, { last: number, at });
+    this.numbers = undefined;
+    if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
+    this.recent.add(sender, number, at, content);
+    return true;
+  }
+
+  /** The offset of a packet that is delivered now. */
+  offset(at: number, direct = this.direct): string {
+    return offsetWith(at, this.worker, direct, this.received);
+  }
+
+  /** The offset of a packet for a client that lacks further ones. */
+  offsetOf(at: number, senders: ReadonlyMap<string, number>): string {
+    return encodeOffset(at, this.worker, this.direct, senders);
+  }
+
+  /** What this worker has received until now. */
+  floor(): Floor {
+    const at = Date.now();
+    const numbers = this.received;
+    // Sockets that connect or join in between share it.
+    if (numbers !== this.lastFloor.numbers || at - this.lastFloor.at > FLOOR_MS) this.lastFloor = { at, numbers };
+    return this.lastFloor;
+  }
+
+  /** What it has received, as in an offset: without workers that have been silent for a long time. */
+  get received(): string {
+    this.numbers ??= encodeNumbers(this.numbersSince(Date.now() - 2 * this.retentionMs()));
+    return this.numbers;
+  }
+
+  private *numbersSince(since: number): Iterable<[string, number]> {
+    for (const [sender, { last, at }] of this.senders) if (at >= since) yield [sender, last];
+  }
+
+  /** Forgets workers that have been silent for a long time. */
+  sweep(): void {
+    this.numbers = undefined;
+    const oldest = Date.now() - 3 * this.retentionMs();
+    for (const [sender, { at }] of this.senders) {
+      if (at < oldest && sender !== this.worker) this.senders.delete(sender);
+    }
+  }
+}
+
+/** How many bytes of packets are remembered for clients that are about to be connected. */
+const MAX_BYTES = 16 * 1024 * 1024;
+
+interface RecentPacket extends KeptPacket {
+  readonly sender: string;
+}
+
+/** The broadcasts that this worker delivers while clients are being recovered: they are to get these, too. */
+export class RecentPackets {
+  private packets: RecentPacket[] = [];
+  private bytes = 0;
+  /** How many are not remembered any more. */
+  private dropped = 0;
+  /** Where clients have begun, with the number of those that have begun there. */
+  private readonly begun = new Map<number, number>();
+
+  /** A client begins to be recovered. `end()` must follow. */
+  begin(): number {
+    const at = this.dropped + this.packets.length;
+    this.begun.set(at, (this.begun.get(at) ?? 0) + 1);
+    return at;
+  }
+
+  add(sender: string, number: number, at: number, content: Pick<KeptPacket, 'rooms' | 'except' | 'packets'>): void {
+    if (this.begun.size === 0) return;
+    this.packets.push({ ...content, sender, number, at });
+    for (const { length } of content.packets) this.bytes += length;
+    if (this.bytes > MAX_BYTES) this.drop(this.packets.length);
+  }
+
+  /** What was delivered since; undefined if that is not remembered. */
+  since(begun: number): readonly RecentPacket[] | undefined {
+    return begun < this.dropped ? undefined : this.packets.slice(begun - this.dropped);
+  }
+
+  end(begun: number): void {
+    const count = this.begun.get(begun)! - 1;
+    if (count > 0) return void this.begun.set(begun, count);
+    this.begun.delete(begun);
+    // Those that began earlier are before it.
+    const [oldest] = this.begun.keys();
+    this.drop(oldest === undefined ? this.packets.length : oldest - this.dropped);
+  }
+
+  private drop(count: number): void {
+    if (count <= 0) return;
+    for (const { packets } of this.packets.slice(0, count)) for (const { length } of packets) this.bytes -= length;
+    this.packets = this.packets.slice(count);
+    this.dropped += count;
+  }
+}

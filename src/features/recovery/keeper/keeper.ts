@@ -1,0 +1,492 @@
+import { own } from '../../../base/owner.js';
+import { within } from '../../../base/within.js';
+import type {
+  Collected,
+  Found,
+  MissedQuestion,
+  SpaceOptions,
+  ToKeeper,
+  ToKeeperElsewhere,
+  ToWorker,
+} from '../messages.js';
+import { NO_OFFSET } from '../offset.js';
+import { Turns } from '../returns/gate.js';
+import { beginningOf, receivedWith } from './missed.js';
+import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
+import { Space } from './space.js';
+
+import { type KeptPacket, PacketMemory } from './stream.js';
+
+/** How long a session is waited for that is about to end on another worker, in ms. */
+const MAX_WAIT_MS = 2000;
+/** How long another keeper may take to answer, in ms. */
+const MAX_ANSWER_MS = 2500;
+const SWEEP_INTERVAL_MS = 5000;
+/** The size of one message of a will, about, in bytes. */
+const WILL_BYTES = 512 * 1024;
+const DEFAULT_BYTES = 32 * 1024 * 1024;
+
+/** How a keeper reaches the workers of its machine and other keepers. */
+export interface KeeperHost {
+  sendToWorker(worker: number, message: ToWorker): void;
+  sendToKeeper(hub: string, message: ToKeeperElsewhere): void;
+}
+
+/** Another keeper. */
+interface Other {
+  isHere: boolean;
+  /** When it was last here, in ms since 1970. */
+  at: number;
+  /** The workers whose packets it has, by space. */
+  readonly senders: Map<string, Set<string>>;
+}
+
+/**
+ * Keeps what clients may need when they return: the recent broadcasts of the workers of one machine, the sessions of their
+ * clients that are away, and copies of the connected ones. It is one thread, so that two workers never take one session.
+ *
+ * Each packet and each session has one keeper. A client that returns is looked for, and what it lacks is gathered, on all
+ * machines.
+ */
+export class Keeper {
+  private readonly packets = new PacketMemory(DEFAULT_BYTES);
+  private readonly sessions = new SessionMemory<KeptSession>(DEFAULT_BYTES);
+  private readonly spaces = new Map<string, Space>();
+  private readonly others = new Map<string, Other>();
+  private readonly turns = new Turns();
+  private readonly questions = new Map<number, (hub: string, answer: ToKeeperElsewhere | undefined) => void>();
+  private lastQuestion = 0;
+  private onPosted = (_worker: number): void => {};
+  private readonly sync = new Shared(() => this.askToPost());
+  private timer: NodeJS.Timeout | undefined;
+  private isClosed = false;
+
+  constructor(private readonly host: KeeperHost) {}
+
+  onWorkerGone(worker: number): void {
+    for (const space of this.spaces.values()) space.left(worker);
+    this.onPosted(worker);
+    this.tellFigures();
+  }
+
+  onMessage(worker: number, message: ToKeeper): void {
+    switch (message.type) {
+      case 'open':
+        return this.open(worker, message);
+      case 'sync':
+        return this.host.sendToWorker(worker, { type: 'synced', request: message.request });
+      case 'remove': {
+        const { target, server, request } = message;
+        const ids = this.remove(target, server);
+        this.host.sendToWorker(worker, { type: 'removed', request, ids });
+        return;
+      }
+      case 'joined':
+        return this.joined(message, worker);
+      case 'posted':
+        return this.onPosted(worker);
+    }
+    const space = this.spaces.get(message.space);
+    const known = space?.workers.get(worker);
+    if (!space || !known) return;
+    switch (message.type) {
+      case 'options':
+        space.options = message.options;
+        return;
+      case 'close':
+        return space.left(worker);
+      case 'packet':
+        return space.packets.add(known.name, message.packet);
+      case 'foreign':
+        return space.packets.foreign.add(message);
+      case 'live':
+        return space.connected(worker, message.session, message.floor, message.floorAt);
+      case 'lost':
+        return space.packets.foreign.lose();
+      case 'tail': {
+        const { space: name, sender, after } = message;
+        const packets = space.packets.tail(sender, after);
+        return this.host.sendToWorker(worker, { type: 'tail', space: name, sender, packets });
+      }
+      case 'direct':
+        return space.sentTo(worker, message);
+      case 'gone':
+        return space.gone(worker, message.pid);
+      case 'away':
+        return space.disconnected(worker, message.session);
+      case 'failed':
+        return space.failed(message.pid, worker);
+      case 'listen':
+        return space.listen(worker, message.isListening);
+      case 'find': {
+        const { request } = message;
+        const answer = async () => {
+          const found = await this.find(space, worker, message);
+          if (found.outcome !== undefined) space.failed(message.pid, worker);
+          this.host.sendToWorker(worker, { type: 'found', request, found });
+        };
+        return own('finding a session', answer());
+      }
+    }
+  }
+
+  private open(worker: number, message: Extract<ToKeeper, { type: 'open' }>): void {
+    const { space: name, options } = message;
+    const space = this.spaceOf(name, options);
+    this.packets.maxBytes = options.maxBytes;
+    this.sessions.maxBytes = options.maxBytes;
+    space.open(worker, message);
+    for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names: [message.name] });
+    this.timer ??= setInterval(() => this.sweep(), Math.min(SWEEP_INTERVAL_MS, options.sweepMs)).unref();
+  }
+
+  private spaceOf(name: string, options: SpaceOptions): Space {
+    const known = this.spaces.get(name);
+    if (known) return known;
+    const { packets, sessions, host } = this;
+    const space = new Space(options, {
+      packets,
+      sessions,
+      expired: (worker, session) => host.sendToWorker(worker, { type: 'expired', space: name, session }),
+      ended: (workers, sender, last) => {
+        for (const worker of workers) host.sendToWorker(worker, { type: 'ended', space: name, sender, last });
+      },
+    });
+    this.spaces.set(name, space);
+    return space;
+  }
+
+  private *here(): Iterable<string> {
+    for (const [hub, { isHere }] of this.others) if (isHere) yield hub;
+  }
+
+  private async find(
+    space: Space,
+    worker: number,
+    { space: name, pid, offset: named, received }: Extract<ToKeeper, { type: 'find' }>,
+  ): Promise<Found> {
+    const session = await this.take(space, name, pid, worker);
+    if (!session) return { outcome: 'session unknown' };
+    const { maxRooms, maxMissed, maxMissedBytes } = space.options;
+    if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
+    const known = receivedWith(session, named === NO_OFFSET ? beginningOf(session) : named);
+    const direct = known && session.direct.after(known.direct, session.aliveAt);
+    if (!known || !direct) return { outcome: 'packets missing' };
+    const { rooms, aliveAt, floors, has } = session;
+    const question: MissedQuestion = {
+      offset: known.resumedFrom,
+      received,
+      session: { rooms, aliveAt, floors, has },
+    };
+    const missed: [string | undefined, KeptPacket][] = direct.map((packet) => [undefined, packet]);
+    const heads: [string, number][] = [];
+    for (const collected of await this.collect(space, name, question)) {
+      if (collected.outcome !== undefined) return collected;
+      for (const one of collected.packets) missed.push(one as [string, KeptPacket]);
+      for (const one of collected.heads) heads.push(one as [string, number]);
+    }
+    if (missed.length > maxMissed || bytesOf(missed) > maxMissedBytes) return { outcome: 'too much missed' };
+    if (!space.isTaken(pid, worker)) return { outcome: 'session unknown' };
+    missed.sort(([, one], [, other]) => one.at - other.at);
+    const { direct: _, disconnectedAt: __, ...state } = session;
+    return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };
+  }
+
+  /** Takes a session from the worker, or the keeper, that has it. */
+  private async take(space: Space, name: string, pid: string, worker: number): Promise<KeptSession | undefined> {
+    const known = space.take(pid, worker);
+    if (known) return known;
+    await this.toldBy(space, pid, worker);
+    const connectedTo = space.workerOf(pid);
+    if (connectedTo !== undefined) {
+      await this.ended(space, name, pid, connectedTo);
+      return space.take(pid, worker);
+    }
+    const told = space.take(pid, worker);
+    if (told) return told;
+    const others = [...this.here()];
+    if (others.length === 0) return undefined;
+    const answers = await this.ask(others, (request) => ({ type: 'seek', request, space: name, pid }));
+    for (const answer of answers) {
+      if (answer?.type !== 'sought' || !answer.away) continue;
+      const session = space.adopt(answer.away);
+      if (space.workers.has(worker)) return space.take(pid, worker, session);
+      space.adoptAway(answer.away);
+    }
+    return undefined;
+  }
+
+  /** Resolves when the workers have told all that they know, if the keeper does not know a session. */
+  private async toldBy(space: Space, pid: string, asking?: number): Promise<void> {
+    if (space.workerOf(pid) !== undefined) return;
+    const others = [...space.workers.keys()].filter((worker) => worker !== asking);
+    if (others.length > 0) await this.sync.next();
+  }
+
+  /** Asks all workers to post what they hold back. */
+  private async askToPost(): Promise<void> {
+    const asked = new Set([...this.spaces.values()].flatMap(({ workers }) => [...workers.keys()]));
+    const posted = new Promise<void>((resolve) => {
+      this.onPosted = (worker) => {
+        asked.delete(worker);
+        if (asked.size === 0) resolve();
+      };
+    });
+    for (const worker of asked) this.host.sendToWorker(worker, { type: 'post' });
+    if (asked.size > 0) await within(MAX_WAIT_MS, posted);
+  }
+
+  /** Resolves when a session that a worker serves is kept, or after a while. Its client returns before the worker knows that it is gone. */
+  private async ended(space: Space, name: string, pid: string, worker: number): Promise<void> {
+    const kept = new Promise<void>((resolve) => {
+      const stop = space.away.onPut(pid, () => {
+        stop();
+        resolve();
+      });
+      setTimeout(() => {
+        stop();
+        resolve();
+      }, MAX_WAIT_MS).unref();
+    });
+    this.host.sendToWorker(worker, { type: 'end', space: name, pid });
+    await kept;
+  }
+
+  /** What all keepers have of what a client lacks. */
+  private async collect(space: Space, name: string, question: MissedQuestion): Promise<Collected[]> {
+    const oldest = question.session.aliveAt - space.options.slackMs;
+    const others: string[] = [];
+    for (const [hub, { isHere, at, senders }] of this.others) {
+      if (isHere) others.push(hub);
+      // It has ended, or is out of reach, with packets that nobody else has.
+      else if (senders.get(name)?.size && at > oldest) return [{ outcome: 'packets missing' }];
+    }
+    const asked = this.ask(others, (request) => ({ type: 'collect', request, space: name, question }));
+    const own = this.missing(space, question);
+    const answers = (await asked).map(
+      (answer): Collected => (answer?.type === 'collected' ? answer.collected : { outcome: 'worker behind' }),
+    );
+    return [await own, ...answers];
+  }
+
+  private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
+    await this.turns.take(space.packets.costOf(question));
+    return space.packets.missing(question);
+  }
+
+  /** Asks keepers, and resolves when each has answered, is gone, or takes too long. */
+  private ask(
+    hubs: readonly string[],
+    questionOf: (request: number) => ToKeeperElsewhere,
+  ): Promise<(ToKeeperElsewhere | undefined)[]> {
+    if (hubs.length === 0) return Promise.resolve([]);
+    const request = ++this.lastQuestion;
+    const answers = new Map<string, ToKeeperElsewhere | undefined>();
+    const answered = new Promise<void>((resolve) => {
+      this.questions.set(request, (hub, answer) => {
+        if (hubs.includes(hub)) answers.set(hub, answer);
+        if (answers.size === hubs.length) resolve();
+      });
+    });
+    const question = questionOf(request);
+    for (const hub of hubs) this.host.sendToKeeper(hub, question);
+    return within(MAX_ANSWER_MS, answered).then(() => {
+      this.questions.delete(request);
+      return hubs.map((hub) => answers.get(hub));
+    });
+  }
+
+  private remove(target: Extract<ToKeeper, { type: 'remove' }>['target'], server: string): string[] {
+    return [...this.spaces].flatMap(([name, space]) => {
+      const [ofServer, nsp] = name.split('\x1e');
+      const isMeant = ofServer === server && (!('namespace' in target) || target.namespace === nsp);
+      return isMeant ? space.remove(target) : [];
+    });
+  }
+
+  private joined(message: Extract<ToKeeper, { type: 'joined' }>, from: number): void {
+    const { workers = new Map<number, unknown>() } = this.spaces.get(message.space) ?? {};
+    for (const worker of workers.keys()) if (worker !== from) this.host.sendToWorker(worker, message);
+    if (from >= 0) for (const hub of this.here()) this.host.sendToKeeper(hub, message);
+  }
+
+  onKeeperHere(hub: string): void {
+    const other = this.others.get(hub) ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
+    other.isHere = true;
+    this.others.set(hub, other);
+    for (const [space, { packets }] of this.spaces) {
+      this.host.sendToKeeper(hub, { type: 'senders', space, names: packets.senders });
+    }
+  }
+
+  onKeeperGone(hub: string): void {
+    const other = this.others.get(hub);
+    if (!other) return;
+    other.isHere = false;
+    other.at = Date.now();
+    for (const answer of [...this.questions.values()]) answer(hub, undefined);
+  }
+
+  onKeeperMessage(hub: string, message: ToKeeperElsewhere): void {
+    switch (message.type) {
+      case 'senders':
+        return this.haveSenders(hub, message.space, message.names);
+      case 'seek':
+        return own('giving a session', this.sought(hub, message));
+      case 'collect':
+        return own('giving packets', this.collected(hub, message));
+      case 'sought':
+      case 'collected':
+        return this.questions.get(message.request)?.(hub, message);
+      case 'joined':
+        return this.joined(message, -1);
+      case 'will':
+        return this.inherit(message);
+    }
+  }
+
+  /** A name has one keeper: the one that has told so last. */
+  private haveSenders(hub: string, space: string, names: readonly string[]): void {
+    for (const [one, { senders }] of this.others) {
+      const known = senders.get(space) ?? new Set();
+      senders.set(space, known);
+      for (const name of names) {
+        if (one === hub) known.add(name);
+        else known.delete(name);
+      }
+    }
+  }
+
+  private async sought(hub: string, { request, space: name, pid }: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
+    const space = this.spaces.get(name);
+    if (space && !space.away.get(pid)) await this.toldBy(space, pid);
+    const worker = space?.workerOf(pid);
+    if (space && worker !== undefined) await this.ended(space, name, pid, worker);
+    this.host.sendToKeeper(hub, { type: 'sought', request, away: space?.give(pid) });
+  }
+
+  private async collected(
+    hub: string,
+    { request, space: name, question }: Extract<ToKeeperElsewhere, { type: 'collect' }>,
+  ) {
+    const space = this.spaces.get(name);
+    const none: Collected = { outcome: undefined, packets: [], heads: [] };
+    const collected = space ? await this.missing(space, question) : none;
+    this.host.sendToKeeper(hub, { type: 'collected', request, collected: this.withLost(name, question, collected) });
+  }
+
+  /** Others may not know of a keeper that has ended without a will. */
+  private withLost(name: string, { session: { aliveAt } }: MissedQuestion, collected: Collected): Collected {
+    const slackMs = this.spaces.get(name)?.options.slackMs ?? 0;
+    for (const { isHere, at, senders } of this.others.values()) {
+      if (!isHere && senders.get(name)?.size && at > aliveAt - slackMs) return { outcome: 'packets missing' };
+    }
+    return collected;
+  }
+
+  private inherit({ space: name, options, streams, away }: Extract<ToKeeperElsewhere, { type: 'will' }>): void {
+    const space = this.spaceOf(name, options);
+    for (const { sender, ...state } of streams) space.packets.adopt(sender, state);
+    for (const state of away) space.adoptAway(state);
+    const names = streams.map(({ sender }) => sender);
+    for (const { senders } of this.others.values()) for (const one of names) senders.get(name)?.delete(one);
+    for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names });
+  }
+
+  private sweep(): void {
+    let retentionMs = 0;
+    for (const [name, space] of this.spaces) {
+      space.sweep();
+      retentionMs = Math.max(retentionMs, space.retentionMs);
+      if (space.workers.size === 0 && space.away.size === 0 && space.packets.senders.length === 0) {
+        space.close();
+        this.spaces.delete(name);
+      }
+    }
+    const oldest = Date.now() - retentionMs;
+    this.packets.dropBefore(oldest);
+    for (const [hub, { isHere, at }] of this.others) if (!isHere && at < oldest) this.others.delete(hub);
+    this.tellFigures();
+  }
+
+  /** One worker reports what the keeper has: figures of all workers are added up. */
+  private tellFigures(): void {
+    const workers = [...new Set([...this.spaces.values()].flatMap((space) => [...space.workers.keys()]))];
+    const all = [...this.spaces.values()].map(({ away }) => away);
+    const sum = (count: 'size' | 'dropped') => all.reduce((total, away) => total + away[count], 0);
+    const figures = {
+      bytes: { packets: this.packets.bytes, sessions: this.sessions.bytes },
+      packets: this.packets.size,
+      sessions: sum('size'),
+      dropped: { packets: this.packets.dropped, sessions: sum('dropped') },
+    };
+    const first = Math.min(...workers);
+    for (const worker of workers) {
+      this.host.sendToWorker(worker, { type: 'figures', figures: worker === first ? figures : noFigures });
+    }
+  }
+
+  /** What it has goes to one other keeper. */
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    const [heir] = [...this.here()].sort();
+    for (const [name, space] of this.spaces) {
+      for (const worker of [...space.workers.keys()]) space.left(worker);
+      if (heir !== undefined) this.leave(heir, name, space);
+      space.close();
+    }
+    this.spaces.clear();
+    clearInterval(this.timer);
+    this.turns.close();
+  }
+
+  private leave(heir: string, name: string, space: Space): void {
+    const { options } = space;
+    const send = (parts: Pick<Extract<ToKeeperElsewhere, { type: 'will' }>, 'streams' | 'away'>) =>
+      this.host.sendToKeeper(heir, { type: 'will', space: name, options, ...parts });
+    for (const stream of space.packets.state()) send({ streams: [stream], away: [] });
+    let away: ReturnType<Space['give']>[] = [];
+    let bytes = 0;
+    for (const state of space.will()) {
+      away.push(state);
+      bytes += 1000 + state.direct.packets.length * 500;
+      if (bytes < WILL_BYTES) continue;
+      send({ streams: [], away: away as never });
+      away = [];
+      bytes = 0;
+    }
+    if (away.length > 0) send({ streams: [], away: away as never });
+  }
+}
+
+/** Something that takes a while, done once for all who ask before it begins. */
+class Shared {
+  private running: Promise<void> = Promise.resolve();
+  private planned: Promise<void> | undefined;
+
+  constructor(private readonly act: () => Promise<void>) {}
+
+  /** Resolves when it has been done from now on. */
+  next(): Promise<void> {
+    this.planned ??= this.running.then(() => {
+      this.planned = undefined;
+      this.running = this.act();
+      return this.running;
+    });
+    return this.planned;
+  }
+}
+
+const noFigures = {
+  bytes: { packets: 0, sessions: 0 },
+  packets: 0,
+  sessions: 0,
+  dropped: { packets: 0, sessions: 0 },
+};
+
+function bytesOf(missed: readonly (readonly [unknown, KeptPacket])[]): number {
+  let bytes = 0;
+  for (const [, { packets }] of missed) for (const part of packets) bytes += part.length;
+  return bytes;
+}

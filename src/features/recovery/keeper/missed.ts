@@ -1,0 +1,33 @@
+import type { SessionState } from '../messages.js';
+import { decodeOffset, type Offset, offsetWith } from '../offset.js';
+
+/** What a client that returns has received. */
+export interface Received {
+  readonly offset: Offset;
+  /** The offset as text. */
+  readonly resumedFrom: string;
+  /** How many packets to it alone it has received from the worker that served it last. */
+  readonly direct: number;
+}
+
+/** What a client that sends this offset has received; undefined if that is not known. */
+export function receivedWith(session: SessionState, text: string): Received | undefined {
+  const offset = decodeOffset(text)!;
+  // The client has received nothing from the worker that recovered it last.
+  if (text === session.resumedFrom) return { offset, resumedFrom: text, direct: 0 };
+  if (offset.worker === session.worker) return { offset, resumedFrom: text, direct: offset.direct };
+  // The same, but the worker that handed the session over had named a later offset.
+  const named = session.resumedFrom === undefined ? undefined : decodeOffset(session.resumedFrom);
+  if (!named || named.at < offset.at) return undefined;
+  // The client has answered a ping since.
+  if (named.at <= session.aliveAt) return { offset: named, resumedFrom: session.resumedFrom!, direct: 0 };
+  // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept elsewhere.
+  const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
+  return hasDirect ? { offset, resumedFrom: text, direct: 0 } : undefined;
+}
+
+/** The offset of a client that has received no event yet: what its worker had received when the client connected. */
+export function beginningOf({ resumedFrom, worker, aliveAt, floors = [] }: SessionState): string {
+  const { at, numbers } = floors.find(({ rooms }) => !rooms) ?? { at: aliveAt, numbers: '' };
+  return resumedFrom ?? offsetWith(at, worker, 0, numbers);
+}

@@ -1,0 +1,172 @@
+import type { Collected, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
+import { decodeOffset, numbersIn } from '../offset.js';
+import { Waits } from './expiries.js';
+import { FloorCheck, ForeignMessages } from './memory.js';
+import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
+
+/** How long a keeper waits for a packet that a client, or the worker that it returns to, has received, in ms. */
+const MAX_DELAY_MS = 1000;
+/** How many clients may wait at once for what the keeper has not received. */
+const MAX_WAITS = 1000;
+/** The number of packets that are added to an index in one turn of the event loop. */
+const INDEXED_AT_ONCE = 5000;
+
+/** How many packets are looked at in one unit of work. */
+const LOOKS_OF_UNIT = 16;
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+/** The recent broadcasts of one namespace that the workers of a machine have sent, by worker. */
+export class Packets {
+  readonly foreign = new ForeignMessages();
+  /** What was sent before, the keeper may not have, in ms since 1970. */
+  private since = 0;
+  private readonly streams = new Map<string, Stream>();
+  /** Workers that are here, and send more. */
+  private readonly here = new Set<string>();
+  private readonly waits = new Waits(MAX_WAITS);
+
+  constructor(
+    private readonly memory: PacketMemory,
+    private readonly options: () => SpaceOptions,
+  ) {}
+
+  get senders(): string[] {
+    return [...this.streams.keys()];
+  }
+
+  /**
+   * A worker begins to send.
+   * @param sent how many it has sent that the keeper does not have
+   */
+  begin(sender: string, sent: number): void {
+    this.here.add(sender);
+    const stream = new Stream(this.memory);
+    stream.cut(sent, Date.now());
+    this.streams.set(sender, stream);
+  }
+
+  /** Another keeper has ended, and leaves what a worker of its machine has sent. */
+  adopt(sender: string, state: StreamState): void {
+    if (!this.streams.has(sender)) this.streams.set(sender, Stream.of(state, this.memory));
+  }
+
+  add(sender: string, packet: KeptPacket): void {
+    const stream = this.streams.get(sender);
+    if (!stream) return;
+    const { last } = stream;
+    stream.add(packet);
+    this.waits.received(sender, last, packet.number);
+  }
+
+  /** A worker is gone. @returns how many it has sent */
+  end(sender: string): number {
+    this.here.delete(sender);
+    return this.streams.get(sender)?.last ?? 0;
+  }
+
+  /** What a worker has sent last, as far as it is kept. */
+  tail(sender: string, after: number): readonly KeptPacket[] {
+    return this.streams.get(sender)?.after(after, Number.POSITIVE_INFINITY) ?? [];
+  }
+
+  /** Messages of before may be lost: another keeper had them. */
+  loseBefore(): void {
+    this.since = Date.now();
+  }
+
+  /** How much there is to look at, in units of work. */
+  costOf({ offset }: MissedQuestion): number {
+    const senders = decodeOffset(offset)?.senders;
+    let count = 0;
+    for (const [sender, stream] of this.streams) count += stream.countAfter(senders?.get(sender) ?? 0);
+    return 1 + count / LOOKS_OF_UNIT;
+  }
+
+  /** What a client lacks of what these workers have sent to its rooms, or to all. */
+  async missing(question: MissedQuestion): Promise<Collected> {
+    const offset = decodeOffset(question.offset);
+    if (!offset) return { outcome: 'offset invalid' };
+    const awaited = new Map<string, number>();
+    for (const numbers of [offset.senders, numbersIn(question.received)]) {
+      for (const [sender, number] of numbers) {
+        const last = this.streams.get(sender)?.last ?? Number.POSITIVE_INFINITY;
+        if (number > Math.max(last, awaited.get(sender) ?? 0)) awaited.set(sender, number);
+      }
+    }
+    if (awaited.size > 0 && (await this.waits.start(awaited, MAX_DELAY_MS)) !== 'received') {
+      // What a killed worker has sent to its clients alone is kept nowhere.
+      for (const [sender, number] of awaited) {
+        const stream = this.streams.get(sender);
+        if (stream && stream.last < number && this.here.has(sender)) return { outcome: 'worker behind' };
+      }
+    }
+    const rooms = new Set(question.session.rooms.map(String));
+    for (const [sender, stream] of this.streams) {
+      const number = offset.senders.get(sender) ?? 0;
+      while (stream.isLongFor(rooms, number) && !stream.indexSome(INDEXED_AT_ONCE)) await nextTurn();
+    }
+    return this.missingNow(question, offset.senders, offset.at, rooms);
+  }
+
+  private missingNow(
+    { session: { aliveAt, floors, has } }: MissedQuestion,
+    senders: ReadonlyMap<string, number>,
+    at: number,
+    rooms: ReadonlySet<string>,
+  ): Collected {
+    const { slackMs, maxMissed } = this.options();
+    const alive = aliveAt - slackMs;
+    if (this.since > alive || this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
+    const check = new FloorCheck(floors);
+    const received = numbersIn(has ?? '');
+    const packets: [string, KeptPacket][] = [];
+    const heads: [string, number][] = [];
+    for (const [sender, stream] of this.streams) {
+      const number = senders.get(sender);
+      // Its worker had heard nothing of this sender yet, or nothing for a long time.
+      const since = number === undefined ? at - MAX_DELAY_MS - slackMs : 0;
+      if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
+      for (const packet of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
+        if (packet.at >= since && isFor(packet, sender, rooms, check)) packets.push([sender, packet]);
+      }
+      if (packets.length > maxMissed) return { outcome: 'too much missed' };
+      heads.push([sender, stream.last]);
+    }
+    return { outcome: undefined, packets, heads };
+  }
+
+  /** What another keeper goes on with. */
+  *state(): Iterable<StreamState & { sender: string }> {
+    for (const [sender, stream] of this.streams) yield { sender, ...stream.state };
+  }
+
+  /** Forgets workers that are gone and of which nothing is kept any more. */
+  sweep(oldest: number): void {
+    this.foreign.sweep(oldest);
+    for (const [sender, stream] of this.streams) {
+      stream.sweep();
+      if (this.here.has(sender) || Math.max(stream.lastAt, stream.floorAt) >= oldest) continue;
+      stream.release();
+      this.streams.delete(sender);
+    }
+  }
+
+  close(): void {
+    this.waits.close();
+    for (const stream of this.streams.values()) stream.release();
+    this.streams.clear();
+  }
+}
+
+/** Whether a packet was sent to the rooms of a session after it had joined them. */
+export function isFor(
+  packet: Pick<KeptPacket, 'number' | 'at' | 'rooms' | 'except'>,
+  sender: string,
+  rooms: ReadonlySet<string>,
+  floors: FloorCheck,
+): boolean {
+  if (packet.except.some((room) => rooms.has(room))) return false;
+  if (packet.rooms.length === 0) return floors.isAbove(undefined, sender, packet);
+  return packet.rooms.some((room) => rooms.has(room) && floors.isAbove(room, sender, packet));
+}

@@ -1,0 +1,143 @@
+import type { SessionState } from '../messages.js';
+import { memoryOf, type Removals } from './memory.js';
+import type { Stream } from './stream.js';
+
+/** What drops a session of a namespace that has become too many. */
+type Drop<Session> = (session: Session) => void;
+
+/** Bounds the memory of the disconnected sessions of all namespaces of a worker: the oldest are dropped first. */
+export class SessionMemory<Session = object> {
+  /** Approximate memory of all sessions. */
+  bytes = 0;
+  /** The oldest first. */
+  private readonly sessions = new Map<Session, { readonly bytes: number; readonly drop: Drop<Session> }>();
+
+  constructor(public maxBytes: number) {}
+
+  /** @param drop is called when the session has to go, and calls `forget()` */
+  add(session: Session, bytes: number, drop: Drop<Session>): void {
+    this.sessions.set(session, { bytes, drop });
+    this.bytes += bytes;
+    for (const [oldest, entry] of this.sessions) {
+      if (this.bytes <= this.maxBytes) break;
+      entry.drop(oldest);
+    }
+  }
+
+  forget(session: Session): void {
+    this.bytes -= this.sessions.get(session)?.bytes ?? 0;
+    this.sessions.delete(session);
+  }
+}
+
+/**
+ * In place of the worker of a session that is in too many rooms. No offset is of it, so its client gets a new session.
+ */
+export const NO_WORKER = '-';
+
+/** A session whose client is away and may return. */
+export interface KeptSession extends SessionState {
+  readonly disconnectedAt: number;
+  /** Packets that the worker sent to this socket alone. */
+  readonly direct: Stream;
+}
+
+/** What is told of kept sessions. */
+interface SessionWatch {
+  add(session: KeptSession): void;
+  /** A bound has dropped the session. */
+  shrink(pid: string): void;
+}
+
+/** Approximate memory of a kept session besides its contents, with an empty stream, in bytes. */
+const SESSION_BYTES = 700;
+
+function bytesOf({ pid, sid, connection, address, resumedFrom, has, rooms, data, floors }: KeptSession): number {
+  return SESSION_BYTES + memoryOf([[pid, sid, connection, address, resumedFrom, has], rooms, data, floors]);
+}
+
+/** Disconnected sessions of one namespace. The oldest ones are dropped first. */
+export class Sessions {
+  private readonly sessions = new Map<string, KeptSession>();
+  private readonly waiting = new Map<string, Set<() => void>>();
+  /** Sessions dropped since the start to stay within the bounds. */
+  dropped = 0;
+
+  constructor(
+    private readonly memory: SessionMemory<KeptSession>,
+    private readonly bounds: () => { readonly maxSessions: number; readonly durationMs: number },
+    private readonly removals: Pick<Removals, 'covers'>,
+    private readonly expiries: SessionWatch,
+  ) {}
+
+  get size(): number {
+    return this.sessions.size;
+  }
+
+  put(session: KeptSession): void {
+    this.take(session.pid)?.direct.release();
+    if (this.removals.covers(session)) return session.direct.release();
+    this.sessions.set(session.pid, session);
+    this.expiries.add(session);
+    this.memory.add(session, bytesOf(session), this.dropOld);
+    const [oldest] = this.sessions.values();
+    if (this.sessions.size > this.bounds().maxSessions) this.dropOld(oldest!);
+    for (const tell of this.waiting.get(session.pid) ?? []) tell();
+  }
+
+  private readonly dropOld = ({ pid }: KeptSession): void => {
+    this.drop(pid);
+    this.dropped++;
+    this.expiries.shrink(pid);
+  };
+
+  /** Removes a session and returns it, unless it has expired. */
+  take(pid: string): KeptSession | undefined {
+    const session = this.sessions.get(pid);
+    if (!session) return undefined;
+    this.sessions.delete(pid);
+    this.memory.forget(session);
+    if (session.disconnectedAt + this.bounds().durationMs >= Date.now()) return session;
+    session.direct.release();
+    return undefined;
+  }
+
+  get(pid: string): KeptSession | undefined {
+    return this.sessions.get(pid);
+  }
+
+  drop(pid: string): void {
+    this.take(pid)?.direct.release();
+  }
+
+  /** Removes the sessions for which this is true, and returns their sockets' ids. */
+  removeWhere(matches: (session: KeptSession) => boolean): string[] {
+    const found = [...this.all()].filter(matches);
+    for (const { pid } of found) this.drop(pid);
+    return found.map(({ sid }) => sid);
+  }
+
+  /** Calls back when a session is put. Returns a function that ends that. */
+  onPut(pid: string, tell: () => void): () => void {
+    const listeners = this.waiting.get(pid) ?? new Set();
+    listeners.add(tell);
+    this.waiting.set(pid, listeners);
+    return () => {
+      listeners.delete(tell);
+      if (listeners.size === 0) this.waiting.delete(pid);
+    };
+  }
+
+  *all(): Iterable<KeptSession> {
+    yield* this.sessions.values();
+  }
+
+  sweep(): void {
+    const oldest = Date.now() - this.bounds().durationMs;
+    for (const { pid, disconnectedAt } of this.all()) if (disconnectedAt < oldest) this.drop(pid);
+  }
+
+  close(): void {
+    for (const pid of this.sessions.keys()) this.drop(pid);
+  }
+}

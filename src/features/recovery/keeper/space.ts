@@ -1,0 +1,245 @@
+import type { AwayState, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
+import { type ExpiredSession, Expiries } from './expiries.js';
+import { Removals, type RemovalTarget } from './memory.js';
+import { Packets } from './packets.js';
+import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
+import { type PacketMemory, Stream } from './stream.js';
+
+/** A worker of this machine, as the keeper knows it. */
+interface Worker {
+  /** Names it in offsets. */
+  readonly name: string;
+  isListening: boolean;
+}
+
+/** A connected session, and what its worker has sent to it alone. */
+interface Live {
+  session: SessionState;
+  readonly worker: number;
+  readonly direct: Stream;
+}
+
+/** What a space needs of its keeper. */
+interface Host {
+  readonly packets: PacketMemory;
+  readonly sessions: SessionMemory<KeptSession>;
+  expired(worker: number, session: ExpiredSession): void;
+  ended(workers: Iterable<number>, sender: string, last: number): void;
+}
+
+/** What is kept of one namespace: the broadcasts of this machine's workers, and their sessions. */
+export class Space {
+  readonly workers = new Map<number, Worker>();
+  readonly packets: Packets;
+  readonly away: Sessions;
+  private readonly live = new Map<string, Live>();
+  /** Sessions that a worker recovers at present. If it is gone before it has told the result, they are kept again. */
+  private readonly taken = new Map<string, { readonly session: KeptSession; readonly worker: number }>();
+  private readonly removals = new Removals();
+  private readonly expiries: Expiries;
+
+  constructor(
+    public options: SpaceOptions,
+    private readonly host: Host,
+  ) {
+    this.packets = new Packets(host.packets, () => this.options);
+    this.expiries = new Expiries({
+      durationMs: () => this.options.durationMs,
+      maxSessions: () => this.options.maxSessions,
+    });
+    this.away = new Sessions(host.sessions, () => this.options, this.removals, this.expiries);
+  }
+
+  /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
+  get retentionMs(): number {
+    const { durationMs, silenceMs, slackMs } = this.options;
+    return durationMs + silenceMs + slackMs;
+  }
+
+  open(number: number, { name, options, sent, isAgain }: Extract<ToKeeper, { type: 'open' }>): void {
+    this.options = options;
+    this.workers.set(number, { name, isListening: false });
+    this.packets.begin(name, sent);
+    if (isAgain) this.packets.loseBefore();
+  }
+
+  connected(worker: number, session: SessionState, floor: number, floorAt: number): void {
+    const { pid } = session;
+    const known = this.live.get(pid);
+    if (known?.worker === worker) {
+      known.session = session;
+      return;
+    }
+    known?.direct.release();
+    const direct = new Stream(this.host.packets);
+    direct.cut(floor, floorAt);
+    this.live.set(pid, { session, worker, direct });
+    this.untake(pid)?.direct.release();
+    this.expiries.forget(pid);
+    this.away.drop(pid);
+  }
+
+  sentTo(worker: number, { pid, number, at, packets }: Extract<ToKeeper, { type: 'direct' }>): void {
+    const live = this.live.get(pid);
+    if (live?.worker === worker) live.direct.add({ number, at, rooms: [live.session.sid], except: [], packets });
+  }
+
+  gone(worker: number, pid: string): void {
+    this.endLive(worker, pid)?.release();
+  }
+
+  /** The client of a session is disconnected, and may return. */
+  disconnected(worker: number, session: SessionState): void {
+    const { pid } = session;
+    const taken = this.taken.get(pid);
+    // It was found, but its client has left before it was connected.
+    if (taken?.worker === worker) return this.keep(this.untake(pid)!);
+    const now = Date.now();
+    const direct = this.endLive(worker, pid) ?? this.unknownTo(now);
+    const aliveAt = Math.max(session.aliveAt, now - this.options.silenceMs);
+    if (session.rooms.length <= this.options.maxRooms) {
+      return this.keep({ ...session, aliveAt, disconnectedAt: now, direct });
+    }
+    // Only so much is kept that the client can be told apart from an unknown one.
+    direct.release();
+    const empty = { rooms: [], data: undefined, floors: undefined, resumedFrom: undefined, worker: NO_WORKER };
+    this.keep({ ...session, ...empty, aliveAt, disconnectedAt: now, direct: new Stream(this.host.packets) });
+  }
+
+  /** In place of the packets to a socket that another keeper had. */
+  private unknownTo(now: number): Stream {
+    const stream = new Stream(this.host.packets);
+    stream.cut(Number.MAX_SAFE_INTEGER, now);
+    return stream;
+  }
+
+  private endLive(worker: number, pid: string): Stream | undefined {
+    const live = this.live.get(pid);
+    if (live?.worker !== worker) return undefined;
+    this.live.delete(pid);
+    return live.direct;
+  }
+
+  private keep(session: KeptSession): void {
+    if (this.removals.covers(session)) {
+      session.direct.release();
+      return this.expiries.failed(session);
+    }
+    this.away.put(session);
+  }
+
+  /** Another keeper has given a session. */
+  adopt({ session, disconnectedAt, direct }: AwayState): KeptSession {
+    return { ...session, disconnectedAt, direct: Stream.of(direct, this.host.packets) };
+  }
+
+  adoptAway(state: AwayState): void {
+    if (!this.live.has(state.session.pid)) this.keep(this.adopt(state));
+  }
+
+  /** The worker that serves a session; undefined if it is not connected here. */
+  workerOf(pid: string): number | undefined {
+    return this.live.get(pid)?.worker ?? this.taken.get(pid)?.worker;
+  }
+
+  /** Another keeper takes a session. */
+  give(pid: string): AwayState | undefined {
+    const kept = this.away.take(pid);
+    if (!kept) return undefined;
+    this.expiries.forget(pid);
+    const { direct, disconnectedAt, ...session } = kept;
+    const state = { session, disconnectedAt, direct: direct.state };
+    direct.release();
+    return state;
+  }
+
+  /** A worker begins to recover a session. */
+  take(pid: string, worker: number, session = this.away.take(pid)): KeptSession | undefined {
+    if (!session) return undefined;
+    if (this.removals.covers(session)) {
+      session.direct.release();
+      return undefined;
+    }
+    this.expiries.forget(pid);
+    this.taken.set(pid, { session, worker });
+    return session;
+  }
+
+  isTaken(pid: string, worker: number): boolean {
+    return this.taken.get(pid)?.worker === worker;
+  }
+
+  /** The client of a session that was taken gets a new one. */
+  failed(pid: string, worker: number): void {
+    const session = this.isTaken(pid, worker) ? this.untake(pid) : undefined;
+    if (!session) return;
+    session.direct.release();
+    this.expiries.failed(session);
+  }
+
+  private untake(pid: string): KeptSession | undefined {
+    const taken = this.taken.get(pid);
+    this.taken.delete(pid);
+    return taken?.session;
+  }
+
+  /** @returns the ids of the sockets that were disconnected */
+  remove(target: RemovalTarget): string[] {
+    const matches = this.removals.add(target);
+    // Their workers disconnect the sockets that are connected, or take them out of the room. They may be killed meanwhile.
+    for (const [pid, live] of this.live) {
+      if ('room' in target) {
+        const rooms = live.session.rooms.filter((room) => room !== target.room || room === live.session.sid);
+        live.session = { ...live.session, rooms };
+      } else if (matches(live.session)) this.endLive(live.worker, pid)?.release();
+    }
+    this.expiries.endWhere(matches);
+    return this.away.removeWhere(matches);
+  }
+
+  listen(number: number, isListening: boolean): void {
+    const worker = this.workers.get(number);
+    if (worker) worker.isListening = isListening;
+    const listeners = [...this.workers].filter(([, one]) => one.isListening).map(([one]) => one);
+    this.expiries.report =
+      listeners.length === 0 ? undefined : (session) => this.host.expired(Math.min(...listeners), session);
+    if (listeners.length > 0 && isListening) for (const session of this.away.all()) this.expiries.add(session);
+  }
+
+  /** A worker is gone, or has closed the namespace. Nothing has told it that its clients are. */
+  left(number: number): void {
+    const worker = this.workers.get(number);
+    if (!worker) return;
+    for (const { session } of [...this.live.values()].filter((one) => one.worker === number)) {
+      this.disconnected(number, session);
+    }
+    for (const [pid, one] of this.taken) if (one.worker === number) this.keep(this.untake(pid)!);
+    this.workers.delete(number);
+    // It may have been killed before all others had what it has sent last.
+    const last = this.packets.end(worker.name);
+    this.host.ended(this.workers.keys(), worker.name, last);
+    this.listen(number, false);
+  }
+
+  sweep(): void {
+    this.away.sweep();
+    this.expiries.sweep();
+    this.removals.sweep(Date.now() - this.options.durationMs);
+    this.packets.sweep(Date.now() - this.retentionMs);
+  }
+
+  /** What another keeper goes on with. */
+  *will(): Iterable<AwayState> {
+    for (const { pid } of [...this.away.all()]) {
+      const state = this.give(pid);
+      if (state) yield state;
+    }
+  }
+
+  close(): void {
+    for (const { direct } of this.live.values()) direct.release();
+    this.away.close();
+    this.expiries.close();
+    this.packets.close();
+  }
+}

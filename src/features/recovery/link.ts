@@ -1,0 +1,198 @@
+import { within } from '../../base/within.js';
+import type { HubLink } from '../../base/worker-links.js';
+import type { ExpiredSession } from './keeper/expiries.js';
+import { Keeper } from './keeper/keeper.js';
+import type { KeptPacket } from './keeper/stream.js';
+import { decode, encode, type KeeperFigures, type ToKeeper, type ToWorker } from './messages.js';
+
+/** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
+const WINDOW_MS = 10;
+/** How long a worker waits for the keeper, in ms. */
+const MAX_WAIT_MS = 5000;
+
+/** What a namespace hears from the keeper. */
+export interface SpaceListener {
+  /** Tells a keeper that does not know the namespace yet. */
+  introduce(isAgain: boolean): void;
+  /** Posts what has changed since the last call. */
+  postChanges(): void;
+  onJoined(room: string): void;
+  onEnded(sender: string, last: number): void;
+  onTail(sender: string, packets: readonly KeptPacket[]): void;
+  onEnd(pid: string): void;
+  onExpired(session: ExpiredSession): void;
+}
+
+/** The way of messages to a keeper. */
+interface Wire {
+  /** Returns false if the keeper is not there. */
+  send(messages: readonly ToKeeper[]): boolean;
+  listen(listener: { onHere(): void; onMessage(message: ToWorker): void; onGone(): void }): void;
+  close(): void;
+}
+
+/** This worker's end of the link to the keeper of its machine, for all of its namespaces. */
+export class KeeperLink {
+  figures: KeeperFigures | undefined;
+  private readonly spaces = new Map<string, SpaceListener>();
+  private readonly answers = new Map<number, (answer: ToWorker | undefined) => void>();
+  private queue: ToKeeper[] = [];
+  private timer: NodeJS.Timeout | undefined;
+  private isFlushPlanned = false;
+  private lastRequest = 0;
+  private isHere = false;
+  private wasHere = false;
+  private waiting: (() => void)[] = [];
+
+  constructor(private readonly wire: Wire) {
+    wire.listen({
+      onHere: () => this.onHere(),
+      onMessage: (message) => this.receive(message),
+      onGone: () => this.onGone(),
+    });
+  }
+
+  add(space: string, listener: SpaceListener): void {
+    this.spaces.set(space, listener);
+    if (this.isHere) listener.introduce(false);
+  }
+
+  remove(space: string): void {
+    this.post({ type: 'close', space });
+    this.flush();
+    this.spaces.delete(space);
+  }
+
+  /** Sends a message soon, after those that were posted before. */
+  post(message: ToKeeper): void {
+    this.queue.push(message);
+    this.plan();
+  }
+
+  /** Changes are posted soon. */
+  plan(): void {
+    this.timer ??= setTimeout(() => this.flush(), WINDOW_MS);
+  }
+
+  /** Sends what was posted at the end of this turn. */
+  hurry(): void {
+    if (this.isFlushPlanned) return;
+    this.isFlushPlanned = true;
+    queueMicrotask(() => {
+      this.isFlushPlanned = false;
+      this.flush();
+    });
+  }
+
+  flush(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    for (const listener of this.spaces.values()) listener.postChanges();
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.queue.length === 0) return;
+    const messages = this.queue;
+    this.queue = [];
+    if (this.isHere) this.wire.send(messages);
+  }
+
+  /** Resolves with the answer, or with undefined if there is no keeper, or none that answers. */
+  async ask<Answer extends ToWorker>(
+    questionOf: (request: number) => ToKeeper,
+    ms = MAX_WAIT_MS,
+  ): Promise<Answer | undefined> {
+    if (!this.isHere) await within(ms, new Promise<void>((resolve) => this.waiting.push(resolve)));
+    if (!this.isHere) return undefined;
+    const request = ++this.lastRequest;
+    const answered = new Promise<ToWorker | undefined>((resolve) => this.answers.set(request, resolve));
+    this.post(questionOf(request));
+    this.hurry();
+    const answer = await within(ms, answered);
+    this.answers.delete(request);
+    return answer as Answer | undefined;
+  }
+
+  private onHere(): void {
+    if (this.isHere) return;
+    this.isHere = true;
+    this.queue = [];
+    for (const listener of this.spaces.values()) listener.introduce(this.wasHere);
+    this.wasHere = true;
+    this.flush();
+    for (const go of this.waiting.splice(0)) go();
+  }
+
+  private onGone(): void {
+    this.isHere = false;
+    this.queue = [];
+    for (const resolve of [...this.answers.values()]) resolve(undefined);
+  }
+
+  private receive(message: ToWorker): void {
+    switch (message.type) {
+      case 'found':
+      case 'removed':
+      case 'synced':
+        return this.answers.get(message.request)?.(message);
+      case 'figures':
+        this.figures = message.figures;
+        return;
+      case 'post':
+        this.post({ type: 'posted' });
+        return this.flush();
+      case 'end':
+        return this.spaces.get(message.space)?.onEnd(message.pid);
+      case 'joined':
+        return this.spaces.get(message.space)?.onJoined(message.room);
+      case 'ended':
+        return this.spaces.get(message.space)?.onEnded(message.sender, message.last);
+      case 'tail':
+        return this.spaces.get(message.space)?.onTail(message.sender, message.packets);
+      case 'expired':
+        return this.spaces.get(message.space)?.onExpired(message.session);
+    }
+  }
+
+  close(): void {
+    this.flush();
+    clearTimeout(this.timer);
+    this.isHere = false;
+    this.wire.close();
+  }
+}
+
+/** A keeper in the hub of the machine. */
+export function wireOver(link: HubLink): Wire {
+  return {
+    send: (messages) => link.send(encode(messages)),
+    listen: ({ onMessage, ...listener }) =>
+      link.listen({
+        ...listener,
+        onMessage: (bytes) => {
+          for (const message of decode<ToWorker>(bytes)) onMessage(message);
+        },
+      }),
+    // The worker has it until it ends.
+    close: () => {},
+  };
+}
+
+/** The only worker of a keeper in its own process. */
+const SELF = 0;
+
+/** A keeper in the process of its only worker. */
+export function wireInProcess(): Wire {
+  let onMessage = (_message: ToWorker): void => {};
+  const keeper = new Keeper({ sendToWorker: (_worker, message) => onMessage(message), sendToKeeper: () => {} });
+  return {
+    send: (messages) => {
+      for (const message of messages) keeper.onMessage(SELF, message);
+      return true;
+    },
+    listen: (listener) => {
+      onMessage = listener.onMessage;
+      listener.onHere();
+    },
+    close: () => keeper.close(),
+  };
+}

@@ -1,0 +1,101 @@
+import type { Socket } from 'socket.io';
+import type { SocketId } from 'socket.io-adapter';
+import type { Mark } from '../keeper/stream.js';
+import { decodeOffset, type Offset } from '../offset.js';
+
+/** How many are noted of all clients together, and of one. Clients may make them up. */
+const MAX_LEADS = 50_000;
+const MAX_OF_CLIENT = 64;
+/** The longest offset of a client with a new session that is read, in characters: that of about 300 workers. */
+const MAX_TEXT = 4096;
+/** A broadcast that was sent so long after the last one that a client has received, it cannot have, in ms. */
+const MAX_SLACK_MS = 2000;
+/** A broadcast that comes later than that does not come at all, in ms. */
+const MAX_DELAY_MS = 10_000;
+
+/** What a client has received and this worker has not, by sender. */
+interface Lead {
+  readonly numbers: Map<string, number>;
+  /** The client has received nothing that was sent later, in ms since 1970. */
+  readonly until: number;
+  /** Since when the client is connected. */
+  readonly since: number;
+}
+
+/** What the client of a new session says that it has received in the session before. */
+export function receivedBefore({ handshake }: Socket): Offset | undefined {
+  const { offset } = (handshake.auth ?? {}) as { offset?: unknown };
+  return typeof offset === 'string' && offset.length <= MAX_TEXT ? decodeOffset(offset) : undefined;
+}
+
+/**
+ * Connected sockets whose clients have received broadcasts that this worker has not: their former worker got them first.
+ * They are not to get these again, whether their session is recovered or new. The offset of the client tells what it has.
+ */
+export class Ahead {
+  /** The oldest first. */
+  private readonly clients = new Map<SocketId, Lead>();
+  private readonly bySender = new Map<string, Set<SocketId>>();
+  /** How many broadcasts are noted. */
+  size = 0;
+
+  /**
+   * @param lastOf the number of the last broadcast of a sender that this worker has received
+   * @returns what is noted
+   */
+  add(
+    sid: SocketId,
+    { senders, at }: Pick<Offset, 'senders' | 'at'>,
+    lastOf: (sender: string) => number,
+  ): ReadonlyMap<string, number> | undefined {
+    const numbers = new Map<string, number>();
+    for (const [sender, number] of senders) {
+      if (number > lastOf(sender)) numbers.set(sender, number);
+      if (numbers.size === MAX_OF_CLIENT) break;
+    }
+    if (numbers.size === 0) return undefined;
+    const now = Date.now();
+    this.clients.set(sid, { numbers, until: Math.min(at, now) + MAX_SLACK_MS, since: now });
+    for (const sender of numbers.keys()) {
+      const sids = this.bySender.get(sender) ?? new Set();
+      this.bySender.set(sender, sids.add(sid));
+    }
+    this.size += numbers.size;
+    while (this.size > MAX_LEADS) this.remove(this.clients.keys().next().value!);
+    return new Map(numbers);
+  }
+
+  /** This worker delivers a broadcast now. Returns the sockets whose clients have received it. */
+  having([sender, number, at]: Mark): SocketId[] {
+    const having: SocketId[] = [];
+    for (const sid of this.bySender.get(sender) ?? []) {
+      const { numbers, until } = this.clients.get(sid)!;
+      const last = numbers.get(sender)!;
+      if (number <= last && at <= until) having.push(sid);
+      if (number >= last || at > until) this.forget(sid, sender);
+    }
+    return having;
+  }
+
+  remove(sid: SocketId): void {
+    for (const sender of this.clients.get(sid)?.numbers.keys() ?? []) this.forget(sid, sender);
+  }
+
+  sweep(): void {
+    const oldest = Date.now() - MAX_DELAY_MS;
+    for (const [sid, { since }] of this.clients) {
+      if (since >= oldest) return;
+      this.remove(sid);
+    }
+  }
+
+  private forget(sid: SocketId, sender: string): void {
+    const sids = this.bySender.get(sender)!;
+    sids.delete(sid);
+    if (sids.size === 0) this.bySender.delete(sender);
+    const { numbers } = this.clients.get(sid)!;
+    numbers.delete(sender);
+    this.size--;
+    if (numbers.size === 0) this.clients.delete(sid);
+  }
+}
