@@ -6,7 +6,8 @@ import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../i
 import { RoomCore } from './core.js';
 import { bytesOf, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
-import { type AnySocket, listenFor, listenNoMore, Member } from './members/members.js';
+import { Member } from './members/members.js';
+import { type AnySocket, listenFor, listenNoMore } from './members/sockets.js';
 import {
   type Joined,
   type JoinOptions,

@@ -1,49 +1,9 @@
-import type { Socket } from 'socket.io';
 import type { Outbox } from '../../../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../../engine/http/exchange.js';
 import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';
 import type { Entries } from '../entries.js';
 import { type Chunk, NOTHING, type StateFormat, type StateMeta, type StateReader, takeChunk } from './format.js';
 import { MARK_MS, Marks } from './marks.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-export type AnySocket = Socket<any, any, any, any>;
-
-/** A room that a socket is in. */
-interface Joinable {
-  leave(socket: AnySocket): void;
-  /** The client has read a message of the room that has marks. */
-  acknowledge(socket: AnySocket, marks: Readonly<Record<string, unknown>>): void;
-}
-
-/** The event with which clients say what they have read: an object with the mark of each room, by the room's event. */
-const ACK_EVENT = 'state:ack';
-
-const roomsOf = new WeakMap<AnySocket, Set<Joinable>>();
-
-/** Has a socket leave a room when it disconnects, and passes on what it acknowledges. It has one listener for all its rooms. */
-export function listenFor(socket: AnySocket, room: Joinable): void {
-  const known = roomsOf.get(socket);
-  if (known) {
-    known.add(room);
-    return;
-  }
-  const rooms = new Set([room]);
-  roomsOf.set(socket, rooms);
-  socket.on(ACK_EVENT, (marks: unknown) => {
-    if (typeof marks !== 'object' || marks === null) return;
-    for (const each of rooms) each.acknowledge(socket, marks as Record<string, unknown>);
-  });
-  socket.once('disconnect', () => {
-    roomsOf.delete(socket);
-    for (const each of rooms) each.leave(socket);
-  });
-}
-
-/** The socket is not in the room any more. */
-export function listenNoMore(socket: AnySocket, room: Joinable): void {
-  roomsOf.get(socket)?.delete(room);
-}
 
 /** A live member for which this number of bytes waits leaves the topic. Far below what closes it as a slow client. */
 const MAX_WAITING_BYTES = 65_536;
