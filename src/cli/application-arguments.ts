@@ -18,6 +18,17 @@ export function nodeFlagsIn(values: { readonly [Name in keyof typeof nodeFlags]?
   return names.flatMap((name) => (values[name] ?? []).flatMap((value) => [`--${name}`, value]));
 }
 
+const SEMI_SPACE = '--max-semi-space-size';
+
+/**
+ * The flag that sets V8's semi-space to 2 MiB instead of 16, unless the user has chosen. The objects of a connection live
+ * long, so a large young generation mostly wastes memory, and saves no copying.
+ */
+export function youngGeneration(environment: { readonly NODE_OPTIONS?: string | undefined }): string[] {
+  // Flags on the command line override NODE_OPTIONS.
+  return environment.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`];
+}
+
 /** Everything behind `--` belongs to the application. */
 export function splitArguments(args: readonly string[]): { own: string[]; rest: string[] } {
   const at = args.indexOf('--');

@@ -8,7 +8,7 @@ import { packageFile, packagePath, version } from '../base/package.js';
 import { loadRunConfig } from '../host/config/load.js';
 import type { RunConfig } from '../host/config/options.js';
 import { rejectRemoved } from '../host/config/removed.js';
-import { fileOf, nodeFlags, nodeFlagsIn, splitArguments } from './application-arguments.js';
+import { fileOf, nodeFlags, nodeFlagsIn, splitArguments, youngGeneration } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 
 /** What keeps users or rooms in the memory of one worker cannot be noticed from outside. */
@@ -31,7 +31,7 @@ export function runApplication(args: readonly string[]): Promise<void> {
   return runPrimary(config, {
     file,
     arguments: rest,
-    nodeFlags: [...flags, '--import', packageFile('dist/host/run/preload.js').href],
+    nodeFlags: [...youngGeneration(process.env), ...flags, '--import', packageFile('dist/host/run/preload.js').href],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
     onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
     started: (facts) => greet(file, config, facts),

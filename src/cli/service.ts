@@ -8,13 +8,8 @@ import { loadConfig } from '../host/config/load.js';
 import type { Config } from '../host/config/options.js';
 import { forkedSurroundings, holdSignals } from '../host/runtime/surroundings.js';
 import { checkVersion, installedCopy } from '../io/socket-io-version.js';
+import { youngGeneration } from './application-arguments.js';
 import type { Started } from './primary.js';
-
-/**
- * V8's semi-space is set to 2 MiB instead of 16. The objects of a connection live long, so a large young generation
- * mostly wastes memory, and saves no copying.
- */
-const SEMI_SPACE = '--max-semi-space-size';
 
 /** `gjallar` without a sub-command: the chat service. */
 export async function runService(version: string): Promise<void> {
@@ -31,8 +26,7 @@ export async function runService(version: string): Promise<void> {
   const { host, port } = config;
   return runPrimary(config, {
     address: { host, port },
-    // Flags on the command line override NODE_OPTIONS, so the user's choice must be left out.
-    nodeFlags: process.env.NODE_OPTIONS?.includes(SEMI_SPACE) ? [] : [`${SEMI_SPACE}=2`],
+    nodeFlags: youngGeneration(process.env),
     started: (facts) => {
       greet(config, facts, version);
       adviseOn(config, facts.log);

@@ -21,7 +21,8 @@ import { type KeptPacket, PacketMemory } from './stream.js';
 const MAX_WAIT_MS = 2000;
 /** How long another keeper may take to answer, in ms. */
 const MAX_ANSWER_MS = 2500;
-const SWEEP_INTERVAL_MS = 5000;
+/** How often workers are told what is kept, if that has changed, in ms. */
+const FIGURES_INTERVAL_MS = 1000;
 /** The size of one message of a will, about, in bytes. */
 const WILL_BYTES = 512 * 1024;
 const DEFAULT_BYTES = 32 * 1024 * 1024;
@@ -59,6 +60,10 @@ export class Keeper {
   private onPosted = (_worker: number): void => {};
   private readonly sync = new Shared(() => this.askToPost());
   private timer: NodeJS.Timeout | undefined;
+  private sweepMs = 0;
+  private sweptAt = 0;
+  /** The figures and the workers that were told last. */
+  private told = '';
   private isClosed = false;
 
   constructor(private readonly host: KeeperHost) {}
@@ -137,7 +142,8 @@ export class Keeper {
     this.sessions.maxBytes = options.maxBytes;
     space.open(worker, message);
     for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names: [message.name] });
-    this.timer ??= setInterval(() => this.sweep(), Math.min(SWEEP_INTERVAL_MS, options.sweepMs)).unref();
+    this.sweepMs = options.sweepMs;
+    this.timer ??= setInterval(() => this.turn(), Math.min(FIGURES_INTERVAL_MS, options.sweepMs)).unref();
   }
 
   private spaceOf(name: string, options: SpaceOptions): Space {
@@ -393,7 +399,13 @@ export class Keeper {
     for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names });
   }
 
+  private turn(): void {
+    if (Date.now() >= this.sweptAt + this.sweepMs) this.sweep();
+    this.tellFigures();
+  }
+
   private sweep(): void {
+    this.sweptAt = Date.now();
     let retentionMs = 0;
     for (const [name, space] of this.spaces) {
       space.sweep();
@@ -406,7 +418,6 @@ export class Keeper {
     const oldest = Date.now() - retentionMs;
     this.packets.dropBefore(oldest);
     for (const [hub, { isHere, at }] of this.others) if (!isHere && at < oldest) this.others.delete(hub);
-    this.tellFigures();
   }
 
   /** One worker reports what the keeper has: figures of all workers are added up. */
@@ -421,6 +432,9 @@ export class Keeper {
       dropped: { packets: this.packets.dropped, sessions: sum('dropped') },
     };
     const first = Math.min(...workers);
+    const told = JSON.stringify([figures, workers]);
+    if (told === this.told) return;
+    this.told = told;
     for (const worker of workers) {
       this.host.sendToWorker(worker, { type: 'figures', figures: worker === first ? figures : noFigures });
     }
