@@ -183,7 +183,11 @@ const SELF = 0;
 /** A keeper in the process of its only worker. */
 export function wireInProcess(): Wire {
   let onMessage = (_message: ToWorker): void => {};
-  const keeper = new Keeper({ sendToWorker: (_worker, message) => onMessage(message), sendToKeeper: () => {} });
+  const keeper = new Keeper({
+    isAlone: true,
+    sendToWorker: (_worker, message) => onMessage(message),
+    sendToKeeper: () => {},
+  });
   return {
     send: (messages) => {
       for (const message of messages) keeper.onMessage(SELF, message);

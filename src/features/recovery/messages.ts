@@ -157,7 +157,8 @@ export type ToKeeperElsewhere =
   | { type: 'seek'; request: number; space: string; pid: string }
   | { type: 'sought'; request: number; away: AwayState | undefined }
   | { type: 'collect'; request: number; space: string; question: MissedQuestion }
-  | { type: 'collected'; request: number; collected: Collected }
+  /** With the keepers that this one knows, besides the one that asks. */
+  | { type: 'collected'; request: number; collected: Collected; keepers: readonly string[] }
   | { type: 'joined'; space: string; room: string }
   /** What a keeper has that ends. The other one goes on with it. */
   | {

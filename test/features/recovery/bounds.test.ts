@@ -108,13 +108,13 @@ test('a client that lacks more packets of its own than are kept gets a new sessi
 
 test('what a client had received before its last pong does not count', async () => {
   // After twice their sum and one more time-out, the client has received what it was sent.
-  await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 500 } });
+  await start({ maxBytes: 50_000 }, { engine: { pingInterval: 60, pingTimeout: 5000 } });
   const wanderer = await client();
   emitMany(200, 'elsewhere');
   // The client answers pings meanwhile.
-  for (let step = 0; step < 18; step++) {
+  for (let step = 0; step < 153; step++) {
     await ahead(100);
-    await pass(20);
+    await pass(10);
   }
   await away(wanderer);
   emitMany(3, 'room');
@@ -130,9 +130,11 @@ test('a client is sent at most half of what may wait for it, and does not count 
     [30, true],
     [34, false],
   ] as const) {
-    const wanderer = await client();
+    const [wanderer, witness] = [await client(), await client()];
     await away(wanderer);
     emitMany(count, 'room');
+    await until(() => witness.of('many').length === count);
+    witness.close();
     await wanderer.comeBack(nodes[0]!.url);
     expect(wanderer.recovered).toEqual([isRecovered]);
     if (isRecovered) await until(() => wanderer.of('many').length === count);

@@ -21,6 +21,8 @@ import { type KeptPacket, PacketMemory } from './stream.js';
 const MAX_WAIT_MS = 2000;
 /** How long another keeper may take to answer, in ms. */
 const MAX_ANSWER_MS = 2500;
+/** How long the hubs of machines may take to meet, in ms. */
+const MAX_MEETING_MS = 1500;
 /** How often workers are told what is kept, if that has changed, in ms. */
 const FIGURES_INTERVAL_MS = 1000;
 /** The size of one message of a will, about, in bytes. */
@@ -29,6 +31,8 @@ const DEFAULT_BYTES = 32 * 1024 * 1024;
 
 /** How a keeper reaches the workers of its machine and other keepers. */
 export interface KeeperHost {
+  /** Whether there are no other machines, now and later. */
+  readonly isAlone: boolean;
   sendToWorker(worker: number, message: ToWorker): void;
   sendToKeeper(hub: string, message: ToKeeperElsewhere): void;
 }
@@ -65,6 +69,8 @@ export class Keeper {
   /** The figures and the workers that were told last. */
   private told = '';
   private isClosed = false;
+  private readonly madeAt = performance.now();
+  private meeting: (() => void)[] = [];
 
   constructor(private readonly host: KeeperHost) {}
 
@@ -162,7 +168,7 @@ export class Keeper {
     return space;
   }
 
-  private *here(): Iterable<string> {
+  private *here(): Generator<string> {
     for (const [hub, { isHere }] of this.others) if (isHere) yield hub;
   }
 
@@ -210,6 +216,7 @@ export class Keeper {
     }
     const told = space.take(pid, worker);
     if (told) return told;
+    await this.met();
     const others = [...this.here()];
     if (others.length === 0) return undefined;
     const answers = await this.ask(others, (request) => ({ type: 'seek', request, space: name, pid }));
@@ -260,6 +267,7 @@ export class Keeper {
 
   /** What all keepers have of what a client lacks. */
   private async collect(space: Space, name: string, question: MissedQuestion): Promise<Collected[]> {
+    await this.met();
     const oldest = question.session.aliveAt - space.options.slackMs;
     const others: string[] = [];
     for (const [hub, { isHere, at, senders }] of this.others) {
@@ -267,12 +275,30 @@ export class Keeper {
       // It has ended, or is out of reach, with packets that nobody else has.
       else if (senders.get(name)?.size && at > oldest) return [{ outcome: 'packets missing' }];
     }
-    const asked = this.ask(others, (request) => ({ type: 'collect', request, space: name, question }));
+    const ask = (hubs: readonly string[]) =>
+      this.ask(hubs, (request) => ({ type: 'collect', request, space: name, question }));
+    const asked = ask(others);
     const own = this.missing(space, question);
-    const answers = (await asked).map(
-      (answer): Collected => (answer?.type === 'collected' ? answer.collected : { outcome: 'worker behind' }),
-    );
-    return [await own, ...answers];
+    const answers = await asked;
+    // Another keeper may know some that this one has not met yet.
+    const known = answers.flatMap((answer) => (answer?.type === 'collected' ? answer.keepers : []));
+    const more = [...new Set(known)].filter((hub) => !others.includes(hub));
+    if (more.length > 0) {
+      await this.met(() => more.every((hub) => this.others.get(hub)?.isHere ?? false));
+      answers.push(...(await ask(more.filter((hub) => this.others.get(hub)?.isHere))));
+    }
+    const behind: Collected = { outcome: 'worker behind' };
+    const isLacking = answers.length < others.length + more.length;
+    const collected = answers.map((answer) => (answer?.type === 'collected' ? answer.collected : behind));
+    return [await own, ...collected, ...(isLacking ? [behind] : [])];
+  }
+
+  /** Resolves when some other keepers are here, by default any, or when those that there are would be. */
+  private async met(areHere = () => this.here().next().done === false): Promise<void> {
+    const end = this.madeAt + MAX_MEETING_MS;
+    while (!this.host.isAlone && !areHere() && performance.now() < end) {
+      await within(end - performance.now(), new Promise<void>((resolve) => this.meeting.push(resolve)));
+    }
   }
 
   private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
@@ -320,6 +346,7 @@ export class Keeper {
     const other = this.others.get(hub) ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
     other.isHere = true;
     this.others.set(hub, other);
+    for (const go of this.meeting.splice(0)) go();
     for (const [space, { packets }] of this.spaces) {
       this.host.sendToKeeper(hub, { type: 'senders', space, names: packets.senders });
     }
@@ -378,7 +405,9 @@ export class Keeper {
     const space = this.spaces.get(name);
     const none: Collected = { outcome: undefined, packets: [], heads: [] };
     const collected = space ? await this.missing(space, question) : none;
-    this.host.sendToKeeper(hub, { type: 'collected', request, collected: this.withLost(name, question, collected) });
+    const keepers = [...this.here()].filter((one) => one !== hub);
+    const all = this.withLost(name, question, collected);
+    this.host.sendToKeeper(hub, { type: 'collected', request, collected: all, keepers });
   }
 
   /** Others may not know of a keeper that has ended without a will. */
