@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { packagePath } from '../../base/package.js';
 import { hostOfOthers } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
@@ -18,6 +19,14 @@ export function addClientBundle(files: StaticFiles, path: string, accept = allBu
   return files.add(path, join(folder, 'client-dist'), (name) => accept.test(name), `"${version}"`);
 }
 
+/** gjallar's helper for clients, which pages import from beside the bundle. */
+export const HELPER = 'gjallar-client.js';
+
+/** Adds the helper for clients at a path that ends in a slash. */
+export function addHelper(files: StaticFiles, path: string): StaticFiles {
+  return files.add(path, packagePath('public'), (name) => name === HELPER);
+}
+
 export interface ServeClientOptions {
   /** The engine's path; the files are below it. @default "/socket.io" */
   path?: string;
@@ -27,10 +36,22 @@ export interface ServeClientOptions {
 
 /**
  * Serves the client's bundle (`/socket.io/socket.io.js`, `socket.io.min.js`, `socket.io.esm.min.js`, …) on your app, as
- * socket.io's option `serveClient` does on node:http. Call it before the app listens.
+ * socket.io's option `serveClient` does on node:http, and gjallar's helper beside it (`/socket.io/gjallar-client.js`). Call it
+ * before the app listens.
  */
-export function serveClient(app: TemplatedApp, { path = '/socket.io', origins }: ServeClientOptions = {}): void {
-  const files = addClientBundle(new StaticFiles(), `${path.replace(/\/$/, '')}/`);
+export function serveClient(app: TemplatedApp, options: ServeClientOptions = {}): void {
+  const below = folderOf(options);
+  serveFiles(app, addHelper(addClientBundle(new StaticFiles(), below), below), options);
+}
+
+/** Serves the helper alone, where socket.io serves its bundle itself. */
+export function serveHelper(app: TemplatedApp, options: ServeClientOptions = {}): void {
+  serveFiles(app, addHelper(new StaticFiles(), folderOf(options)), options);
+}
+
+const folderOf = ({ path = '/socket.io' }: ServeClientOptions) => `${path.replace(/\/$/, '')}/`;
+
+function serveFiles(app: TemplatedApp, files: StaticFiles, { origins }: ServeClientOptions): void {
   const cors = new Cors(origins);
   const host = hostOfOthers();
   for (const pattern of files.paths) {

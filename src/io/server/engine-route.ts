@@ -35,9 +35,9 @@ export class EngineRoute {
     engine.attach(app, { path, addTrailingSlash, below: true });
   }
 
-  /** Adds the client bundle to an app. */
-  serveClient(app: TemplatedApp): void {
+  /** Adds the client bundle to an app, with gjallar's helper; or the helper alone. */
+  serveClient(app: TemplatedApp, serve = serveClient): void {
     const { path, origins } = this;
-    if (this.servesClient) serveClient(app, origins ? { path, origins } : { path });
+    if (this.servesClient) serve(app, origins ? { path, origins } : { path });
   }
 }

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import { connections } from '../../engine/http/exchange.js';
 import { NodeApp } from '../../engine/node/app.js';
+import { serveHelper } from '../http/client-bundle.js';
 import type { EngineRoute } from './engine-route.js';
 
 /** The options for upgrades that no handler takes. */
@@ -43,6 +44,8 @@ export class Listeners {
   add(route: EngineRoute, options: UnansweredUpgrades): void {
     const { server, app } = this;
     route.attach(app);
+    // socket.io itself serves the bundle.
+    route.serveClient(app, serveHelper);
     const others = server.listeners('request') as RequestListener[];
     for (const listener of others) if (!ownListeners.has(listener)) this.others.add(listener);
     server.removeAllListeners('request');

@@ -3,7 +3,7 @@ import { packagePath } from '../../base/package.js';
 import type { HttpHost } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
-import { addClientBundle, pageBundles } from '../../io/http/client-bundle.js';
+import { addClientBundle, addHelper, HELPER, pageBundles } from '../../io/http/client-bundle.js';
 import { type Cors, dataHeaders, pageHeaders } from '../../io/http/headers.js';
 import { sendFailure } from '../../io/http/json.js';
 import { StaticFiles } from '../../io/http/static-files.js';
@@ -16,14 +16,11 @@ export interface PagesOptions {
   demoPage: boolean;
 }
 
-/** The client helper, which pages other than the demo page load. */
-const HELPER = 'gjallar-client.js';
-
 /** Serves the demo page and the client's bundle, and answers 404 on all other paths without a route. */
 export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, demoPage }: PagesOptions): void {
   const isServed = (name: string) => demoPage || name === HELPER;
   const files = new StaticFiles().add('/', packagePath('public'), isServed);
-  addClientBundle(files, '/socket.io/', pageBundles);
+  addHelper(addClientBundle(files, '/socket.io/', pageBundles), '/socket.io/');
   const forPages = pageHeaders(secure);
   const forData = dataHeaders(secure);
   routeHttp(app, host, {

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Server } from 'socket.io';
 import { io } from 'socket.io-client';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
-import { createAdapter, Engine, serveClient } from '../../../src/index.js';
+import { createAdapter, Engine, Server as GjallarServer, serveClient } from '../../../src/index.js';
 import { upgraded } from '../../support/clients.js';
 
 const require = createRequire(import.meta.url);
@@ -45,6 +47,31 @@ test.each(['socket.io.js', 'socket.io.min.js', 'socket.io.esm.min.js', 'socket.i
     expect(status).toBe(304);
   },
 );
+
+const helper = readFileSync(new URL('../../../public/gjallar-client.js', import.meta.url), 'utf8');
+
+test('the helper for clients is beside the bundle, on an app and on an http.Server', async () => {
+  const ofApp = await fetch(`${url}/live/gjallar-client.js`, { headers: { Origin: 'https://app.example' } });
+  expect(ofApp.headers.get('access-control-allow-origin')).toBe('https://app.example');
+  expect(await ofApp.text()).toBe(helper);
+  for (const [handler, options, status] of [
+    [undefined, {}, 200],
+    [(_: unknown, response: ServerResponse) => response.end('application'), {}, 200],
+    [(_: unknown, response: ServerResponse) => response.end('application'), { serveClient: false }, 400],
+  ] as const) {
+    const http = createServer(handler);
+    const server = new GjallarServer(http, options);
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const response = await fetch(`${base}/socket.io/gjallar-client.js?v=1`);
+    expect(response.status).toBe(status);
+    const text = await response.text();
+    if (status === 200)
+      expect([text, response.headers.get('content-type')]).toEqual([helper, expect.stringMatching('javascript')]);
+    if (status === 200) expect((await fetch(`${base}/socket.io/socket.io.js`)).status).toBe(200);
+    await server.close();
+  }
+});
 
 test('beside its engine', async () => {
   const socket = io(url, { path: '/live', forceNew: true });
