@@ -164,8 +164,13 @@ const options = () => ({
 });
 
 /** The numbers of what a client in these rooms lacks that has received so much of each sender. */
-async function missing(packets: Packets, own: readonly string[], senders: readonly [string, number][]) {
-  const session = { rooms: own, aliveAt: Date.now(), floors: undefined, has: undefined };
+async function missing(
+  packets: Packets,
+  own: readonly string[],
+  senders: readonly [string, number][],
+  aliveAt = Date.now(),
+) {
+  const session = { rooms: own, aliveAt, floors: undefined, has: undefined };
   const found = await packets.missing({ offset: encodeOffset(0, '1', 0, senders), received: '', session });
   return found.outcome === undefined ? found.packets.map(([, { number }]) => number) : found.outcome;
 }
@@ -224,6 +229,26 @@ test('an index and a look at each packet find the same', async () => {
     const found = (await missing(packets, own, senders)) as number[];
     expect([...found].sort()).toEqual(expected.map(({ number }) => number).sort());
   }
+});
+
+test('what a keeper leaves to another one is in parts, and complete', async () => {
+  const packets = new Packets(new PacketMemory(1e9), options);
+  packets.begin('2', 3);
+  for (let number = 4; number <= 100; number++) {
+    packets.add('2', { number, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(100)] });
+  }
+  const heir = new Packets(new PacketMemory(1e9), options);
+  let parts = 0;
+  for (const { sender, ...state } of packets.state(1000)) {
+    parts++;
+    expect(state.packets.length).toBeLessThanOrEqual(10);
+    heir.adopt(sender, state);
+  }
+  expect(parts).toBe(10);
+  expect(await missing(heir, ['room'], [['2', 3]])).toEqual(Array.from({ length: 97 }, (_, at) => at + 4));
+  expect(await missing(heir, ['room'], [['2', 99]])).toEqual([100]);
+  // It has nothing from before.
+  expect(await missing(heir, ['room'], [['2', 1]], 1)).toBe('packets missing');
 });
 
 test('work is done in the order of its requests, and others are served for as long in between', async () => {

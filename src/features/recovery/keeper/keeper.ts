@@ -488,7 +488,7 @@ export class Keeper {
     const { options } = space;
     const send = (parts: Pick<Extract<ToKeeperElsewhere, { type: 'will' }>, 'streams' | 'away'>) =>
       this.host.sendToKeeper(heir, { type: 'will', space: name, options, ...parts });
-    for (const stream of space.packets.state()) send({ streams: [stream], away: [] });
+    for (const stream of space.packets.state(WILL_BYTES)) send({ streams: [stream], away: [] });
     let away: ReturnType<Space['give']>[] = [];
     let bytes = 0;
     for (const state of space.will()) {

@@ -41,14 +41,18 @@ export class Packets {
    */
   begin(sender: string, sent: number): void {
     this.here.add(sender);
+    // A namespace may be made again.
+    this.streams.get(sender)?.release();
     const stream = new Stream(this.memory);
     stream.cut(sent, Date.now());
     this.streams.set(sender, stream);
   }
 
-  /** Another keeper has ended, and leaves what a worker of its machine has sent. */
+  /** Another keeper has ended, and leaves a part of what a worker of its machine has sent. */
   adopt(sender: string, state: StreamState): void {
-    if (!this.streams.has(sender)) this.streams.set(sender, Stream.of(state, this.memory));
+    const known = this.streams.get(sender);
+    if (!known) this.streams.set(sender, Stream.of(state, this.memory));
+    else if (!this.here.has(sender)) for (const packet of state.packets) known.add(packet);
   }
 
   add(sender: string, packet: KeptPacket): void {
@@ -115,12 +119,13 @@ export class Packets {
     at: number,
     rooms: ReadonlySet<string>,
   ): Collected {
-    const { slackMs, maxMissed } = this.options();
+    const { slackMs, maxMissed, maxMissedBytes } = this.options();
     const alive = aliveAt - slackMs;
     if (this.since > alive || this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
     const check = new FloorCheck(floors);
     const received = numbersIn(has ?? '');
     const packets: [string, KeptPacket][] = [];
+    let bytes = 0;
     const heads: [string, number][] = [];
     for (const [sender, stream] of this.streams) {
       const number = senders.get(sender);
@@ -128,17 +133,32 @@ export class Packets {
       const since = number === undefined ? at - MAX_DELAY_MS - slackMs : 0;
       if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
       for (const packet of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
-        if (packet.at >= since && isFor(packet, sender, rooms, check)) packets.push([sender, packet]);
+        if (packet.at < since || !isFor(packet, sender, rooms, check)) continue;
+        packets.push([sender, packet]);
+        for (const { length } of packet.packets) bytes += length;
+        if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
       }
-      if (packets.length > maxMissed) return { outcome: 'too much missed' };
       heads.push([sender, stream.last]);
     }
     return { outcome: undefined, packets, heads };
   }
 
-  /** What another keeper goes on with. */
-  *state(): Iterable<StreamState & { sender: string }> {
-    for (const [sender, stream] of this.streams) yield { sender, ...stream.state };
+  /** What another keeper goes on with, in parts of about so many bytes. */
+  *state(partBytes: number): Iterable<StreamState & { sender: string }> {
+    for (const [sender, stream] of this.streams) {
+      const { packets, ...state } = stream.state;
+      let part: KeptPacket[] = [];
+      let bytes = 0;
+      for (const packet of packets) {
+        part.push(packet);
+        for (const { length } of packet.packets) bytes += length;
+        if (bytes < partBytes) continue;
+        yield { sender, ...state, packets: part };
+        part = [];
+        bytes = 0;
+      }
+      yield { sender, ...state, packets: part };
+    }
   }
 
   /** Forgets workers that are gone and of which nothing is kept any more. */

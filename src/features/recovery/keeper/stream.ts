@@ -77,6 +77,7 @@ export class Stream {
     const stream = new Stream(memory);
     stream.cut(floor, floorAt);
     for (const packet of packets) stream.add(packet);
+    // Nothing is sent any more, so that more packets up to the last one may follow.
     stream.last = Math.max(stream.last, last);
     stream.lastAt = Math.max(stream.lastAt, lastAt);
     return stream;
