@@ -6,7 +6,7 @@ import knexModule, { type Knex } from 'knex';
 import Database from 'libsql';
 import { checkedVersions, LibsqlClient } from '../../../src/features/history/archive/knex.private.js';
 
-/** Says what to do when a new version of a dependency has changed what src/compat relies on. */
+/** Says what to do when a new version of a dependency has changed what `knex.private.ts` relies on. */
 function expectFrom(holds: boolean, name: string, what: string): void {
   if (holds) return;
   throw new Error(
