@@ -15,6 +15,8 @@ export class Heads {
   direct = 0;
   /** Broadcasts of this worker. */
   sent = 0;
+  /** Since when it receives them, in ms since 1970. */
+  readonly since = Date.now();
   readonly recent = new RecentPackets();
   private readonly senders = new Map<string, { last: number; at: number }>();
   private lastAt = 0;

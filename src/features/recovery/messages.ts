@@ -76,6 +76,8 @@ export interface MissedQuestion {
   readonly offset: string;
   /** What the worker that asks has received: numbers as in an offset. */
   readonly received: string;
+  /** Since when that worker receives broadcasts, in ms since 1970. */
+  readonly receivesSince: number;
   readonly session: Pick<SessionState, 'rooms' | 'aliveAt' | 'floors' | 'has'>;
 }
 
@@ -117,7 +119,15 @@ export type ToKeeper =
   | { type: 'gone'; space: string; pid: string }
   /** The client is disconnected, and may return. */
   | { type: 'away'; space: string; session: SessionState }
-  | { type: 'find'; space: string; request: number; pid: string; offset: string; received: string }
+  | {
+      type: 'find';
+      space: string;
+      request: number;
+      pid: string;
+      offset: string;
+      received: string;
+      receivesSince: number;
+    }
   /** The client of a session that was found gets a new one. */
   | { type: 'failed'; space: string; pid: string }
   /** Messages may be lost that nothing numbers: the bus was down. */

@@ -233,6 +233,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
       pid,
       offset,
       received,
+      receivesSince: this.heads.since,
     }));
     return answer?.found;
   }

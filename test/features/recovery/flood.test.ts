@@ -171,7 +171,12 @@ async function missing(
   aliveAt = Date.now(),
 ) {
   const session = { rooms: own, aliveAt, floors: undefined, has: undefined };
-  const found = await packets.missing({ offset: encodeOffset(0, '1', 0, senders), received: '', session });
+  const found = await packets.missing({
+    offset: encodeOffset(0, '1', 0, senders),
+    received: '',
+    receivesSince: 0,
+    session,
+  });
   return found.outcome === undefined ? found.packets.map(([, { number }]) => number) : found.outcome;
 }
 

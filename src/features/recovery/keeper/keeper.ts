@@ -9,7 +9,7 @@ import type {
   ToKeeperElsewhere,
   ToWorker,
 } from '../messages.js';
-import { NO_OFFSET } from '../offset.js';
+import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
 import { Turns } from '../returns/gate.js';
 import { beginningOf, receivedWith } from './missed.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
@@ -175,7 +175,7 @@ export class Keeper {
   private async find(
     space: Space,
     worker: number,
-    { space: name, pid, offset: named, received }: Extract<ToKeeper, { type: 'find' }>,
+    { space: name, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
   ): Promise<Found> {
     const session = await this.take(space, name, pid, worker);
     if (!session) return { outcome: 'session unknown' };
@@ -188,6 +188,7 @@ export class Keeper {
     const question: MissedQuestion = {
       offset: known.resumedFrom,
       received,
+      receivesSince,
       session: { rooms, aliveAt, floors, has },
     };
     const missed: [string | undefined, KeptPacket][] = direct.map((packet) => [undefined, packet]);
@@ -273,7 +274,7 @@ export class Keeper {
     for (const [hub, { isHere, at, senders }] of this.others) {
       if (isHere) others.push(hub);
       // It has ended, or is out of reach, with packets that nobody else has.
-      else if (senders.get(name)?.size && at > oldest) return [{ outcome: 'packets missing' }];
+      else if (at > oldest && mayLack(senders.get(name), at, question)) return [{ outcome: 'packets missing' }];
     }
     const ask = (hubs: readonly string[]) =>
       this.ask(hubs, (request) => ({ type: 'collect', request, space: name, question }));
@@ -411,10 +412,10 @@ export class Keeper {
   }
 
   /** Others may not know of a keeper that has ended without a will. */
-  private withLost(name: string, { session: { aliveAt } }: MissedQuestion, collected: Collected): Collected {
-    const slackMs = this.spaces.get(name)?.options.slackMs ?? 0;
+  private withLost(name: string, question: MissedQuestion, collected: Collected): Collected {
+    const oldest = question.session.aliveAt - (this.spaces.get(name)?.options.slackMs ?? 0);
     for (const { isHere, at, senders } of this.others.values()) {
-      if (!isHere && senders.get(name)?.size && at > aliveAt - slackMs) return { outcome: 'packets missing' };
+      if (!isHere && at > oldest && mayLack(senders.get(name), at, question)) return { outcome: 'packets missing' };
     }
     return collected;
   }
@@ -527,6 +528,25 @@ const noFigures = {
   sessions: 0,
   dropped: { packets: 0, sessions: 0 },
 };
+
+/** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */
+const NOTICE_MS = 15_000;
+
+/**
+ * Whether a client may lack packets of workers whose keeper is gone since a time: it has not received as much of each as the
+ * worker that asks has, or this one has begun too late to know.
+ */
+function mayLack(
+  senders: ReadonlySet<string> | undefined,
+  at: number,
+  { offset, received, receivesSince }: MissedQuestion,
+): boolean {
+  if (!senders?.size) return false;
+  if (receivesSince > at - NOTICE_MS) return true;
+  const ofClient = decodeOffset(offset)!.senders;
+  const ofWorker = numbersIn(received);
+  return [...senders].some((sender) => (ofClient.get(sender) ?? 0) < (ofWorker.get(sender) ?? 0));
+}
 
 function bytesOf(missed: readonly (readonly [unknown, KeptPacket])[]): number {
   let bytes = 0;
