@@ -15,11 +15,6 @@ export interface Backplane {
    * down keeps trying.
    */
   ready(): Promise<void>;
-  /**
-   * Resolves when this worker has received what others had published before the call. Undefined if nothing comes through a
-   * server. Rejects if the server does not answer.
-   */
-  caughtUp?(): Promise<unknown>;
   readonly traffic: BackplaneTraffic;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;

@@ -50,10 +50,6 @@ export function framesBackplane(
       await health.whenUp();
       await bus.announced();
     },
-    caughtUp: async () => {
-      if (!health.isUp) throw new Error('other machines cannot be reached');
-      if (!(await bus.announced())) throw new Error('another worker does not answer');
-    },
     traffic: {
       get isUp() {
         return health.isUp;

@@ -180,7 +180,6 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     name: 'redis',
     factory: (nsp: Namespace) => requests.add(nsp, countingServers(createFor(nsp), outage.rejections)),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
-    caughtUp: () => subscriber.ping(),
     traffic: outage,
     close: () => {
       otherWire.close();
