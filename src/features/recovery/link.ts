@@ -34,6 +34,8 @@ interface Wire {
 /** This worker's end of the link to the keeper of its machine, for all of its namespaces. */
 export class KeeperLink {
   figures: KeeperFigures | undefined;
+  /** The server that reports them, of those of this worker. */
+  reporter: object | undefined;
   private readonly spaces = new Map<string, SpaceListener>();
   private readonly answers = new Map<number, (answer: ToWorker | undefined) => void>();
   private queue: ToKeeper[] = [];

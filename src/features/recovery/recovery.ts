@@ -192,8 +192,9 @@ class ServerRecovery implements Recovery, RecoveryHost {
 
   get state(): RecoveryState | undefined {
     if (this.namespaces.size === 0) return undefined;
-    const { outcomes } = this;
-    return { ...(this.server === 0 && this.link.figures ? this.link.figures : noFigures), outcomes };
+    const { outcomes, link } = this;
+    link.reporter ??= this;
+    return { ...((link.reporter === this && link.figures) || noFigures), outcomes };
   }
 
   async remove(target: RemovalTarget): Promise<string[]> {
@@ -227,6 +228,7 @@ class ServerRecovery implements Recovery, RecoveryHost {
     this.gate.turns.close();
     for (const namespace of this.namespaces.values()) namespace.close();
     this.namespaces.clear();
+    if (this.known?.reporter === this) this.known.reporter = undefined;
     if (!this.options.link) this.known?.close();
   }
 }

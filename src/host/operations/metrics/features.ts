@@ -130,7 +130,7 @@ export function recoveryMetrics(backplanes: readonly Backplane[]): Metric[] {
     {
       name: 'gjallar_recovery_kept',
       type: 'gauge',
-      help: 'What the worker keeps for connection state recovery: packets, or sessions of disconnected clients.',
+      help: 'What the machine keeps for connection state recovery: packets, or sessions of disconnected clients. One worker reports it.',
       labels: ['kind'],
       read: () => by(kinds, (state, kind) => state[kind]),
     },
@@ -144,7 +144,7 @@ export function recoveryMetrics(backplanes: readonly Backplane[]): Metric[] {
     {
       name: 'gjallar_recovery_dropped_total',
       type: 'counter',
-      help: 'Packets and sessions that the worker dropped before their time because a bound was reached.',
+      help: 'Packets and sessions that the machine dropped before their time because a bound was reached. One worker reports it.',
       labels: ['kind'],
       read: () => by(kinds, ({ dropped }, kind) => dropped[kind]),
     },
