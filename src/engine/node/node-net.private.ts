@@ -1,6 +1,6 @@
 /**
  * The private parts of node:net that gjallar relies on to take over a port, and to see the progress of a long write. Checked
- * against Node.js 20.20 and 22.23. `test/engine/node/node-net.test.ts` fails if one is missing.
+ * against Node.js 20.20, 22.23 and 24.21. `test/engine/node/node-net.test.ts` fails if one is missing.
  */
 import type { Server, Socket } from 'node:net';
 

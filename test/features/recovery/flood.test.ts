@@ -236,6 +236,18 @@ test('an index and a look at each packet find the same', async () => {
   }
 });
 
+test('what was dropped that a client had received before its last pong does not count', async () => {
+  const packets = new Packets(new PacketMemory(5000), options);
+  packets.begin('2', 0);
+  for (let number = 1; number <= 20; number++) {
+    packets.add('2', { number, at: 1000 + number, rooms: ['elsewhere'], except: [], packets: ['x'.repeat(500)] });
+  }
+  packets.add('2', { number: 21, at: 2000, rooms: ['room'], except: [], packets: ['x'] });
+  // The client was there until the last of those was sent that are dropped, or not so long.
+  expect(await missing(packets, ['room'], [['2', 0]], 1020)).toEqual([21]);
+  expect(await missing(packets, ['room'], [['2', 0]], 1005)).toBe('packets missing');
+});
+
 test('what a keeper leaves to another one is in parts, and complete', async () => {
   const packets = new Packets(new PacketMemory(1e9), options);
   packets.begin('2', 3);
