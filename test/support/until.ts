@@ -64,12 +64,6 @@ export async function whileActing<T>(everyMs: number, act: () => void, promise: 
   }
 }
 
-/** Acts again and again. Returns what ends it. */
-export function every(ms: number, act: () => void): () => void {
-  const timer = setInterval(act, ms);
-  return () => clearInterval(timer);
-}
-
 /** How many ms have passed since this call. Expect at least so many, or at most far more than a busy machine takes. */
 export function stopwatch(): () => number {
   const start = performance.now();

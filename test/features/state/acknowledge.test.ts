@@ -9,7 +9,7 @@ import { StateMap } from '../../../public/gjallar-client.js';
 import { type StateRoom, stateRoom } from '../../../src/features/state/index.js';
 import { Marks } from '../../../src/features/state/members/marks.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
-import { every } from '../../support/until.js';
+import { whileActing } from '../../support/until.js';
 import { View } from './support/view.js';
 
 const KEYS = 20;
@@ -39,9 +39,13 @@ afterEach(async () => {
 /** About 2,000 changes a second, each with the time at which it was made. */
 function publish(): void {
   let next = 0;
-  endPublishing = every(5, () => {
-    for (let change = 0; change < 10; change++) room.set(`key ${next++ % KEYS}`, Date.now());
+  const ended = new Promise<void>((resolve) => {
+    endPublishing = resolve;
   });
+  const change = () => {
+    for (let count = 0; count < 10; count++) room.set(`key ${next++ % KEYS}`, Date.now());
+  };
+  void whileActing(5, change, ended);
 }
 
 test.each(['websocket', 'polling'])(
