@@ -2,6 +2,7 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { pidOf } from '../../io/socket-io.private.js';
 import { type Floor, Floors } from './keeper/memory.js';
+import { NO_WORKER } from './keeper/sessions.js';
 import type { KeptPacket } from './keeper/stream.js';
 import type { SessionState, ToKeeper } from './messages.js';
 
@@ -37,11 +38,13 @@ export class LiveSessions {
 
   /**
    * @param worker the name of this worker
+   * @param maxRooms the rooms of a session that can be recovered: the names of more are not sent
    * @param userOf the user of a socket with this data
    * @param plan is called when there are changes to post
    */
   constructor(
     private readonly worker: string,
+    private readonly maxRooms: number,
     private readonly userOf: (data: unknown) => string | undefined,
     private readonly post: (message: Posted) => void,
     private readonly plan: () => void,
@@ -131,8 +134,11 @@ export class LiveSessions {
 
   private stateOf({ socket, pid, resumedFrom, aliveAt, floors, has, address, connection }: LiveSession): SessionState {
     const { id: sid, data } = socket;
+    const isRecoverable = socket.rooms.size <= this.maxRooms;
+    const rooms = isRecoverable ? ([...socket.rooms] as string[]) : [];
+    const worker = isRecoverable ? this.worker : NO_WORKER;
     return {
-      ...{ pid, sid, rooms: [...socket.rooms] as string[], data, worker: this.worker, resumedFrom, aliveAt },
+      ...{ pid, sid, rooms, data, worker, resumedFrom, aliveAt },
       ...{ floors: floors?.state(), has, user: this.userOf(data), address, connection },
     };
   }

@@ -68,6 +68,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
     this.heads = new Heads(host.name, () => this.retentionMs);
     this.live = new LiveSessions(
       host.name,
+      host.bounds.maxRooms,
       (data) => host.userOf(data),
       (message) => link.post({ ...message, space: this.space } as never),
       () => link.plan(),

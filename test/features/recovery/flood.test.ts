@@ -82,12 +82,19 @@ test('a client in too many rooms gets a new session, on each worker, and nothing
   }
   expect(buses.map(({ recovery }) => recovery!.outcomes['too many rooms'])).toEqual([1, 1]);
   expect(bounds).toEqual(['too many rooms', 'too many rooms']);
+  // The same if its worker is killed.
+  const killed = await client();
+  await killed.socket.emitWithAck('join', rooms(50));
   // The own room counts, too.
   const wanderer = await client();
   await wanderer.socket.emitWithAck('join', rooms(49));
   await away(wanderer);
   await wanderer.comeBack(nodes[1]!.url);
   expect(wanderer.recovered).toEqual([true]);
+  buses[0]!.close();
+  await killed.cutOff();
+  await killed.comeBack(nodes[1]!.url);
+  expect(killed.recovered).toEqual([false]);
 });
 
 test('a client that has missed too much gets a new session', async () => {
