@@ -275,7 +275,8 @@ export class NamespaceRecovery implements Home, SpaceListener {
   introduce(isAgain: boolean): void {
     const { link, name } = this.host;
     const { space, settings } = this;
-    this.told = settings;
+    // Its first client tells what the engine says: a worker that opens later may not have one yet.
+    this.told = undefined;
     const options = this.optionsOf(settings);
     link.post({ type: 'open', space, name, sent: this.heads.sent, isAgain, options });
     if (this.listeners.size > 0) link.post({ type: 'listen', space, isListening: true });

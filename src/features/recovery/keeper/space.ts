@@ -56,8 +56,7 @@ export class Space {
     return durationMs + silenceMs + slackMs;
   }
 
-  open(number: number, { name, options, sent, isAgain }: Extract<ToKeeper, { type: 'open' }>): void {
-    this.options = options;
+  open(number: number, { name, sent, isAgain }: Extract<ToKeeper, { type: 'open' }>): void {
     this.workers.set(number, { name, isListening: false });
     this.packets.begin(name, sent);
     if (isAgain) this.packets.loseBefore();
