@@ -10,7 +10,10 @@ import { hubOnMesh, linkInProcess, workersOnMesh } from '../../src/cluster/hub/m
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { turnWindow } from '../../src/engine/delivery/shared-window.js';
+import type { RunConfig } from '../../src/host/config/options.js';
+import { openWorkerHub } from '../../src/host/runtime/machines/hub.js';
 import { RedisProcess, until } from '../support/redis.js';
+import { Reported } from '../support/reports.js';
 
 const { state } = hubServices;
 
@@ -159,15 +162,24 @@ test('a machine without a server has a hub thread, and its workers hear when it 
     log: { error: () => {} } as never,
   });
   const heard: string[] = [];
-  const link = new HubClient(3, 'machine0', hubOnMesh(mesh)).service(state);
+  const worker = await openWorkerHub({ bus: 'embedded', workers: 2 } as RunConfig, mesh, 'machine0');
+  const link = worker!.client.service(state);
   link.listen({ onHere: () => heard.push('here'), onMessage: () => {}, onGone: () => heard.push('gone') });
+  const reported = Reported.here();
+  expect(worker!.machines()).toBeUndefined();
   try {
     await mesh.listen();
     await thread.start();
-    await until(() => heard.length === 1);
+    await worker!.client.health.whenUp();
     thread.end();
-    await until(() => heard.length === 3);
+    await until(() => reported.down.length > 0);
+    expect(reported.problems.down.map(({ code }) => code)).toEqual(['HUB_ENDED']);
+    await until(() => heard.length === 3 && reported.down.length === 0);
     expect(heard).toEqual(['here', 'gone', 'here']);
+    expect(reported.messages).toEqual([
+      expect.stringMatching(/^the hub .* has ended, .* wait for it$/),
+      'the hub is there again',
+    ]);
   } finally {
     await thread.close();
     mesh.close();

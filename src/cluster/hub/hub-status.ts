@@ -15,11 +15,16 @@ interface StatusHost {
 
 /** What a hub knows of its server, and tells its workers when it changes. */
 export class StatusBoard implements BackplaneEvents {
-  private status: Omit<HubStatus, 'leads' | keyof StatusBoard['counts']> = { isUp: false, told: 0, others: [] };
+  private status: Omit<HubStatus, 'leads' | keyof StatusBoard['counts']>;
   private told = '';
   private pubSub: PubSub | undefined;
   private readonly ownInbox = new Inbox();
   private host: StatusHost | undefined;
+
+  /** @param isUp whether the hub needs no server to be of use, because its machine is alone */
+  constructor(isUp = false) {
+    this.status = { isUp, told: 0, others: [] };
+  }
 
   /** Begins to tell. Before, it only notes what happens. */
   start(host: StatusHost, pubSub: PubSub | undefined): void {

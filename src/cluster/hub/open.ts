@@ -19,7 +19,9 @@ export interface HubAddress {
  * @param address undefined if the machine is alone
  */
 export async function openHub(address: HubAddress | undefined, given: GivenParts): Promise<Hub> {
-  return address ? hubOn(await loadPubSub(address), address, given) : new Hub({ ...given, status: new StatusBoard() });
+  return address
+    ? hubOn(await loadPubSub(address), address, given)
+    : new Hub({ ...given, status: new StatusBoard(true) });
 }
 
 type GivenParts = Omit<HubParts, 'bridge' | 'status'>;

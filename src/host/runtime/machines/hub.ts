@@ -1,5 +1,7 @@
+import { Outage } from '../../../base/outage.js';
 import type { ProcessHost } from '../../../base/process.js';
 import { HubClient } from '../../../cluster/backplanes/frames/hub/hub-client.js';
+import { HUB_GONE } from '../../../cluster/backplanes/frames/hub/hub-health.js';
 import type { BackplaneTraffic } from '../../../cluster/backplanes/index.js';
 import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
@@ -13,7 +15,7 @@ import { hasHubThread, hubAddressOf } from './hub-address.js';
 /** The link of a worker to its hub. */
 export interface WorkerHub {
   readonly client: HubClient;
-  /** The workers of other machines; undefined if there are none. Call it once reports reach the operator. */
+  /** The workers of other machines; undefined if there are none. Reports outages from now on. */
   machines(): OtherMachines | undefined;
   readonly linkOf: ProcessHost['hubLink'];
   close(): void;
@@ -37,7 +39,7 @@ export async function openWorkerHub(config: RunConfig, mesh: Mesh, machine: stri
   const address = hubAddressOf(config);
   if (hasHubThread(config)) {
     const client = new HubClient(mesh.id, machine, hubOnMesh(mesh));
-    const machines = () => (address ? machinesBehind(client, address) : undefined);
+    const machines = () => (address ? machinesBehind(client, address) : reportEnds(client));
     return { client, machines, linkOf: (service) => client.service(service), close: () => {} };
   }
   if (!address) return undefined;
@@ -55,6 +57,13 @@ export async function openWorkerHub(config: RunConfig, mesh: Mesh, machine: stri
     },
     close: () => hub.close(),
   };
+}
+
+/** On a machine without others, nothing but the end of the hub itself can be down. */
+function reportEnds({ health }: HubClient): undefined {
+  const outage = new Outage({ over: 'the hub is there again' });
+  const text = `${HUB_GONE}: state rooms and connection state recovery wait for it`;
+  health.report({ onDown: () => outage.begin({ code: 'HUB_ENDED', text }), onUp: () => outage.end() });
 }
 
 const RELAY_DOWN = 'requests for sessions of other machines fail';
