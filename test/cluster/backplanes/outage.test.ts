@@ -5,6 +5,7 @@ import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
 import { onNats, onRedisFrames, startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { LateBroker } from '../../support/late-broker.js';
 import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess, until } from '../../support/redis.js';
 
@@ -153,6 +154,71 @@ describe('a bus while its server is away', () => {
       await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
       await scene.expectLocalWork();
       broker.process.signal('SIGCONT');
+      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      await scene.expectSpanned();
+      for (const { told } of members)
+        expect(told).toEqual([
+          ['down', expect.any(String)],
+          ['up', expect.any(Number)],
+        ]);
+    });
+  });
+});
+
+describe('a bus whose server can be reached badly', () => {
+  const ways: LateBroker[] = [];
+  const scenes: Record<string, Scene> = {};
+  const wayOf: Record<string, LateBroker> = {};
+
+  beforeAll(async () => {
+    await Promise.all(
+      names.map(async (name) => {
+        const [open, start] = buses[name]!;
+        const behind = async () => {
+          const { url, process, remove } = await start();
+          const way = await LateBroker.before(url);
+          ways.push(way);
+          wayOf[name] = way;
+          return { url: way.url, process, remove };
+        };
+        scenes[name] = await Scene.start(open, behind);
+      }),
+    );
+  });
+
+  afterAll(async () => {
+    disconnectAll();
+    await Promise.all(Object.values(scenes).map((scene) => scene.end()));
+    for (const way of ways) way.close();
+  });
+
+  describe('where each answer is 1.5 s late, everything arrives, once and in order', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const { members, pairs } = scenes[name]!;
+      wayOf[name]!.delayMs = 1500;
+      const heard: number[] = [];
+      pairs[1]!.client.on('late', (number: number) => heard.push(number));
+      let sent = 0;
+      const timer = setInterval(() => members[0].io.to('room').emit('late', sent++), 100);
+      // Long enough for a check of its own to take it for down.
+      await until(() => heard.length >= 60, 20_000);
+      clearInterval(timer);
+      await until(() => heard.length === sent);
+      expect(heard).toEqual([...heard.keys()]);
+      for (const { told } of members) expect(told).toEqual([]);
+      wayOf[name]!.delayMs = 0;
+    });
+  });
+
+  describe('where no answer arrives any more, it notices, goes on alone, and resumes', () => {
+    test.concurrent.each(names)('%s', async (name) => {
+      const scene = scenes[name]!;
+      const { members } = scene;
+      await scene.expectSpanned();
+      wayOf[name]!.isHalfOpen = true;
+      await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
+      await scene.expectLocalWork();
+      wayOf[name]!.isHalfOpen = false;
       await until(() => members.every(({ bus }) => bus.traffic.isUp));
       await scene.expectSpanned();
       for (const { told } of members)
