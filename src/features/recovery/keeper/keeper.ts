@@ -163,6 +163,7 @@ export class Keeper {
       ended: (workers, sender, last) => {
         for (const worker of workers) host.sendToWorker(worker, { type: 'ended', space: name, sender, last });
       },
+      isElsewhere: (sender) => [...this.others.values()].some(({ senders }) => senders.get(name)?.has(sender)),
     });
     this.spaces.set(name, space);
     return space;

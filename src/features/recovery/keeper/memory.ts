@@ -180,9 +180,9 @@ export class ForeignMessages {
     if (this.messages.length > this.max) this.since = this.messages.shift()!.at;
   }
 
-  /** Some may have been lost. Where none ever arrive, none are. */
-  lose(): void {
-    if (this.hasAny) this.since = Date.now();
+  /** Some may have been lost. Where none ever arrive, none are, as far as that is known. */
+  lose(mayHaveBeen = this.hasAny): void {
+    if (mayHaveBeen) this.since = Date.now();
   }
 
   /** Whether one arrived since a time that a client with these rooms was to receive. */

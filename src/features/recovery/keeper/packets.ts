@@ -1,5 +1,5 @@
 import type { Collected, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
-import { decodeOffset, numbersIn } from '../offset.js';
+import { decodeOffset, numbersIn, type Offset } from '../offset.js';
 import { Waits } from './expiries.js';
 import { FloorCheck, ForeignMessages } from './memory.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
@@ -19,16 +19,18 @@ const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 /** The recent broadcasts of one namespace that the workers of a machine have sent, by worker. */
 export class Packets {
   readonly foreign = new ForeignMessages();
-  /** What was sent before, the keeper may not have, in ms since 1970. */
+  /** What workers that are gone had sent before, the keeper may not have, in ms since 1970. */
   private since = 0;
   private readonly streams = new Map<string, Stream>();
   /** Workers that are here, and send more. */
   private readonly here = new Set<string>();
   private readonly waits = new Waits(MAX_WAITS);
 
+  /** @param isElsewhere whether another keeper has the packets of a worker */
   constructor(
     private readonly memory: PacketMemory,
     private readonly options: () => SpaceOptions,
+    private readonly isElsewhere = (_sender: string): boolean => false,
   ) {}
 
   get senders(): string[] {
@@ -74,9 +76,21 @@ export class Packets {
     return this.streams.get(sender)?.after(after, Number.POSITIVE_INFINITY) ?? [];
   }
 
-  /** Messages of before may be lost: another keeper had them. */
+  /** Messages of before may be lost: the former keeper of this machine had them. */
   loseBefore(): void {
     this.since = Date.now();
+    this.foreign.lose(true);
+  }
+
+  /** Whether a client may lack packets that only the former keeper had, of workers that are gone. */
+  private mayLackLost({ received, receivesSince }: MissedQuestion, { at, senders }: Offset): boolean {
+    // What has reached the client's worker since, has reached the one that asks.
+    if (at < receivesSince + MAX_DELAY_MS + this.options().slackMs) return true;
+    for (const [sender, number] of numbersIn(received)) {
+      const isLost = !this.streams.has(sender) && !this.isElsewhere(sender);
+      if (isLost && (senders.get(sender) ?? 0) < number) return true;
+    }
+    return false;
   }
 
   /** How much there is to look at, in units of work. */
@@ -110,18 +124,16 @@ export class Packets {
       const number = offset.senders.get(sender) ?? 0;
       while (stream.isLongFor(rooms, number) && !stream.indexSome(INDEXED_AT_ONCE)) await nextTurn();
     }
-    return this.missingNow(question, offset.senders, offset.at, rooms);
+    return this.missingNow(question, offset, rooms);
   }
 
-  private missingNow(
-    { session: { aliveAt, floors, has } }: MissedQuestion,
-    senders: ReadonlyMap<string, number>,
-    at: number,
-    rooms: ReadonlySet<string>,
-  ): Collected {
+  private missingNow(question: MissedQuestion, offset: Offset, rooms: ReadonlySet<string>): Collected {
+    const { aliveAt, floors, has } = question.session;
+    const { senders, at } = offset;
     const { slackMs, maxMissed, maxMissedBytes } = this.options();
     const alive = aliveAt - slackMs;
-    if (this.since > alive || this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
+    if (this.since > alive && this.mayLackLost(question, offset)) return { outcome: 'packets missing' };
+    if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
     const check = new FloorCheck(floors);
     const received = numbersIn(has ?? '');
     const packets: [string, KeptPacket][] = [];

@@ -25,6 +25,8 @@ interface Host {
   readonly sessions: SessionMemory<KeptSession>;
   expired(worker: number, session: ExpiredSession): void;
   ended(workers: Iterable<number>, sender: string, last: number): void;
+  /** Whether another keeper has the packets of a worker. */
+  isElsewhere(sender: string): boolean;
 }
 
 /** What is kept of one namespace: the broadcasts of this machine's workers, and their sessions. */
@@ -42,7 +44,7 @@ export class Space {
     public options: SpaceOptions,
     private readonly host: Host,
   ) {
-    this.packets = new Packets(host.packets, () => this.options);
+    this.packets = new Packets(host.packets, () => this.options, host.isElsewhere);
     this.expiries = new Expiries({
       durationMs: () => this.options.durationMs,
       maxSessions: () => this.options.maxSessions,

@@ -63,7 +63,7 @@ test.each(Object.entries(servers))(
     const [first, second] = [await start(server.join), await start(server.join)] as const;
     const [one, other] = [await client(first), await client(second)] as const;
     first.io.to('room').emit('n', 'news', 1);
-    await until(() => one.of('news').length === 1);
+    for (const each of clients) await until(() => each.of('news').length === 1);
     await cutOff(one, first);
     second.io.to('room').emit('n', 'news', 2);
     await until(() => other.of('news').length === 2);

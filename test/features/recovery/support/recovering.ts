@@ -81,6 +81,7 @@ const EMBEDDED: BackplaneChoice = { bus: 'embedded', redisUrl: undefined };
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
  * @param linksFor the links for broadcasts
  * @param onRecoveryBound is told each bound that gives a client a new session
+ * @param hasThread whether the test has started the hub, as a thread
  */
 export async function joinMesh(
   directory: string,
@@ -89,12 +90,13 @@ export async function joinMesh(
   bounds: Bounds = {},
   linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
   onRecoveryBound: (reason: string) => void = () => {},
+  hasThread = false,
 ) {
   const mesh = new Mesh(id, directory);
   const client = new HubClient(id, 'machine-', hubOnMesh(mesh));
   await mesh.listen();
-  const used = useHub(EMBEDDED, 'machine-', directory);
-  await used.hub;
+  const used = hasThread ? undefined : useHub(EMBEDDED, 'machine-', directory);
+  await used?.hub;
   await mesh.join([HUB, ...others]);
   const bus = openEmbedded({
     links: linksFor(mesh, kinds.bus),
@@ -106,7 +108,7 @@ export async function joinMesh(
   });
   const close = () => {
     mesh.close();
-    used.end();
+    used?.end();
   };
   return closedWith(bus, { close });
 }

@@ -1,0 +1,93 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
+import type { Found, SessionState, SpaceOptions, ToWorker } from '../../../../src/features/recovery/messages.js';
+import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { until } from '../../../support/until.js';
+
+const space = '0\x1e/';
+const options: SpaceOptions = {
+  ...{ durationMs: 60_000, silenceMs: 45_000, slackMs: 0, sweepMs: 5000 },
+  ...{ maxBytes: 1e6, maxSessions: 100, maxRooms: 100, maxMissed: 100, maxMissedBytes: 1e6 },
+};
+const WORKER = 1;
+/** Names of workers in offsets, and how much the worker that asks has received of each. */
+const [own, other] = ['aaaaaa', 'bbbbbb'];
+const RECEIVED = 5;
+/** Since when the workers have been there. */
+const began = Date.now() - 60_000;
+
+const keepers: Keeper[] = [];
+afterEach(() => {
+  for (const keeper of keepers.splice(0)) keeper.close();
+});
+
+/** A keeper with the session of a client that is away. */
+class Machine {
+  private readonly answers: ToWorker[] = [];
+  readonly keeper = new Keeper({
+    isAlone: false,
+    sendToWorker: (_worker, message) => this.answers.push(message),
+    sendToKeeper: (hub, message) => {
+      if (message.type === 'collect') this.asked.push([hub, message.request]);
+    },
+  });
+  /** The keepers that are asked for packets. */
+  readonly asked: [hub: string, request: number][] = [];
+
+  constructor(isAgain: boolean) {
+    keepers.push(this.keeper);
+    this.keeper.onMessage(WORKER, { type: 'open', space, name: own, sent: 0, isAgain, options });
+    const session: SessionState = {
+      ...{ pid: 'p'.repeat(20), sid: 's'.repeat(20), rooms: ['room'], data: {}, worker: own, aliveAt: began + 50_000 },
+      ...{ resumedFrom: undefined, floors: [], has: undefined },
+      ...{ user: undefined, address: undefined, connection: undefined },
+    };
+    this.keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+    this.keeper.onMessage(WORKER, { type: 'away', space, session });
+  }
+
+  /** The outcome for a client that has received this many packets of the other worker. */
+  async outcomeFor(received: number, receivesSince = began): Promise<Found['outcome']> {
+    // The client has received something since the loss.
+    const offset = encodeOffset(Date.now() + 1, own, 0, new Map([[other, received]]));
+    const all = encodeNumbers([[other, RECEIVED]]);
+    const question = { request: 1, pid: 'p'.repeat(20), offset, received: all, receivesSince };
+    this.keeper.onMessage(WORKER, { type: 'find', space, ...question });
+    const found = () => this.answers.find((answer) => answer.type === 'found');
+    await until(() => found() !== undefined);
+    return (found() as Extract<ToWorker, { type: 'found' }>).found.outcome;
+  }
+}
+
+/** In both cases, no keeper has what the other worker has sent. */
+const losses: Record<string, () => Machine> = {
+  'another machine was killed': () => {
+    const machine = new Machine(false);
+    machine.keeper.onKeeperHere('hub');
+    machine.keeper.onKeeperMessage('hub', { type: 'senders', space, names: [other] });
+    machine.keeper.onKeeperGone('hub');
+    return machine;
+  },
+  'a worker and its hub were killed': () => new Machine(true),
+};
+
+test.each(Object.entries(losses))('after %s, clients are recovered that have received all', async (_, lost) => {
+  expect(await lost().outcomeFor(RECEIVED)).toBeUndefined();
+  expect(await lost().outcomeFor(RECEIVED - 1)).toBe('packets missing');
+});
+
+test.each(Object.entries(losses))('after %s, a worker that has begun since cannot tell', async (_, lost) => {
+  expect(await lost().outcomeFor(RECEIVED, Date.now())).toBe('packets missing');
+});
+
+test('what yet another keeper has is not lost with the former hub', async () => {
+  const machine = new Machine(true);
+  machine.keeper.onKeeperHere('hub');
+  machine.keeper.onKeeperMessage('hub', { type: 'senders', space, names: [other] });
+  const outcome = machine.outcomeFor(RECEIVED - 1);
+  await until(() => machine.asked.length > 0);
+  const [[hub, request]] = machine.asked as [[string, number]];
+  const collected = { outcome: undefined, packets: [], heads: [] };
+  machine.keeper.onKeeperMessage(hub, { type: 'collected', request, collected, keepers: [] });
+  expect(await outcome).toBeUndefined();
+});

@@ -1,0 +1,77 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { HubThread } from '../../../../src/cluster/hub/hub-thread.js';
+import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { until } from '../../../support/until.js';
+import { joinMesh, Wanderer } from '../support/recovering.js';
+
+let directory: string;
+let thread: HubThread;
+const ends: string[] = [];
+const nodes: TestNode[] = [];
+const clients: Wanderer[] = [];
+const timers: NodeJS.Timeout[] = [];
+
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  thread = new HubThread(new URL('../../../../build/cluster/hub/thread.js', import.meta.url), {
+    ...{ directory, machine: 'machine-', address: undefined, meshed: () => [1, 2], onStuck: () => {} },
+    log: { error: (_fields: object, text: string) => ends.push(text) } as never,
+  });
+  await thread.start();
+});
+
+afterEach(async () => {
+  for (const timer of timers.splice(0)) clearInterval(timer);
+  for (const client of clients.splice(0)) client.close();
+  for (const node of nodes.splice(0)) await node.close();
+  await thread.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+async function start(id: number): Promise<TestNode> {
+  const others = nodes.map((_, at) => at + 1);
+  const bus = await joinMesh(directory, id, others, {}, undefined, undefined, true);
+  const node = await startMember(bus, { server: { connectionStateRecovery: {} } });
+  nodes.push(node);
+  let sent = 0;
+  timers.push(setInterval(() => node.io.emit('n', `worker ${id}`, ++sent), 5));
+  return node;
+}
+
+async function client(at: TestNode): Promise<Wanderer> {
+  const one = new Wanderer(at.url, 'websocket');
+  clients.push(one);
+  await one.heardAll(10);
+  return one;
+}
+
+function expectEachOnce(one: Wanderer): void {
+  for (const sender of ['worker 1', 'worker 2']) {
+    const numbers = one.of(sender);
+    expect(numbers).toEqual(numbers.map((_, at) => numbers[0]! + at));
+  }
+}
+
+test('under load, the death of the hub costs clients that are away their sessions, and connected ones nothing', async () => {
+  const [first, second] = [await start(1), await start(2)] as const;
+  const [away, connected] = [await client(first), await client(first)];
+  await away.cutOff();
+  thread.end();
+  await until(() => ends.length === 1);
+  await until(() => thread.isReady);
+  await away.comeBack(second.url);
+  expect(away.recovered).toEqual([false]);
+  // Another worker knows what the former keeper had once it has been there for a second.
+  await connected.heardAll(connected.heard.length + 500);
+  for (let time = 0; time < 2; time++) {
+    await connected.cutOff();
+    await connected.comeBack([second, first][time]!.url);
+    await connected.heardAll(connected.heard.length + 10);
+  }
+  expect(connected.recovered).toEqual([true, true]);
+  expectEachOnce(connected);
+  expect(ends).toHaveLength(1);
+});
