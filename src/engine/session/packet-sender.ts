@@ -115,11 +115,11 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
   }
 
   /**
-   * Lets a client on polling get all packets of the rest of this turn in one response. Its connection can end between two
-   * polls. A WebSocket gets them in one turn anyway.
+   * Lets the client get all packets of the rest of this turn with one write. A connection on polling can end between two
+   * responses, and each write of a WebSocket costs.
    */
   sendTogether(): void {
-    if (held.has(this) || this.transport.name !== 'polling') return;
+    if (held.has(this)) return;
     held.add(this);
     this.buffer ??= [];
     queueMicrotask(() => {
