@@ -43,9 +43,12 @@ async function settled(peer) {
 }
 
 export default {
-  also: ['ws-cluster', 'gorilla', 'netty', 'tungstenite'],
+  also: ['gjallar-service', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'],
   about: '10,000 WebSocket clients connect to namespace "/", the first 2,000 of them as warm-up',
-  cells: () => [{ label: '10,000 clients' }],
+  cells: () => [
+    { label: '10,000 clients' },
+    { label: '10,000 clients, each server with the flags of V8 that it sets itself', peer: { nodeFlags: [] } },
+  ],
   columns: columns('×cpuPerConnect ×rssPerClient ×rssPerFurther heapPerFurther rssTotal perSecond generatorCpu', {
     perSecond: 'connects/s',
   }),

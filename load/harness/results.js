@@ -20,8 +20,6 @@ export const provenance = {
     java: output('java', ['--version'])?.split(' ')[1],
     rust: output('rustc', ['--version'])?.split(' ')[1],
   },
-  /** Of Node.js, for all servers. */
-  flags: nodeFlags,
   // Ends in -dirty where a file under version control was changed.
   commit: output('git', ['describe', '--always', '--dirty', '--exclude', '*']),
 };
@@ -47,7 +45,9 @@ function output(program, args) {
 /** One result as one line, appended to `file`. */
 export function record(file, result) {
   mkdirSync(dirname(file), { recursive: true });
-  const line = { date: new Date().toISOString(), ...result, load: loadavg()[0], ...provenance };
+  // Of Node.js, for all servers.
+  const flags = result.parameters?.peer?.nodeFlags ?? nodeFlags;
+  const line = { date: new Date().toISOString(), ...result, load: loadavg()[0], ...provenance, flags };
   appendFileSync(file, `${JSON.stringify(line)}\n`);
 }
 

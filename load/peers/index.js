@@ -12,6 +12,7 @@ export const usualPeers = {
 
 /** Those that run only when asked for by name, or where a benchmark says `also`. */
 export const morePeers = {
+  'gjallar-service': { program: 'nodes', service: 'gjallar', collects: true },
   'gjallar-portable': socketio('swap', { sockets: 'portable' }),
   'ws-cluster': {},
   gorilla: {},

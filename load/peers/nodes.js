@@ -4,15 +4,19 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { familyOf } from '../harness/process/processes.js';
 import { startNats } from '../harness/servers/nats.js';
 import { Redis } from '../harness/servers/redis.js';
 import { program as gjallar, startService, WITHOUT_LIMITS } from '../harness/service.js';
-import { settings, unavailable } from './support/control.js';
+import { clusterEngine } from './support/cluster-engine.js';
+import { SIGNAL } from './support/collect.cjs';
+import { orders, settings, unavailable } from './support/control.js';
 
 const { service, workers = 1, nodes = 1, bus, redis = nodes > 1 && bus !== 'nats', env, nodeFlags } = settings;
 const fileOf = (name) => fileURLToPath(new URL(`programs/${name}.js`, import.meta.url));
+const collector = fileURLToPath(new URL('support/collect.cjs', import.meta.url));
 const told = { SETTINGS: JSON.stringify(settings) };
 
 /** What is started, with its environment and its arguments. */
@@ -23,7 +27,7 @@ const services = {
     env: { WORKERS: String(workers), BUS: bus ?? 'auto', ...(settings.history ? {} : { HISTORY_TTL: '0' }) },
   }),
   /** The same on stock socket.io. */
-  socketio: () => ({ main: fileOf('socketio-chat') }),
+  socketio: () => ({ main: fileOf(workers > 1 ? 'socketio-workers' : 'socketio-chat'), env: told }),
   /** An application of applications.js under `gjallar run`, or in one process of stock Socket.IO. */
   hosted: () => ({
     ...(settings.stock
@@ -57,7 +61,7 @@ const brokers = {
 };
 const urls = {};
 const helpers = {};
-let missing;
+let missing = settings.engine && !clusterEngine ? '@socket.io/cluster-engine is not installed' : undefined;
 for (const [name, start] of Object.entries(brokers)) {
   const broker = await Promise.resolve(start()).catch(() => null);
   if (broker === null) missing = `${name}-server is not installed`;
@@ -74,7 +78,7 @@ async function startNodes() {
   for (let node = 0; node < nodes; node++) {
     const { port } = await startService({
       ...program,
-      nodeOptions: nodeFlags,
+      nodeOptions: [...nodeFlags, ...(settings.collects ? ['--expose-gc', '--require', collector] : [])],
       env: { ...process.env, LOG_LEVEL: 'error', ...urls, ...own, ...env },
       onLine: (line) => !line.includes(' listens on ') && console.error(line),
       onSpawn: (child) => started.push(child.once('exit', () => process.exit(1))),
@@ -82,5 +86,11 @@ async function startNodes() {
     ports.push(port);
   }
   const pids = started.flatMap(({ pid }) => familyOf(pid));
+  orders.memory = async () => {
+    if (!settings.collects) throw new Error('this peer does not collect garbage on demand');
+    for (const pid of pids) process.kill(pid, SIGNAL);
+    await sleep(1000);
+    return {};
+  };
   process.send({ ready: true, ports, pids, helpers, redisUrl: urls.REDIS_URL });
 }

@@ -32,7 +32,9 @@ const lines = [
   { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
 ];
 
-const find = (groups, { benchmark, matches = () => true }, peer) =>
+const withFlags = (parameters) => parameters.peer?.nodeFlags === undefined;
+
+const find = (groups, { benchmark, matches = withFlags }, peer) =>
   groups.find((g) => g.valid && g.benchmark === benchmark && g.peer === peer && matches(g.parameters, g.cell));
 
 /**
@@ -40,7 +42,7 @@ const find = (groups, { benchmark, matches = () => true }, peer) =>
  * @param {import('./groups.js').Group[]} groups
  */
 export function overview(groups) {
-  const servers = ['socket.io on ws', 'socket.io `attachApp`', 'gjallar'];
+  const servers = ['socket.io on ws', 'socket.io `attachApp`', 'gjallar, the library'];
   const head = ['', ...servers, 'gain over ws', 'gain over `attachApp`', 'runs'];
   return `${markdownTable(
     head,

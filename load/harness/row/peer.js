@@ -39,7 +39,7 @@ export class Peer {
     peer.warmUp = foreign?.warmUp ?? 0;
     peer.cores = serverCores(settings.processes);
     const command = foreign?.command ?? [
-      ...['--expose-gc', ...nodeFlags, ...profiling],
+      ...['--expose-gc', ...settings.nodeFlags, ...profiling],
       fileURLToPath(new URL(`${program}.js`, folder)),
     ];
     peer.child = await Child.start(

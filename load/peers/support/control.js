@@ -1,15 +1,15 @@
 // How a peer talks to the harness over IPC: it says when it is ready, and answers one order.
 
 import { answerOrders } from '../../harness/process/orders.js';
+import { collect } from './collect.cjs';
 
-answerOrders({
+export const orders = {
   memory() {
-    // Twice: what the first collection finalizes, the second can free.
-    globalThis.gc?.();
-    globalThis.gc?.();
+    collect();
     return process.memoryUsage();
   },
-});
+};
+answerOrders(orders);
 
 /** Where to listen and how often to ping, the same for every peer of a row. */
 export const settings = JSON.parse(process.argv[2]);

@@ -2,10 +2,14 @@ import { isIP, SocketAddress } from 'node:net';
 import type { Clock } from '../clock.js';
 import { Allowances, type Rate } from './rates.js';
 
+/** A client that counts for its address. The limits keep the key of the address here. */
+export interface CountedClient {
+  countedAs: string | undefined;
+}
+
 /** Limits the clients that one address may have at the same time on this worker, and its rate of new ones. */
 export class AddressLimits {
   private readonly rates: Allowances | undefined;
-  private readonly entered = new Map<object, string>();
   private readonly counts = new Map<string, number>();
   /** Requests on this worker that wait for their responses, by address. */
   private readonly requests = new Map<string, number>();
@@ -37,7 +41,7 @@ export class AddressLimits {
   }
 
   /** Counts a new client. Returns false if its address has reached the limit meanwhile. */
-  enter(client: object, address: string): boolean {
+  enter(client: CountedClient, address: string): boolean {
     if (this.maxClients === 0) return true;
     const key = addressKey(address);
     if (this.isFull(key)) return false;
@@ -46,7 +50,7 @@ export class AddressLimits {
   }
 
   /** Counts a client that another worker has handed over. */
-  adopt(client: object, address: string): void {
+  adopt(client: CountedClient, address: string): void {
     if (this.maxClients > 0) this.add(client, addressKey(address));
   }
 
@@ -61,15 +65,15 @@ export class AddressLimits {
     return true;
   }
 
-  leave(client: object): void {
-    const key = this.entered.get(client);
+  leave(client: CountedClient): void {
+    const key = client.countedAs;
     if (key === undefined) return;
-    this.entered.delete(client);
+    client.countedAs = undefined;
     decrement(this.counts, key);
   }
 
-  private add(client: object, key: string): void {
-    this.entered.set(client, key);
+  private add(client: CountedClient, key: string): void {
+    client.countedAs = key;
     this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
   }
 
@@ -123,6 +127,18 @@ export function canonicalAddress(address: string): string {
  * address. One client usually owns all addresses with the same 64 bits.
  */
 export function addressKey(address: string): string {
+  // A connection asks several times in a row.
+  if (address !== lastAddress) {
+    lastKey = keyOf(address);
+    lastAddress = address;
+  }
+  return lastKey;
+}
+
+let lastAddress = '';
+let lastKey = '';
+
+function keyOf(address: string): string {
   const short = canonicalAddress(address);
   if (isIP(short) !== 6) return short;
   const [head = '', tail] = short.split('::');

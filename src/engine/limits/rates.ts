@@ -101,47 +101,69 @@ export class Allowances {
   }
 }
 
-interface ClientAllowances {
-  events: Allowance | undefined;
-  bytes: Allowance | undefined;
+/** What a client may still send. A rejected client's is negative. */
+interface Left {
+  events: number;
+  bytes: number;
+  at: number;
 }
 
-/** Limits the messages and bytes that each client may send. */
+/** A client whose messages are limited. The limits keep what is left to it here, from its first message on. */
+export interface LimitedClient {
+  left: Left | undefined;
+}
+
+/** A rate as {@link MessageLimits} calculates with it. */
+interface Refill {
+  readonly amount: number;
+  readonly perMs: number;
+}
+
+const refillOf = (rate: Rate | undefined): Refill =>
+  rate ? { amount: rate.amount, perMs: rate.amount / rate.per } : { amount: Number.POSITIVE_INFINITY, perMs: 0 };
+
+/** Limits the messages and bytes that each client may send, as an {@link Allowance} does. */
 export class MessageLimits {
-  private readonly allowances = new WeakMap<object, ClientAllowances>();
+  private readonly events: Refill;
+  private readonly bytes: Refill;
 
   private constructor(
-    private readonly rates: RateLimits,
+    rates: RateLimits,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.events = refillOf(rates.events);
+    this.bytes = refillOf(rates.bytes);
+  }
 
   static of(rates: RateLimits, clock: Clock): MessageLimits | undefined {
     return rates.events || rates.bytes ? new MessageLimits(rates, clock) : undefined;
   }
 
   /** Call this with each message. A client that is `far over` its limit must be closed. */
-  consume(client: object, data: PacketData | undefined): 'within' | 'over' | 'far over' {
-    const now = this.clock.now();
-    const { events, bytes } = this.of(client, now);
-    events?.consume(1, now);
-    if (data !== undefined) bytes?.consume(Buffer.byteLength(data), now);
-    if (events?.isFarOver(now) || bytes?.isFarOver(now)) return 'far over';
-    return events?.isOver(now) || bytes?.isOver(now) ? 'over' : 'within';
+  consume(client: LimitedClient, data: PacketData | undefined): 'within' | 'over' | 'far over' {
+    const { events, bytes } = this;
+    client.left ??= { events: events.amount, bytes: bytes.amount, at: this.clock.now() };
+    const left = this.refilled(client.left);
+    left.events--;
+    if (data !== undefined) left.bytes -= Buffer.byteLength(data);
+    if (left.events < -events.amount || left.bytes < -bytes.amount) return 'far over';
+    return left.events < 0 || left.bytes < 0 ? 'over' : 'within';
   }
 
   /** Whether the client is over its limit, so its last message must not be handled. */
-  isOver(client: object): boolean {
-    const known = this.allowances.get(client);
-    const now = this.clock.now();
-    return known !== undefined && (known.events?.isOver(now) || known.bytes?.isOver(now) || false);
+  isOver({ left }: LimitedClient): boolean {
+    if (!left || (left.events >= 0 && left.bytes >= 0)) return false;
+    const { events, bytes } = this.refilled(left);
+    return events < 0 || bytes < 0;
   }
 
-  private of(client: object, now: number): ClientAllowances {
-    const known = this.allowances.get(client);
-    if (known) return known;
-    const { events, bytes } = this.rates;
-    const made = { events: events && new Allowance(events, now), bytes: bytes && new Allowance(bytes, now) };
-    this.allowances.set(client, made);
-    return made;
+  private refilled(left: Left): Left {
+    const { events, bytes } = this;
+    const now = this.clock.now();
+    const passed = now - left.at;
+    left.at = now;
+    left.events = Math.min(events.amount, left.events + passed * events.perMs);
+    left.bytes = Math.min(bytes.amount, left.bytes + passed * bytes.perMs);
+    return left;
   }
 }

@@ -2,7 +2,8 @@ import { type CloseReason, closeErrors } from '../counters.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { EngineRequest } from '../http/request.js';
 import type { IncompletePackets, PacketOwner } from '../incoming/incomplete-packets.js';
-import type { MessageLimits } from '../limits/rates.js';
+import type { CountedClient } from '../limits/address-limits.js';
+import type { LimitedClient, MessageLimits } from '../limits/rates.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
@@ -20,7 +21,7 @@ import { UpgradeProbe } from './upgrade-probe.js';
  */
 export class Session
   extends PacketSender<SessionHost<Session>>
-  implements TransportOwner, PacketOwner, Waiting<Session>
+  implements TransportOwner, PacketOwner, Waiting<Session>, LimitedClient, CountedClient
 {
   /** The upgrade in progress. */
   probe: UpgradeProbe | undefined = undefined;
@@ -29,6 +30,9 @@ export class Session
   due = 0;
   previous: Session | undefined = undefined;
   next: Session | undefined = undefined;
+
+  left: LimitedClient['left'] = undefined;
+  countedAs: string | undefined = undefined;
 
   /**
    * @param id a secret that only this client knows

@@ -16,16 +16,27 @@ const OWN: Members = new Set();
 const EMPTY: Members = new Set();
 
 /**
- * The `rooms` or the `sids` of an adapter. Each socket has a room of its own, and most sockets are in few others. Such a
- * set is created when the application asks for it, and kept from then on, so the application may hold it or change it.
+ * The `rooms` or the `sids` of an adapter. Each socket has a room of its own, and most sockets are in one or two others, such as
+ * one of their user, which has one member. Such a set is created when the application asks for it, and kept from then on, so
+ * the application may hold it or change it. Until then, a text stands for it.
  */
 export class RoomSets extends Map<string, Members> {
+  /** @param isWithOwn whether a text stands for the set of the key and this text (`sids`), and not of this text alone (`rooms`) */
+  constructor(private readonly isWithOwn: boolean) {
+    super();
+  }
+
   override get(key: string): Members | undefined {
-    const members = super.get(key);
-    if (members !== OWN && members !== EMPTY) return members;
-    const made = new Set(members === OWN ? [key] : []);
+    const members = this.stored(key);
+    if (members instanceof Set && members !== OWN && members !== EMPTY) return members;
+    if (members === undefined) return undefined;
+    const made = new Set(this.membersOf(key));
     super.set(key, made);
     return made;
+  }
+
+  private stored(key: string): Members | string | undefined {
+    return super.get(key);
   }
 
   override *entries(): Generator<[string, Members], undefined> {
@@ -56,24 +67,33 @@ export class RoomSets extends Map<string, Members> {
   }
 
   add(key: string, member: string): void {
-    const members = super.get(key);
-    if (members === EMPTY) super.set(key, member === key ? OWN : new Set([member]));
+    const members = this.stored(key);
+    if (members === EMPTY && member === key) super.set(key, OWN);
+    // The name of a room may be no text.
+    else if (members === (this.isWithOwn ? OWN : EMPTY) && member !== key && typeof member === 'string')
+      super.set(key, member as unknown as Members);
     else if (members !== OWN || member !== key) this.get(key)!.add(member);
   }
 
   isMember(key: string, member: string): boolean {
-    const members = super.get(key);
-    return members === OWN ? member === key : (members?.has(member) ?? false);
+    const members = this.stored(key);
+    if (members === OWN) return member === key;
+    if (typeof members === 'string') return member === members || (this.isWithOwn && member === key);
+    return members?.has(member) ?? false;
   }
 
   sizeOf(key: string): number {
-    const members = super.get(key);
-    return members === OWN ? 1 : (members?.size ?? 0);
+    const members = this.stored(key);
+    if (members === OWN) return 1;
+    if (typeof members === 'string') return this.isWithOwn ? 2 : 1;
+    return members?.size ?? 0;
   }
 
   membersOf(key: string): Iterable<string> {
-    const members = super.get(key);
-    return members === OWN ? [key] : (members ?? []);
+    const members = this.stored(key);
+    if (members === OWN) return [key];
+    if (typeof members === 'string') return this.isWithOwn ? [key, members] : [members];
+    return members ?? [];
   }
 }
 
@@ -103,8 +123,8 @@ export function withRoomSets<T extends Adapter>(adapter: T): T {
 
 /** For an adapter whose `addAll()` calls {@link addToRooms}. */
 export function useRoomSets(adapter: Adapter): void {
-  adapter.rooms = new RoomSets();
-  adapter.sids = new RoomSets();
+  adapter.rooms = new RoomSets(false);
+  adapter.sids = new RoomSets(true);
 }
 
 /** Does what `Adapter.addAll()` does, and emits the same events in the same order. */

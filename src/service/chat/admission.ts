@@ -1,9 +1,10 @@
 import { GjallarError } from '../../base/errors.js';
+import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import type { EngineRequest } from '../../engine/http/request.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { failureOf } from './handlers/answer.js';
-import { identify } from './identify.js';
+import { identifyByToken, nameOrGuest } from './identify.js';
 import type { ChatSocket } from './protocol.js';
 
 /** What the tokens of connecting clients say. */
@@ -12,32 +13,54 @@ const identities = new WeakMap<ChatSocket, Identity>();
 /** What the token of a client said when it was admitted; undefined if no token is required. */
 export const identityOf = (socket: ChatSocket): Identity | undefined => identities.get(socket);
 
-/** The connections of clients that are being admitted. */
+/** The connections of clients whose tokens are being verified. */
 const arriving = new WeakSet<ChatSocket['conn']>();
+/** The connection of a client without a token that was admitted in this turn. */
+let admitted: ChatSocket['conn'] | undefined;
+const endOfTurn = () => {
+  admitted = undefined;
+};
 
 /** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
-export async function admit(
-  accounts: Accounts | undefined,
-  socket: ChatSocket,
-  next: (error?: Error) => void,
-): Promise<void> {
+export function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): void {
   const { conn } = socket;
   // socket.io rejects a second CONNECT only once the first one has passed the middleware.
-  if (arriving.has(conn)) return void conn.close();
+  if (conn === admitted || (accounts && arriving.has(conn))) return void conn.close();
+  if (accounts) return own('verifying a token', admitByToken(accounts, socket, next));
+  admitted = conn;
+  process.nextTick(endOfTurn);
+  try {
+    enter(socket, nameOrGuest(socket.handshake.auth, socket.id), next);
+  } catch (error) {
+    reject(socket, error, next);
+  }
+}
+
+async function admitByToken(accounts: Accounts, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
+  const { conn } = socket;
   arriving.add(conn);
   try {
-    const identity = await identify(accounts, socket.handshake.auth, socket.id);
-    const { name, displayName, grant } = identity;
-    Object.assign(socket.data, { name, displayName, grant });
-    if (accounts) identities.set(socket, identity);
-    next();
+    const identity = await identifyByToken(accounts, socket.handshake.auth.token);
+    identities.set(socket, identity);
+    enter(socket, identity, next);
   } catch (error) {
-    if (error instanceof GjallarError) {
-      thisProcess.reports.rejected(error.code, socket.request as unknown as EngineRequest);
-    }
-    // socket.io sends a CONNECT_ERROR with the error's message and `data`.
-    next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
+    reject(socket, error, next);
   } finally {
     arriving.delete(conn);
   }
+}
+
+function enter({ data }: ChatSocket, { name, displayName, grant }: Identity, next: () => void): void {
+  data.name = name;
+  data.displayName = displayName;
+  data.grant = grant;
+  next();
+}
+
+function reject(socket: ChatSocket, error: unknown, next: (error?: Error) => void): void {
+  if (error instanceof GjallarError) {
+    thisProcess.reports.rejected(error.code, socket.request as unknown as EngineRequest);
+  }
+  // socket.io sends a CONNECT_ERROR with the error's message and `data`.
+  next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));
 }

@@ -32,7 +32,7 @@ import { type PlainDelivery, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { answerTotals, type ChatStats, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
-import type { ChatServer } from './protocol.js';
+import type { ChatServer, ChatSocket } from './protocol.js';
 import { admitWatcher } from './state/plain.js';
 import type { StateLimits } from './state/rooms.js';
 import { StateService } from './state/service.js';
@@ -185,28 +185,32 @@ export function startChat(
     talkers,
   };
 
+  // One function for all events of all clients: a listener for each event would cost each client more than a kilobyte.
+  function onEvent(this: ChatSocket, ...event: unknown[]): void {
+    const [name, input, reply] = event;
+    if (isOverLimit?.(this.conn)) return refuse(event);
+    const handler = handlers.get(name);
+    if (handler) own(`answering the event ${name}`, answer(handler, context, this, input, reply, log));
+    else if (name === 'echo') echo(this, input, reply);
+  }
+  function onDisconnecting(this: ChatSocket): void {
+    context.expiry.forget(this);
+    context.states?.sockets.forget(this);
+    for (const room of roomsOf(this)) presenceRegistry.remove(room, this.data.name);
+  }
+
   io.on('revoked', () => onRevocation());
   answerTotals(io, ownTotals);
   const stores = history && { history, archive };
-  io.use((socket, next) => void admit(accounts, socket, next));
+  io.use((socket, next) => admit(accounts, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
     // The token may have been revoked since it was checked.
     const identity = identityOf(socket);
     if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
     context.expiry.set(socket, identity);
-    if (isOverLimit) socket.use((event, next) => (isOverLimit(socket.conn) ? refuse(event) : next()));
-    for (const [event, handler] of Object.entries(handlers)) {
-      socket.on(event as keyof typeof handlers, (input: unknown, reply?: unknown) => {
-        own(`answering the event ${event}`, answer(handler, context, socket, input, reply, log));
-      });
-    }
-    socket.on('echo', (value, reply) => echo(socket, value, reply));
-    socket.on('disconnecting', () => {
-      context.expiry.forget(socket);
-      context.states?.sockets.forget(socket);
-      for (const room of roomsOf(socket)) presenceRegistry.remove(room, socket.data.name);
-    });
+    socket.onAny(onEvent);
+    socket.on('disconnecting', onDisconnecting);
   });
   return {
     admit: async (room, query) => plainMembers.admit(context, room, query),

@@ -1,5 +1,5 @@
 import { GjallarError } from '../../base/errors.js';
-import { type Accounts, type Identity, normalForm } from '../accounts/identity.js';
+import { type Accounts, type Grant, type Identity, normalForm } from '../accounts/identity.js';
 import { readName } from './input.js';
 
 /**
@@ -12,8 +12,15 @@ export async function identify(
   { name, token }: { name?: unknown; token?: unknown },
   unique: string,
 ): Promise<Identity> {
-  if (accounts) return identifyByToken(accounts, token);
-  return { name: name === undefined ? `guest-${unique.slice(0, 6)}` : readName(name), grant: {} };
+  return accounts ? identifyByToken(accounts, token) : nameOrGuest({ name }, unique);
+}
+
+/** A client that needs no token may do everything. */
+const EVERYTHING: Grant = Object.freeze({});
+
+/** @throws GjallarError BAD_NAME */
+export function nameOrGuest({ name }: { name?: unknown }, unique: string): Identity {
+  return { name: name === undefined ? `guest-${unique.slice(0, 6)}` : readName(name), grant: EVERYTHING };
 }
 
 export async function identifyByToken(accounts: Accounts, token: unknown): Promise<Identity> {

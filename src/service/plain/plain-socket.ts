@@ -3,6 +3,8 @@ import { own } from '../../base/owner.js';
 import type { DeadlineQueue, Waiting } from '../../engine/deadlines.js';
 import type { Engine } from '../../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../../engine/http/exchange.js';
+import type { CountedClient } from '../../engine/limits/address-limits.js';
+import type { LimitedClient } from '../../engine/limits/rates.js';
 import { atTime, type Identity } from '../accounts/identity.js';
 
 /** What a member can send its client besides the texts of its room. */
@@ -48,11 +50,13 @@ const MAX_WAITING_TEXTS = 100;
 const MAX_TEXT_BYTES = 40_960;
 
 /** One plain WebSocket: a member of one room. */
-export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSocket> {
+export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSocket>, LimitedClient, CountedClient {
   queue: DeadlineQueue<PlainSocket> | undefined;
   due = 0;
   previous: PlainSocket | undefined;
   next: PlainSocket | undefined;
+  left: LimitedClient['left'] = undefined;
+  countedAs: string | undefined;
 
   private webSocket: NativeWebSocket | undefined;
   private state: 'new' | 'open' | 'closed' = 'new';

@@ -125,7 +125,7 @@ export type Handler<Event extends keyof Replies = keyof Replies> = (
 export const boundedHandlers: ReadonlySet<unknown> = new Set([join, history, who, token, watch]);
 
 /** The events whose reply is `{ ok, … }`: all events except `echo`. */
-export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
+const byEvent: { readonly [Event in keyof Replies]: Handler<Event> } = {
   join,
   leave,
   message,
@@ -136,3 +136,6 @@ export const handlers: { readonly [Event in keyof Replies]: Handler<Event> } = {
   watch,
   unwatch,
 };
+
+/** Clients choose the name of an event, so it is no property of an object. */
+export const handlers: ReadonlyMap<unknown, Handler> = new Map(Object.entries(byEvent));
