@@ -17,13 +17,6 @@ const LOST: Reason = {
   text: 'the list of revoked tokens was lost: workers write it back, and revocations of the last 15 s may be missing',
 };
 
-interface RevocationListeners {
-  /** Called after each read. */
-  onChange(): void;
-  /** Makes the workers of all machines read the list. */
-  announce(): void;
-}
-
 /**
  * Keeps a worker's list of revoked tokens up to date. While the store cannot be read, the worker uses the list that it has
  * read last. Before it has read any, it accepts no token.
@@ -37,11 +30,20 @@ export class WatchedRevocations {
   private timer: NodeJS.Timeout | undefined;
   private isClosed = false;
 
-  constructor(store: RevocationStore, { onChange, announce }: RevocationListeners) {
+  /**
+   * @param onChange called after each read
+   * @param announce makes the workers of all machines read the list
+   */
+  constructor(store: RevocationStore, onChange: () => void, announce: () => void) {
     this.tokens = new RevokedTokens(store, {
       onChange,
       onEmpty: announce,
-      onLoss: (missing) => this.showLoss(missing),
+      onLoss: (missing) => {
+        clearTimeout(this.shown);
+        this.lost.close();
+        this.lost.begin(LOST, { missing });
+        this.shown = setTimeout(() => this.lost.end(), SHOWN_MS).unref();
+      },
       onRestored: (byThis) => {
         thisProcess.reports.log.info({}, 'the list of revoked tokens is complete again');
         if (byThis) announce();
@@ -70,22 +72,13 @@ export class WatchedRevocations {
   }
 
   private async read(): Promise<void> {
-    try {
-      await this.tokens.read();
-    } catch (error) {
+    await this.tokens.read().catch((error) => {
       const isStarting = !this.tokens.isKnown && performance.now() - this.startedAt < GRACE_MS;
       if (!isStarting && !this.isClosed) this.outage.failed(error);
-    }
+    });
     clearTimeout(this.timer);
     if (this.isClosed) return;
     this.timer = setTimeout(() => this.refresh(), this.tokens.isKnown ? INTERVAL_MS : FIRST_INTERVAL_MS).unref();
-  }
-
-  private showLoss(missing: number): void {
-    clearTimeout(this.shown);
-    this.lost.close();
-    this.lost.begin(LOST, { missing });
-    this.shown = setTimeout(() => this.lost.end(), SHOWN_MS).unref();
   }
 }
 
