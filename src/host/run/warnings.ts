@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
+import { replaceMethod } from '../../base/foreign-objects.private.js';
 import type { RunConfig } from '../config/options.js';
 import { canClash } from '../config/ports.js';
 
@@ -7,22 +8,17 @@ const MEMORY_STORE =
   'express-session keeps its sessions in the memory of each worker (MemoryStore), so a request that reaches another ' +
   'worker has another session. Use a store that the workers share, such as connect-redis.';
 
-interface SessionModule {
-  MemoryStore?: { prototype: { set(...values: unknown[]): unknown } };
-}
-
 /** Logs a warning, once, when an express-session that the application has loaded keeps a session in memory. */
 export function warnOfMemoryStore(log: Logger): void {
   const loaded = Object.entries(createRequire(import.meta.url).cache);
   for (const [file, module] of loaded.filter(([file]) => /[\\/]express-session[\\/]index\.js$/.test(file))) {
-    const prototype = (module?.exports as SessionModule | undefined)?.MemoryStore?.prototype;
+    const prototype = (module?.exports as { MemoryStore?: { prototype: object } } | undefined)?.MemoryStore?.prototype;
     if (!prototype) continue;
-    const { set } = prototype;
-    prototype.set = function (...values) {
-      prototype.set = set;
+    const putBack = replaceMethod(prototype, 'set', (_store, values, set) => {
+      putBack();
       log.warn({ file }, MEMORY_STORE);
-      return set.apply(this, values);
-    };
+      return set(...values);
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { thisProcess } from '../../../base/process.js';
 import { warnOnce } from '../../../base/warnings.js';
 import { hostOfOthers } from '../../../engine/http/guarded-requests.js';
@@ -56,11 +57,10 @@ export class PortOwner implements SharedOwner {
     private readonly listeners: Listeners,
     private readonly isAllowed: boolean,
   ) {
-    const { listen, closeAllConnections } = server;
-    server.closeAllConnections = () => {
+    replaceMethod(server, 'closeAllConnections', (_server, _args, close) => {
       this.current?.closePolling();
-      closeAllConnections.call(server);
-    };
+      close();
+    });
     const { sharedPorts: shared } = thisProcess;
     if (shared) {
       shared.own(server, this);
@@ -68,12 +68,12 @@ export class PortOwner implements SharedOwner {
     }
     if (!isAllowed) return;
     // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
-    server.listen = (...args: unknown[]) => {
+    replaceMethod(server, 'listen', (_server, args, listen) => {
       this.mayMove = this.takesPort && !needsNode(args[0]);
-      (listen as (...args: unknown[]) => void).apply(server, args);
+      listen(...args);
       this.takeOver();
       return server;
-    };
+    });
     // With a host name, node:net listens later.
     server.prependListener('listening', () => this.takeOver());
   }
