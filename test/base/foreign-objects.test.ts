@@ -17,7 +17,7 @@ test('these methods are replaced, and no others', () => {
     'base/log.ts: fs.writeSync',
     'base/log.ts: output.flushSync',
     'cluster/primary/ports.ts: worker.send',
-    'host/run/warnings.ts: prototype.set',
+    'host/run/application.ts: prototype.set',
     'host/runtime/lifecycle/orders.ts: process.emit',
     'io/server/listen/port-owner.ts: server.closeAllConnections',
     'io/server/listen/port-owner.ts: server.listen',
