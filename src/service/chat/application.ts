@@ -21,7 +21,7 @@ import { chatMetrics } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
-import { WatchedRevocations } from './revocations/watch.js';
+import { WatchedRevocations } from './revocations.js';
 import type { StateLimits } from './state/rooms.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */

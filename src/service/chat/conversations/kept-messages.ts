@@ -12,7 +12,7 @@ import { redisNamesOf } from '../../../host/config/redis-names.js';
 import type { WorkerMetrics } from '../../../host/operations/metrics/worker-metrics.js';
 import { redisClient } from '../../../host/runtime/redis-client.js';
 import type { RevocationStore } from '../../accounts/revocations.js';
-import { RedisRevocations, SqliteRevocations } from '../revocations/stores.js';
+import { RedisRevocations, SqliteRevocations } from '../revocations.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
