@@ -8,6 +8,7 @@ const filesOf = (name: string) => readdirSync(folder(name), { recursive: true, e
 
 /** Each file that uses private parts of a dependency, with the test that fails if a version changes them. */
 const parts = {
+  'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',
   'features/history/archive/knex.private.ts': 'features/history/knex.test.ts',

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { type DestinationStream, type Logger, type LoggerOptions, pino } from 'pino';
 import type PinoPretty from 'pino-pretty';
+import { replaceMethod } from './foreign-objects.private.js';
 import { optionalPackage } from './optional-packages.js';
 
 /** A line of the log, for the operator's page. */
@@ -98,10 +99,8 @@ function outliveFailures(output: ReturnType<typeof pino.destination>, log: Logge
  * written, it would never return, and a worker would outlive its primary.
  */
 function giveUpAtEnd(output: ReturnType<typeof pino.destination>): void {
-  const flushSync = output.flushSync.bind(output);
-  output.flushSync = () => {
-    const { writeSync } = fs;
-    fs.writeSync = ((...values: Parameters<typeof writeSync>) => {
+  replaceMethod(output, 'flushSync', (_output, _args, flushSync) => {
+    const putBack = replaceMethod(fs, 'writeSync', (_fs, values, writeSync) => {
       try {
         return writeSync(...values);
       } catch (error) {
@@ -110,13 +109,13 @@ function giveUpAtEnd(output: ReturnType<typeof pino.destination>): void {
         logOutput.drop(text.split('\n').length - 1);
         return Buffer.byteLength(text);
       }
-    }) as typeof writeSync;
+    });
     try {
       flushSync();
     } finally {
-      fs.writeSync = writeSync;
+      putBack();
     }
-  };
+  });
 }
 
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;

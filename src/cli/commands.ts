@@ -1,12 +1,98 @@
+import { resolve } from 'node:path';
 import { GjallarError } from '../base/errors.js';
-import { version } from '../base/package.js';
+import { packageError, requirePackages } from '../base/optional-packages.js';
+import { packageFile, packagePath, version } from '../base/package.js';
 import { loadConfig } from '../host/config/load.js';
 import type { Config } from '../host/config/options.js';
 import { isNear, rejectRemovedCommand } from '../host/config/removed.js';
 import { asksForHelp } from './application-arguments.js';
-import { compare } from './compare.js';
 import { doctor } from './doctor/doctor.js';
-import { backup, restore } from './history-files.js';
+
+/** The exit code if nothing could be compared. */
+const NOTHING_COMPARED = 2;
+
+/** What the package gjallar-compare exports. It is not part of this one: only development needs it. */
+interface Comparison {
+  readonly help: string;
+  compare(args: readonly string[], gjallar: object, environment: Environment): Promise<number>;
+}
+
+/** A name that TypeScript does not look up: this package is built first. */
+const NAME: string = 'gjallar-compare';
+
+export const compare: Command = {
+  usage: 'FILE [options] [-- arguments]',
+  description: 'Runs your application on stock socket.io and on gjallar, and prints what differs.',
+  isForApplications: true,
+  async help() {
+    const error = packageError('gjallar compare', ['gjallar-compare']);
+    return error ? error.message : ((await import(NAME)) as Comparison).help;
+  },
+  async run(args, _config, environment) {
+    const error = packageError('gjallar compare', ['gjallar-compare']);
+    if (error) {
+      console.error(`gjallar: ${error.message}`);
+      return NOTHING_COMPARED;
+    }
+    const gjallar = {
+      version,
+      program: packagePath('dist/main.js'),
+      register: packageFile('dist/io/server/register.js').href,
+    };
+    return ((await import(NAME)) as Comparison).compare(args, gjallar, environment);
+  },
+};
+
+/** `gjallar backup FILE` */
+export const backup: Command = {
+  usage: 'FILE',
+  description: 'Saves the history in DATA_DIR as FILE, of one moment. The server may be running.',
+  async run(args, config) {
+    const file = fileIn(args, 'backup');
+    requireSqlite(config, 'To back up Redis, save its append-only file or its snapshot (SAVE, BGSAVE).');
+    const { backUpHistory } = await openCopies();
+    const { messages, conversations } = backUpHistory(resolve(config.dataDir), file);
+    console.log(`saved ${messages} messages of ${conversations} conversations in ${file}`);
+    return 0;
+  },
+};
+
+/** `gjallar restore FILE` */
+export const restore: Command = {
+  usage: 'FILE',
+  description: 'Replaces the history in DATA_DIR by the backup FILE. The server must be stopped.',
+  async run(args, config) {
+    const file = fileIn(args, 'restore');
+    requireSqlite(config, 'To restore Redis, start it with the saved append-only file or snapshot.');
+    const { restoreHistory } = await openCopies();
+    const { messages, conversations } = restoreHistory(file, resolve(config.dataDir));
+    console.log(`restored ${messages} messages of ${conversations} conversations to ${resolve(config.dataDir)}`);
+    return 0;
+  },
+};
+
+/** The file that is the only argument. @throws GjallarError BAD_CONFIG */
+function fileIn(args: readonly string[], command: string): string {
+  const [file, ...more] = args;
+  if (!file || file.startsWith('-') || more.length > 0) {
+    throw new GjallarError('BAD_CONFIG', `usage: gjallar ${command} FILE`);
+  }
+  return file;
+}
+
+/** @throws GjallarError BAD_CONFIG if the history is in Redis, or off */
+function requireSqlite({ historyStore, redisUrl, historyTtl }: Config, remedy: string): void {
+  if (historyTtl === 0) throw new GjallarError('BAD_CONFIG', 'there is no history, because HISTORY_TTL is 0');
+  if (historyStore === 'redis' || (historyStore === 'auto' && redisUrl)) {
+    throw new GjallarError('BAD_CONFIG', `the history is in Redis, not in DATA_DIR. ${remedy}`);
+  }
+}
+
+/** What copies the files of SQLite. @throws GjallarError BAD_CONFIG if libsql is not installed */
+function openCopies(): Promise<typeof import('../features/history/sqlite/copy.js')> {
+  requirePackages('the history in SQLite', ['libsql']);
+  return import('../features/history/sqlite/copy.js');
+}
 
 /** The sub-commands by name. Without one, `gjallar` starts the server. */
 export const commands: Readonly<Record<string, Command>> = { backup, compare, doctor, restore };

@@ -1,5 +1,6 @@
 import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import { replaceMethod } from '../base/foreign-objects.private.js';
 import { sendable } from '../base/sendable.js';
 import { privateParts } from './socket-io-server.private.js';
 
@@ -89,6 +90,25 @@ export function withoutHeartbeats(adapter: ClusterAdapterWithHeartbeat): Heartbe
   clearInterval(parts.cleanupTimer);
   parts.scheduleHeartbeat = () => {};
   return parts.nodesMap;
+}
+
+type End = (adapter: Adapter) => unknown;
+const ends = new WeakMap<Adapter, Set<End>>();
+
+/**
+ * Has something end with an adapter: socket.io closes it with the server, and with a child namespace that it removes. What was
+ * added last ends first, once, and may still send over the adapter.
+ * @param end what it returns is awaited
+ */
+export function endWith(adapter: Adapter, end: End): void {
+  const known = ends.get(adapter);
+  if (known) return void known.add(end);
+  const all = new Set([end]);
+  ends.set(adapter, all);
+  replaceMethod(adapter, 'close', async (_adapter, _args, close) => {
+    for (const one of [...all].reverse()) await one(adapter);
+    await close();
+  });
 }
 
 /** The acknowledgement of a broadcast is not waited for any more. */

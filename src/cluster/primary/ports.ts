@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Server } from 'node:net';
+import { replaceMethod } from '../../base/foreign-objects.private.js';
 import type { ListenAddress, ListenFailure } from '../protocol.js';
 
 /** The addresses that stand for all addresses of the machine. */
@@ -47,12 +48,12 @@ interface ClusterMessage {
  */
 export function closeUnconfirmed(worker: ChildProcess): void {
   const handed = new Map<number, { close(): void }>();
-  const send = worker.send.bind(worker) as (...values: unknown[]) => boolean;
-  worker.send = (message: unknown, handle?: unknown, ...others: unknown[]) => {
+  replaceMethod(worker, 'send', (_worker, args, send) => {
+    const [message, handle] = args;
     const { act, seq } = Object(message) as ClusterMessage;
     if (act === 'newconn' && seq !== undefined && handle) handed.set(seq, handle as { close(): void });
-    return send(message, handle, ...others);
-  };
+    return send(...args);
+  });
   worker.on('internalMessage', ({ ack }: ClusterMessage) => {
     if (ack !== undefined) handed.delete(ack);
   });

@@ -5,7 +5,7 @@ import { owned } from '../../base/owner.js';
 import type { HubLink } from '../../base/worker-links.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
-import { wantsRecovery } from '../../io/socket-io.private.js';
+import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
 import type { ExpiryListener } from './keeper/expiries.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink, wireInProcess, wireOver } from './link.js';
@@ -163,7 +163,7 @@ class ServerRecovery implements Recovery, RecoveryHost {
 
   /** socket.io calls `init()` when the adapter is complete, so that recovery is around the native rooms. */
   private installLater(adapter: Adapter, nsp: Namespace): void {
-    const { init, close } = adapter;
+    const { init } = adapter;
     // The server asks at the start whether the adapter can recover.
     adapter.restoreSession = () => null as never;
     let namespace: NamespaceRecovery | undefined;
@@ -174,15 +174,14 @@ class ServerRecovery implements Recovery, RecoveryHost {
       installed.set(adapter, namespace);
       return init.call(adapter);
     };
-    adapter.close = async () => {
+    endWith(adapter, async () => {
       // The keeper has what clients need that return elsewhere. The sockets are closed by then.
       if (namespace) await this.link.ask((request) => ({ type: 'sync', request }));
-      await close.call(adapter);
       namespace?.close();
       // A client may have made a namespace of the same name meanwhile.
       if (this.namespaces.get(nsp.name) === namespace) this.namespaces.delete(nsp.name);
       if (this.namespaces.size === 0) this.endSweeps();
-    };
+    });
   }
 
   count(outcome: RecoveryOutcome): void {

@@ -21,11 +21,12 @@
  * - A value is encoded when it is set, once for all members and workers.
  */
 import type { Namespace, Server } from 'socket.io';
+import type { Adapter } from 'socket.io-adapter';
 import { GjallarError } from '../../base/errors.js';
 import { hubServices } from '../../base/hub-service.js';
 import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
-import { endWith } from './entries.js';
+import { endWith, namespaceOf } from '../../io/socket-io.private.js';
 import { linkOverHub, openHubService } from './hub-service.js';
 import { type StateRoomOptions, settingsOf } from './options.js';
 import { SequencerClient } from './replica/client.js';
@@ -77,7 +78,7 @@ export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: S
   });
   byName.set(name, room);
   rooms.set(nsp, { client, byName });
-  endWith(nsp, () => closeAll(nsp));
+  endWith(nsp.adapter, closeAll);
   return room;
 }
 
@@ -93,7 +94,8 @@ function clientOf(nsp: AnyNamespace): SequencerClient {
   return client;
 }
 
-function closeAll(nsp: AnyNamespace): Promise<unknown> {
+function closeAll(adapter: Adapter): Promise<unknown> {
+  const nsp: AnyNamespace = namespaceOf(adapter);
   const closed = [...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close());
   return Promise.all([...closed, ...(ending.get(nsp) ?? [])]);
 }

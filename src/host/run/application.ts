@@ -1,15 +1,18 @@
+import { createRequire } from 'node:module';
+import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
+import { replaceMethod } from '../../base/foreign-objects.private.js';
 import { own } from '../../base/owner.js';
 import { hostApplication } from '../../base/process.js';
 import type { Backplane } from '../../cluster/backplanes/index.js';
 import { windowOf } from '../../io/server/default-adapter.js';
 import { SharedListening } from '../../io/server/listen/shared-listening.js';
 import type { RunConfig } from '../config/options.js';
+import { canClash } from '../config/ports.js';
 import type { Application, RunningApplication } from '../runtime/application.js';
 import type { MachineWorker } from '../runtime/machine-worker.js';
 import { namespaceMetrics } from '../runtime/overview/stats.js';
 import { passSigterm } from '../runtime/surroundings.js';
-import { explainAdminPort, warnOfMemoryStore } from './warnings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
@@ -93,5 +96,40 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
       if (passSigterm()) return new Promise(() => {});
       await Promise.allSettled(servers.map((io) => io.close()));
     },
+  };
+}
+
+const MEMORY_STORE =
+  'express-session keeps its sessions in the memory of each worker (MemoryStore), so a request that reaches another ' +
+  'worker has another session. Use a store that the workers share, such as connect-redis.';
+
+/** Logs a warning, once, when an express-session that the application has loaded keeps a session in memory. */
+function warnOfMemoryStore(log: Logger): void {
+  const loaded = Object.entries(createRequire(import.meta.url).cache);
+  for (const [file, module] of loaded.filter(([file]) => /[\\/]express-session[\\/]index\.js$/.test(file))) {
+    const prototype = (module?.exports as { MemoryStore?: { prototype: object } } | undefined)?.MemoryStore?.prototype;
+    if (!prototype) continue;
+    const putBack = replaceMethod(prototype, 'set', (_store, values, set) => {
+      putBack();
+      log.warn({ file }, MEMORY_STORE);
+      return set(...values);
+    });
+  }
+}
+
+/** Names the admin port as the reason why a server of the application cannot listen, which the error itself does not. */
+function explainAdminPort(
+  { adminPort, adminHost }: Pick<RunConfig, 'adminPort' | 'adminHost'>,
+  log: Logger,
+): (error: NodeJS.ErrnoException) => void {
+  let isLogged = false;
+  return (error) => {
+    const { code, address = '::', port } = error as NodeJS.ErrnoException & { address?: string; port?: number };
+    if (isLogged || code !== 'EADDRINUSE' || port !== adminPort || !canClash(address, adminHost)) return;
+    isLogged = true;
+    log.error(
+      `the application cannot listen on port ${port}: ADMIN_PORT=${port} uses it. Set another ADMIN_PORT, or another port ` +
+        'of the application.',
+    );
   };
 }

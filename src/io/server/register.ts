@@ -4,23 +4,22 @@
  */
 import '../../engine/uws/environment.js';
 import Module from 'node:module';
+import { replaceMethod } from '../../base/foreign-objects.private.js';
 import { thisProcess } from '../../base/process.js';
 import { warnOnce } from '../../base/warnings.js';
-import { methodsOf, missingInServer } from '../socket-io-server.private.js';
+import { missingInServer } from '../socket-io-server.private.js';
 import { copyOf, versionProblem } from '../socket-io-version.js';
 import { install } from './install.js';
 
-type Load = (this: unknown, request: string, ...rest: unknown[]) => unknown;
+type Resolve = (...request: unknown[]) => string;
+const loader = Module as unknown as { _load?: unknown; _resolveFilename?: Resolve };
 
-const loader = Module as unknown as { _load: Load; _resolveFilename?(request: string, ...rest: unknown[]): string };
-const load = loader._load;
-
-if (typeof load === 'function') {
-  loader._load = function (request, ...rest) {
-    const exports = load.call(this, request, ...rest);
-    if (request.includes('socket.io')) change(exports, () => loader._resolveFilename?.(request, ...rest));
+if (typeof loader._load === 'function') {
+  replaceMethod(loader, '_load', (_self, request, load) => {
+    const exports = load(...request);
+    if (String(request[0]).includes('socket.io')) change(exports, () => loader._resolveFilename?.(...request));
     return exports;
-  };
+  });
 } else {
   warnOnce('GJALLAR_REGISTER', 'gjallar/register cannot change socket.io in this version of Node.js.');
 }
@@ -48,14 +47,12 @@ function change(exports: unknown, file: () => string | undefined): void {
 
 /** Reports a copy that stays as it is when a server of it is attached: a package that is only loaded serves no clients. */
 function reportUse(prototype: object, problem: string): void {
-  const methods = methodsOf(prototype);
-  const { bind } = methods;
-  methods.bind = function (engine) {
+  replaceMethod(prototype, 'bind', (_server, args, bind) => {
     const { onRefusedVersion } = thisProcess;
     if (onRefusedVersion) onRefusedVersion(problem);
     else warnOnce('GJALLAR_REGISTER', `${problem}. Until then, this server runs on stock socket.io.`);
-    return bind.call(this, engine);
-  };
+    return bind(...args);
+  });
 }
 
 declare module '../../base/process.js' {

@@ -23,18 +23,14 @@ export const isInForce = ({ at, lifted }: RevocationRecord): boolean => lifted =
 
 /** Combines what two sides know about one id: neither may weaken what the other one has revoked. */
 export function combine(one: RevocationRecord, other: RevocationRecord = one): RevocationRecord {
-  const at = Math.max(one.at, other.at);
-  const lifted = greatest([one.lifted, other.lifted]);
-  const before = greatest([one, other].map((side) => (isInForce({ ...side, lifted }) ? side.before : undefined)));
-  return { id: one.id, before, at, expires: Math.max(one.expires, other.expires), lifted };
+  const lifted = later(one.lifted, other.lifted);
+  const [before, otherBefore] = [one, other].map((side) => (isInForce({ ...side, lifted }) ? side.before : undefined));
+  const [at, expires] = [Math.max(one.at, other.at), Math.max(one.expires, other.expires)];
+  return { id: one.id, before: later(before, otherBefore), at, expires, lifted };
 }
 
-const greatest = (times: (number | undefined)[]): number | undefined =>
-  times.reduce((most, time) => (most === undefined || (time ?? 0) > most ? time : most), undefined);
+const later = (one: number | undefined, other: number | undefined) => ((one ?? -1) > (other ?? -1) ? one : other);
 
 /** Whether a store that has `stored` lacks nothing of `record`. */
-export function isCovered(record: RevocationRecord, stored: RevocationRecord | undefined): boolean {
-  if (!stored) return false;
-  const [both, own] = [combine(stored, record), combine(stored)];
-  return (Object.keys(own) as (keyof RevocationRecord)[]).every((field) => both[field] === own[field]);
-}
+export const isCovered = (record: RevocationRecord, stored: RevocationRecord | undefined): boolean =>
+  stored !== undefined && JSON.stringify(combine(stored, record)) === JSON.stringify(combine(stored));

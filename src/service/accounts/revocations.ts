@@ -6,10 +6,8 @@ import { combine, isCovered, isInForce, type Revocation, type RevocationRecord }
 
 /** How many revocations are kept. */
 export const MAX_REVOCATIONS = 10_000;
-
 /** How far the clock of a caller or of the issuer of tokens may be ahead, in ms. */
 export const CLOCK_MS = 60_000;
-
 /** How long a client waits for the first read of the store, in ms. */
 const MAX_WAIT_MS = 5000;
 /** How long a worker without a list waits for others to write theirs into an empty store, in ms. */
@@ -23,33 +21,26 @@ export const idOfAll = 'all';
 export const idOfToken = (tokenId: string): string => `jti:${tokenId}`;
 export const idOfUser = (user: string): string => `user:${user}`;
 
-/** One field to write, unless another caller has changed it since it was read. */
-export interface FieldChange {
-  readonly field: string;
-  /** What the caller has read; undefined if the field was missing. */
-  readonly from: string | undefined;
-  /** What the field becomes; undefined removes it. */
-  readonly to: string | undefined;
-}
+/** A field becomes `to`, unless another caller has changed it since it was `from`. Undefined means that there is no field. */
+export type FieldChange = readonly [field: string, from: string | undefined, to: string | undefined];
 
 /** Where revocations are kept, for all workers and machines: texts by field. It must reject in bounded time. */
 export interface RevocationStore {
   read(): Promise<ReadonlyMap<string, string>>;
-  /** Makes the changes in their order. Resolves with whether all fields were still what the caller had read. */
+  /** Makes the changes. Resolves with whether all fields were still what the caller had read. */
   replace(changes: readonly FieldChange[]): Promise<boolean>;
   /** Calls back each time the store can be reached again. */
   onReturn?(listener: () => void): void;
-  close(): Promise<void>;
+  close?(): void;
 }
 
 /** The field that names the list. A store that was emptied has none, and one that was filled again has another. */
 const GENERATION = 'generation';
 
-/** The change that gives the list another name. Versions without generations read it as a revocation of nothing. */
+/** The change that gives the list another name, in the form of a revocation of nothing. */
 export function newGeneration(from?: string): FieldChange {
   const value = randomBytes(12).toString('base64url');
-  const to = JSON.stringify({ id: GENERATION, value, at: 0, expires: Number.MAX_SAFE_INTEGER });
-  return { field: GENERATION, from, to };
+  return [GENERATION, from, JSON.stringify({ id: GENERATION, value, at: 0, expires: Number.MAX_SAFE_INTEGER })];
 }
 
 export interface RevocationEvents {
@@ -65,16 +56,16 @@ export interface RevocationEvents {
 
 /** The list of revocations, which this worker holds in its memory and the store keeps. Checks need only the memory. */
 export class RevokedTokens {
+  /** Whether the store has lost records that could not be written back yet. */
+  isBehind = false;
   /** By id, with those that were lifted; undefined until the store was read. */
   private records: ReadonlyMap<string, RevocationRecord> | undefined;
-  /** The store's fields, as they were read last. */
-  private fields: ReadonlyMap<string, string> = new Map();
   private generation: string | undefined;
   private inForce: ReadonlyMap<string, Revocation> = new Map();
   /** When the store was found without a list, on the clock of `performance.now()`. */
   private emptySince: number | undefined;
-  private isRestoring = false;
-  private reading: Promise<void> | undefined;
+  private turn: Promise<unknown> = Promise.resolve();
+  private nextRead: Promise<unknown> | undefined;
   private onFirstRead = () => {};
   private readonly firstRead = new Promise<void>((resolve) => {
     this.onFirstRead = resolve;
@@ -90,23 +81,17 @@ export class RevokedTokens {
     return this.records !== undefined;
   }
 
-  /** Whether the store has lost records that could not be written back yet. */
-  get isBehind(): boolean {
-    return this.isRestoring;
-  }
-
   /** Resolves when the store was read for the first time, or after a timeout. */
   async whenKnown(): Promise<void> {
     if (!this.isKnown) await Promise.race([this.firstRead, wait(MAX_WAIT_MS, undefined, { ref: false })]);
   }
 
   list(): Revocation[] {
-    return Array.from(this.inForce.values(), ({ id, before, at, expires }) => ({ id, before, at, expires }));
+    return [...this.inForce.values()].map(withoutLift);
   }
 
   isRevoked({ name, tokenId, issued = 0 }: Pick<Identity, 'name' | 'tokenId' | 'issued'>): boolean {
     const { inForce } = this;
-    if (inForce.size === 0) return false;
     if (tokenId !== undefined && inForce.has(idOfToken(tokenId))) return true;
     // A token from the future does not say when it was issued.
     const at = issued > Date.now() + CLOCK_MS ? 0 : issued;
@@ -130,16 +115,12 @@ export class RevokedTokens {
   /** @throws GjallarError REVOCATIONS_FULL, ACCOUNTS_UNAVAILABLE */
   async revoke(revocation: Revocation): Promise<Revocation> {
     const written = await this.write(revocation.id, (earlier) => {
-      if (!(earlier && isInForce(earlier)) && this.inForce.size >= MAX_REVOCATIONS) {
-        throw new GjallarError('REVOCATIONS_FULL');
-      }
-      // The clock of the worker that lifted the earlier one may be ahead.
-      const at = Math.max(revocation.at, (earlier?.lifted ?? 0) + 1);
-      // A repetition must not allow what was revoked.
-      return combine({ ...revocation, at }, earlier);
+      const isNew = !earlier || !isInForce(earlier);
+      if (isNew && this.inForce.size >= MAX_REVOCATIONS) throw new GjallarError('REVOCATIONS_FULL');
+      // The clock of the worker that lifted the earlier one may be ahead. A repetition must not allow what was revoked.
+      return combine({ ...revocation, at: Math.max(revocation.at, (earlier?.lifted ?? 0) + 1) }, earlier);
     });
-    const { lifted: _, ...revoked } = written!;
-    return revoked;
+    return withoutLift(written!);
   }
 
   /** Accepts the tokens again. Without such a revocation, it does nothing. */
@@ -152,58 +133,57 @@ export class RevokedTokens {
   }
 
   /** Writes one record. `next` gets the present one, and returns undefined if there is nothing to write. */
-  private async write(id: string, next: (earlier: RevocationRecord | undefined) => RevocationRecord | undefined) {
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-      await this.read();
-      await this.whenKnown();
-      const record = next(this.known().get(id));
-      if (!record) return undefined;
-      const isWritten = await this.store.replace([
-        { field: id, from: this.fields.get(id), to: JSON.stringify(record) },
-      ]);
-      if (!isWritten) continue;
-      await this.read();
-      return record;
-    }
-    throw new Error(`the record ${id} was changed by others at the same time`);
+  private async write(id: string, next: NextRecord) {
+    await this.read();
+    await this.whenKnown();
+    this.known();
+    return this.inTurn(() => this.sync(id, next));
   }
 
   /** Reads the store, and gives it back what it has lost. Reads that are asked for meanwhile share the next one. */
   async read(): Promise<void> {
-    await this.reading?.catch(() => {});
-    this.reading ??= this.readNow().finally(() => {
-      this.reading = undefined;
+    this.nextRead ??= this.inTurn(() => {
+      this.nextRead = undefined;
+      return this.sync();
     });
-    return this.reading;
+    await this.nextRead;
   }
 
-  private async readNow(): Promise<void> {
-    let hasWritten = false;
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.turn.then(work);
+    this.turn = result.catch(() => {});
+    return result;
+  }
+
+  /** Reads the store, gives it back what it has lost, and writes the next record of one id. */
+  private async sync(id = '', next: NextRecord = () => undefined): Promise<RevocationRecord | undefined> {
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const fields = await this.store.read();
       const generation = fields.get(GENERATION);
-      if (!this.records && generation === undefined && this.mayOthersKnow()) return;
+      if (!this.records && generation === undefined && this.mayOthersKnow()) return undefined;
       const { records, missing, expired } = this.compare(fields);
       const isLost = this.records !== undefined && (missing.length > 0 || generation !== this.generation);
-      if (isLost && !this.isRestoring) this.events.onLoss?.(missing.length);
+      if (isLost && !this.isBehind) this.events.onLoss?.(missing.length);
+      this.isBehind ||= isLost;
       // What this worker knows holds, whether or not it can be written.
-      if (isLost || generation !== undefined) this.adopt(records, fields);
-      if (!isLost && generation !== undefined) {
-        this.generation = generation;
-        if (this.isRestoring) this.events.onRestored?.(hasWritten);
-        this.isRestoring = false;
-        // A store that cannot be written to at present can still be read.
-        if (expired.length > 0) await this.store.replace(expired).catch(() => {});
-        return;
-      }
-      this.isRestoring = isLost;
+      if (isLost) this.adopt(records);
+      const record = next(records.get(id));
+      if (record) records.set(id, record);
+      const changes = [...new Set(record ? [...missing, id] : missing)].map(
+        (field): FieldChange => [field, fields.get(field), JSON.stringify(records.get(field))],
+      );
       // A new generation tells the other workers of the loss, unless another one has done it. It comes last: until then, the
       // list may be incomplete.
-      const isTold = generation !== undefined && generation !== this.generation;
-      const changes = isTold ? missing : [...missing, newGeneration(generation)];
+      const isTold = generation !== undefined && !(isLost && generation === this.generation);
+      if (!isTold) changes.push(newGeneration(generation));
       if (changes.length > 0 && !(await this.store.replace(changes))) continue;
-      hasWritten ||= changes.length > 0;
-      this.generation = isTold ? generation : changes.at(-1)!.to;
+      this.generation = isTold ? generation : changes.at(-1)![2];
+      this.adopt(records);
+      if (this.isBehind) this.events.onRestored?.(changes.length > 0);
+      this.isBehind = false;
+      // A store that cannot be written to at present can still be read.
+      if (expired.length > 0) await this.store.replace(expired).catch(() => {});
+      return record;
     }
     throw new Error('the list of revoked tokens was changed by others at the same time');
   }
@@ -221,7 +201,7 @@ export class RevokedTokens {
    */
   private compare(fields: ReadonlyMap<string, string>) {
     const now = Date.now();
-    const records = new Map(Array.from(this.records ?? []).filter(([, { expires }]) => expires > now));
+    const records = new Map([...(this.records ?? [])].filter(([, { expires }]) => expires > now));
     const expired: FieldChange[] = [];
     const stored = new Map<string, RevocationRecord>();
     for (const [field, from] of fields) {
@@ -229,17 +209,14 @@ export class RevokedTokens {
       const record = JSON.parse(from) as RevocationRecord;
       stored.set(field, record);
       if (record.expires > now) records.set(field, combine(record, records.get(field)));
-      else if (record.expires + CLOCKS_MS <= now) expired.push({ field, from, to: undefined });
+      else if (record.expires + CLOCKS_MS <= now) expired.push([field, from, undefined]);
     }
-    const missing = [...records]
-      .filter(([id, record]) => !isCovered(record, stored.get(id)))
-      .map(([field, record]): FieldChange => ({ field, from: fields.get(field), to: JSON.stringify(record) }));
+    const missing = [...records.keys()].filter((id) => !isCovered(records.get(id)!, stored.get(id)));
     return { records, missing, expired };
   }
 
-  private adopt(records: ReadonlyMap<string, RevocationRecord>, fields: ReadonlyMap<string, string>): void {
-    this.records = records;
-    this.fields = fields;
+  private adopt(records: ReadonlyMap<string, RevocationRecord>): void {
+    this.records = new Map(records);
     const inForce = new Map<string, Revocation>();
     for (const record of records.values()) {
       if (!isInForce(record)) continue;
@@ -252,6 +229,10 @@ export class RevokedTokens {
     this.events.onChange();
   }
 }
+
+/** The next record of an id. It gets the present one, and returns undefined if there is nothing to write. */
+type NextRecord = (earlier: RevocationRecord | undefined) => RevocationRecord | undefined;
+const withoutLift = ({ lifted: _, ...revocation }: RevocationRecord): Revocation => revocation;
 
 /** Accounts whose tokens can be revoked. */
 export class RevocableAccounts implements Accounts {

@@ -21,7 +21,7 @@ import { chatMetrics } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
-import { WatchedRevocations } from './revocations/watch.js';
+import { WatchedRevocations } from './revocations.js';
 import type { StateLimits } from './state/rooms.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
@@ -41,13 +41,9 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     failed: (reason) => void worker.failed(reason),
   });
   const issued = await accountsOf(config);
+  const announce = () => chat.announceRevocation();
   const revocations =
-    issued &&
-    kept.revocations &&
-    new WatchedRevocations(kept.revocations, {
-      onChange: () => chat.endRevoked(),
-      announce: () => chat.announceRevocation(),
-    });
+    issued && kept.revocations && new WatchedRevocations(kept.revocations, () => chat.endRevoked(), announce);
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets(engine);
   const chat = startChat(io as unknown as ChatServer, {
@@ -89,7 +85,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
       return audited(log, caller, type, targetOf(action), async () => replyOf(action, await worker.act(action)));
     },
     deletion: chat.deletion,
-    tokens: new TokenRevocation(revocations?.tokens, () => chat.announceRevocation()),
+    tokens: new TokenRevocation(revocations?.tokens, announce),
     exportOf: (user) => chat.exportOf(user),
     acknowledgeLoss: async () => {
       if (!kept.loss) throw new GjallarError('HISTORY_OFF');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../../src/service/accounts/revocations.js';
-import { RedisRevocations } from '../../../src/service/chat/revocations/redis.js';
+import { RedisRevocations } from '../../../src/service/chat/revocations.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 

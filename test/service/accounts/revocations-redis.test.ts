@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
-import { connect, connected, disconnectAll, nextEvent } from '../../support/clients.js';
+import { connect, connected, disconnectAll } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -35,8 +35,11 @@ const readyz = ({ url }: RunningServer) => readiness(url);
 /** Why a client with this token may not connect. */
 async function refusal({ url }: RunningServer, token: string): Promise<unknown> {
   const client = connect(url, { auth: { token }, reconnection: false });
-  const [error] = await nextEvent<[Error & { data?: { code?: string } }]>(client, 'connect_error');
-  return error.data?.code;
+  return connected(client).then(
+    // It may not have heard of the revocation yet, and after its start, it waits only 2 s for the lists of others.
+    () => 'accepted',
+    (error: Error & { data?: { code?: string } }) => error.data?.code,
+  );
 }
 
 test('a Redis that returns empty, twice, makes no revoked token valid, not even where a server restarts meanwhile', async () => {

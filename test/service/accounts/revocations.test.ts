@@ -5,7 +5,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import Sqlite from 'libsql';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../../src/service/accounts/revocations.js';
-import { SqliteRevocations } from '../../../src/service/chat/revocations/sqlite.js';
+import { SqliteRevocations } from '../../../src/service/chat/revocations.js';
 import { connect, connected, disconnectAll, nextEvent } from '../../support/clients.js';
 import { movableClock } from '../../support/clock.js';
 import { readinessOf } from '../../support/reports.js';

@@ -4,7 +4,7 @@ import type { Namespace, Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { own, raise } from '../../../base/owner.js';
 import { sendable } from '../../../base/sendable.js';
-import { detailsOf, sendableSocket } from '../../../io/socket-io.private.js';
+import { detailsOf, endWith, sendableSocket } from '../../../io/socket-io.private.js';
 import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { checkBroadcast, checkRequest, checkResponse } from '../checks.js';
 import { ConnectionHealth, type Inbox, malformed } from '../connection-health.js';
@@ -102,12 +102,10 @@ export class ClassicRequests {
 
   add<T extends Adapter>({ name }: Namespace, adapter: T): T {
     const channel = `${this.prefix}-request#${name}#`;
-    const { close } = adapter;
     this.adapters.set(channel, adapter as Adapter as AnsweringAdapter);
-    adapter.close = () => {
+    endWith(adapter, () => {
       if ((this.adapters.get(channel) as Adapter | undefined) === adapter) this.adapters.delete(channel);
-      return close.call(adapter);
-    };
+    });
     return adapter;
   }
 

@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import {
   type Envelope,
   type FromPrimary,
@@ -74,13 +75,11 @@ export function receiveOrders(): Orders {
     // Without its primary a worker ends at once. Until then sending may fail.
     process.send?.(envelope, undefined, undefined, () => {});
   });
-  const { emit } = process;
-  process.emit = ((event: string, ...values: unknown[]) => {
-    const order = event === 'message' ? opened<FromPrimary>(values[0]) : undefined;
-    if (!order) return Reflect.apply(emit, process, [event, ...values]);
-    orders.receive(order);
-    return true;
-  }) as typeof process.emit;
+  replaceMethod(process, 'emit', (_process, args, emit) => {
+    const order = args[0] === 'message' ? opened<FromPrimary>(args[1]) : undefined;
+    if (order) orders.receive(order);
+    return order !== undefined || emit(...args);
+  });
   // Node.js keeps messages back until there is a listener.
   process.on('message', () => {});
   return orders;

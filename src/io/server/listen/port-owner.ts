@@ -1,17 +1,17 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { thisProcess } from '../../../base/process.js';
 import { warnOnce } from '../../../base/warnings.js';
 import { hostOfOthers } from '../../../engine/http/guarded-requests.js';
-import { addConnections, setHandle, tcpHandleOf } from '../../../engine/node/node-net.private.js';
+import { addConnections, type ListenHandle, setHandle, tcpHandleOf } from '../../../engine/node/node-net.private.js';
 import { routeHttp } from '../../../engine/routes.js';
 import type { Session } from '../../../engine/session/session.js';
-import { App } from '../../../engine/sockets.js';
-import type { TemplatedApp } from '../../../engine/uws/app.js';
+import { App, us_listen_socket_close } from '../../../engine/sockets.js';
+import type { TemplatedApp, us_listen_socket } from '../../../engine/uws/app.js';
 import type { EngineRoute } from '../engine-route.js';
 import type { Listeners } from '../listeners.js';
-import { PortHandle } from './port-handle.js';
 
 /** Owns the port of an http.Server in this process. */
 export interface SharedOwner {
@@ -56,11 +56,10 @@ export class PortOwner implements SharedOwner {
     private readonly listeners: Listeners,
     private readonly isAllowed: boolean,
   ) {
-    const { listen, closeAllConnections } = server;
-    server.closeAllConnections = () => {
+    replaceMethod(server, 'closeAllConnections', (_server, _args, close) => {
       this.current?.closePolling();
-      closeAllConnections.call(server);
-    };
+      close();
+    });
     const { sharedPorts: shared } = thisProcess;
     if (shared) {
       shared.own(server, this);
@@ -68,12 +67,12 @@ export class PortOwner implements SharedOwner {
     }
     if (!isAllowed) return;
     // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
-    server.listen = (...args: unknown[]) => {
+    replaceMethod(server, 'listen', (_server, args, listen) => {
       this.mayMove = this.takesPort && !needsNode(args[0]);
-      (listen as (...args: unknown[]) => void).apply(server, args);
+      listen(...args);
       this.takeOver();
       return server;
-    };
+    });
     // With a host name, node:net listens later.
     server.prependListener('listening', () => this.takeOver());
   }
@@ -213,4 +212,78 @@ export function taken({ address, port }: AddressInfo): Error {
     address,
     port,
   });
+}
+
+/** Other processes of the same user may share the port. */
+const SHARED = 0;
+/** No other process of the same user may share the port. */
+const EXCLUSIVE = 1;
+
+/**
+ * A port on which uWebSockets.js listens. It replaces the handle of a node:net server. The server's own `address()`,
+ * `listening` and `close()` work with it unchanged.
+ */
+class PortHandle implements ListenHandle {
+  readonly fd = -1;
+  private isRetired = false;
+
+  private constructor(
+    private readonly sockets: us_listen_socket[],
+    private readonly local: AddressInfo,
+    private readonly onClose: () => void,
+  ) {}
+
+  /** Makes an app listen. Returns undefined if the port is in use. */
+  static listen(app: TemplatedApp, local: AddressInfo, isShared: boolean, onClose: () => void): PortHandle | undefined {
+    const mode = isShared ? SHARED : EXCLUSIVE;
+    const socket = openOn(app, local, mode);
+    return socket && new PortHandle([socket], local, onClose);
+  }
+
+  /** Makes the app listen on a further port, as long as it listens on this one. Returns false if the port is in use. */
+  listenAlso(app: TemplatedApp, local: AddressInfo): boolean {
+    const socket = openOn(app, local, SHARED);
+    if (socket) this.sockets.push(socket);
+    return socket !== undefined;
+  }
+
+  /** Accepts no new connections from now on. The server does not notice. */
+  retire(): void {
+    if (this.isRetired) return;
+    this.isRetired = true;
+    for (const socket of this.sockets) us_listen_socket_close(socket);
+  }
+
+  close(callback?: () => void): void {
+    this.retire();
+    this.onClose();
+    if (callback) process.nextTick(callback);
+  }
+
+  getsockname(address: object): number {
+    Object.assign(address, this.local);
+    return 0;
+  }
+
+  /** The loop stays alive as long as uWebSockets.js listens. */
+  ref(): void {}
+
+  unref(): void {}
+
+  hasRef(): boolean {
+    return true;
+  }
+}
+
+function openOn(app: TemplatedApp, { address, port }: AddressInfo, mode: number): us_listen_socket | undefined {
+  let opened: us_listen_socket | undefined;
+  // listen() calls it before it returns.
+  const done = (socket: us_listen_socket | false) => {
+    opened = socket || undefined;
+  };
+  // Without a host, uWebSockets.js listens on both address families, as node:net does with `::`.
+  const listen = app.listen as (...args: unknown[]) => void;
+  if (address === '::') listen.call(app, port, mode, done);
+  else listen.call(app, address, port, mode, done);
+  return opened;
 }

@@ -1,6 +1,7 @@
 import { type EventEmitter, errorMonitor, once } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
+import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { own } from '../../../base/owner.js';
 import { handleOf, sharesPorts } from '../../../engine/node/node-net.private.js';
 import { type SharedOwner, type SharedPorts, taken } from './port-owner.js';
@@ -19,9 +20,7 @@ export interface WantedAddress {
 /** How many ports the system may pick for port 0 before listening has failed: others can take each before it is used. */
 const PICKED_PORTS = 3;
 
-type Listen = (this: NetServer, ...args: unknown[]) => NetServer;
-
-const plainListen = NetServer.prototype.listen as Listen;
+const plainListen = NetServer.prototype.listen;
 
 /**
  * Lets the processes of an application listen on the same ports. An http.Server that serves nothing but Socket.IO listens
@@ -56,37 +55,37 @@ export class SharedListening implements SharedPorts {
 
   /** Changes `listen()` of all servers that the application creates. */
   install(): void {
-    const listening = this;
-    const plainClose = HttpServer.prototype.close;
-    NetServer.prototype.listen = function (this: NetServer, ...args: unknown[]) {
-      listening.watch(this);
-      return plainListen.apply(this, args);
-    } as NetServer['listen'];
-    HttpServer.prototype.listen = function (this: HttpServer, ...args: unknown[]) {
-      const wanted = addressOf(args);
-      if (!wanted || this.listening) return NetServer.prototype.listen.apply(this, args as never);
-      if (listening.waiting.has(this)) throw alreadyListening();
-      listening.waiting.add(this);
+    const { waiting } = this;
+    replaceMethod(NetServer.prototype, 'listen', (server, args, plain) => {
+      const listen = () => {
+        this.watch(server);
+        return plain(...args);
+      };
+      const wanted = server instanceof HttpServer && !server.listening ? addressOf(args) : undefined;
+      if (!wanted) return listen();
+      const http = server as HttpServer;
+      if (waiting.has(http)) throw alreadyListening();
+      waiting.add(http);
       const { callback, signal } = wanted;
-      signal?.addEventListener('abort', () => this.close(), { once: true });
+      signal?.addEventListener('abort', () => http.close(), { once: true });
       // Socket.IO may be attached right after listen().
       queueMicrotask(() => {
-        if (!listening.waiting.has(this)) return;
-        if (!listening.owners.has(this)) {
-          listening.waiting.delete(this);
-          NetServer.prototype.listen.apply(this, args as never);
+        if (!waiting.has(http)) return;
+        if (!this.owners.has(http)) {
+          waiting.delete(http);
+          listen();
         } else {
-          if (callback) this.once('listening', callback);
-          own('listening on a shared port', listening.share(this, wanted));
+          if (callback) http.once('listening', callback);
+          own('listening on a shared port', this.share(http, wanted));
         }
       });
-      return this;
-    } as HttpServer['listen'];
-    HttpServer.prototype.close = function (this: HttpServer, callback) {
+      return server;
+    });
+    replaceMethod(HttpServer.prototype, 'close', (server, args, close) => {
       // A server that is closed before it listens never does.
-      listening.waiting.delete(this);
-      return plainClose.call(this, callback);
-    };
+      waiting.delete(server);
+      return close(...args);
+    });
   }
 
   /** Called with the owner of the port of each http.Server that has a Socket.IO server. */

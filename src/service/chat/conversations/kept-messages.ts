@@ -12,6 +12,7 @@ import { redisNamesOf } from '../../../host/config/redis-names.js';
 import type { WorkerMetrics } from '../../../host/operations/metrics/worker-metrics.js';
 import { redisClient } from '../../../host/runtime/redis-client.js';
 import type { RevocationStore } from '../../accounts/revocations.js';
+import { RedisRevocations, SqliteRevocations } from '../revocations.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
@@ -83,7 +84,7 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
       clearInterval(timer);
       health.close();
       await archiving?.close();
-      await opened.revocations.close();
+      opened.revocations.close?.();
       await history.close();
     },
   };
@@ -102,14 +103,12 @@ interface OpenedStore {
 
 async function connectRedis(config: Config & { redisUrl: string }, { log }: HistorySurroundings): Promise<OpenedStore> {
   const { RedisHistoryStore, redisClientOptions } = await import('../../../features/history/redis/store.js');
-  const { RedisRevocations } = await import('../revocations/redis.js');
   const redis = await redisClient(config, redisClientOptions());
   redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
   const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
   const health = new StoreHealth(store, 'Redis');
-  const revocations = new RedisRevocations(redis, `${keyPrefix}revocations`);
-  return { store, health, revocations };
+  return { store, health, revocations: new RedisRevocations(redis, `${keyPrefix}revocations`) };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
@@ -118,7 +117,6 @@ async function openSqlite(
   { log, failed, isTrimmer, ...surroundings }: HistorySurroundings,
 ): Promise<OpenedStore> {
   const { SqliteHistoryStore } = await import('../../../features/history/sqlite/store.js');
-  const { SqliteRevocations } = await import('../revocations/sqlite.js');
   const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
   const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
   const onOpenFolder = (mode: number) => {

@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { owned } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
 import { reasonOf } from '../../../../cluster/backplanes/redis-cause.js';
-import { type StoreClient, withStoreScript } from './scripts.js';
+import { type StoreClient, withStoreScript } from './fields.js';
 
 /** How long Redis may take to answer, in ms. */
 const TIMEOUT_MS = 2000;

@@ -4,8 +4,8 @@ import { type Change, changeOf, type Entry, isNewer } from '../../entries.js';
 import type { StoreNews } from '../messages.js';
 import type { SequencedRoom } from '../room.js';
 import type { ConnectedRoom, StoreConnection } from './connection.js';
+import type { StoreClient } from './fields.js';
 import { decodeStored, encodeMeta, kinds, type Meta, markedValue, parseMeta } from './fields.js';
-import type { StoreClient } from './scripts.js';
 
 /** After a failure, the room tries again after this time, in ms; after further ones, after twice as long each. */
 const RETRY_MS = 1000;
