@@ -1,16 +1,13 @@
 // The operator's actions. Each asks before it acts, and says what it has done.
 
+import { byId, element } from './dom.js';
 import { count } from './format.js';
-import { element } from './rows.js';
-
-const byId = (id) => document.getElementById(id);
 
 const people = (number) => `${count(number)} ${number === 1 ? 'client' : 'clients'}`;
 
-/** Each action: its path, its question, and what it has done. `fields` asks for a target that is not known yet. */
+/** Each action, by its path: its question, and what it has done. `fields` asks for a target that is not known yet. */
 const actions = {
   disconnect: {
-    path: '../api/disconnect',
     title: ({ user, address }) => `Disconnect ${user ?? address ?? 'a user or an address'}?`,
     text: () => 'All connections are closed. The clients may connect again.',
     confirm: 'Disconnect',
@@ -22,7 +19,6 @@ const actions = {
     done: ({ disconnected }, body) => `Disconnected ${people(disconnected)} of ${body.user ?? body.address}.`,
   },
   'close-room': {
-    path: '../api/close-room',
     title: ({ name }) => (name === undefined ? 'Close a room?' : `Close the room ${name}?`),
     text: () => 'All members leave the room and stay connected. They may join it again.',
     confirm: 'Close room',
@@ -31,27 +27,23 @@ const actions = {
     done: ({ removed }, { room }) => `Closed ${room}: ${people(removed)} left it.`,
   },
   reload: {
-    path: '../api/reload',
     title: () => 'Reload all workers?',
     text: () => 'New workers start with the installed code. Clients move to them over DRAIN_TIMEOUT.',
     confirm: 'Reload',
-    body: () => undefined,
     done: () => 'The workers are being replaced.',
   },
   drain: {
-    path: '../api/drain',
     title: () => 'Drain this machine?',
     text: () =>
       'Readiness fails, and all clients are disconnected so that they reach other machines. A reload ends the drain.',
     confirm: 'Drain',
-    body: () => undefined,
     done: () => 'The machine is draining.',
   },
 };
 
 export class Actions {
   #dialog = byId('dialog');
-  #action;
+  #name;
   #target = {};
 
   /** @param onDone called with what an action has done */
@@ -67,7 +59,7 @@ export class Actions {
   /** Asks whether to act. Without a target, it asks for that as well. */
   ask(name, target = {}) {
     const action = actions[name];
-    this.#action = action;
+    this.#name = name;
     this.#target = target;
     byId('dialog-title').textContent = action.title(target);
     byId('dialog-text').textContent = action.text();
@@ -81,14 +73,14 @@ export class Actions {
   }
 
   async #act(onDone) {
-    const action = this.#action;
+    const action = actions[this.#name];
     const fields = [...byId('dialog-fields').querySelectorAll('select, input')];
     const given = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
-    const body = action.body({ ...this.#target, ...given });
+    const body = action.body?.({ ...this.#target, ...given });
     byId('dialog-confirm').disabled = true;
     byId('dialog-failure').textContent = '';
     try {
-      const answer = await post(action.path, body);
+      const answer = await post(`../api/${this.#name}`, body);
       this.#dialog.close();
       onDone(action.done(answer, body ?? {}));
     } catch (error) {
@@ -101,9 +93,9 @@ export class Actions {
 function fieldOf({ name, label, options }) {
   const id = `field-${name}`;
   const control = options
-    ? element('select', { id, name }, ...options.map((value) => element('option', { value, text: value })))
-    : element('input', { id, name, required: true, autocomplete: 'off', spellcheck: false });
-  return element('div', { className: 'field' }, element('label', { htmlFor: id, text: label }), control);
+    ? element('select', { id, name }, ...options.map((value) => element('option', { value }, value)))
+    : element('input', { id, name, required: '', autocomplete: 'off', spellcheck: 'false' });
+  return element('div', { class: 'field' }, element('label', { for: id }, label), control);
 }
 
 /** @throws an error whose message is for the operator */

@@ -1,52 +1,89 @@
 // The operator's page: reads the overview, shows it, and acts.
 
 import { Actions } from './actions.js';
+import { byId, write } from './dom.js';
 import { ago, span } from './format.js';
-import { Poller } from './poller.js';
-import { write } from './rows.js';
-import { showDetails, showLists, showProblems, showRecent, showWorkers } from './tables.js';
-import { Tiles } from './tiles.js';
+import { onAction, showDetails, showLists, showProblems, showRecent, showWorkers } from './tables.js';
+import { showTiles } from './tiles.js';
 
-const byId = (id) => document.getElementById(id);
-const STATES = {
-  ready: 'Ready',
-  degraded: 'Degraded',
-  draining: 'Draining',
-  'not ready': 'Not ready',
-};
+const STATES = { ready: 'Ready', degraded: 'Degraded', draining: 'Draining', 'not ready': 'Not ready' };
 /** How long the result of an action is shown. */
 const DONE_MS = 12_000;
+const INTERVAL_MS = 2_000;
+const TIMEOUT_MS = 8_000;
+const MAX_DELAY_MS = 30_000;
 
-const tiles = new Tiles(document);
-const poller = new Poller();
-const actions = new Actions((text) => {
-  showDone(text);
-  poller.now();
-});
 let latestAt;
 let doneTimer = 0;
+let readTimer = 0;
+let failures = 0;
+let running;
 
-poller.addEventListener('overview', ({ detail: overview }) => {
+const actions = new Actions((text) => {
+  byId('done').hidden = false;
+  write(byId('done'), text);
+  clearTimeout(doneTimer);
+  doneTimer = setTimeout(() => {
+    byId('done').hidden = true;
+  }, DONE_MS);
+  readNow();
+});
+onAction((name, target) => actions.ask(name, target));
+
+/** Reads at once, unless the tab is hidden; then every two seconds, and more seldom while it fails. */
+function readNow() {
+  clearTimeout(readTimer);
+  running?.abort();
+  if (document.visibilityState === 'visible') void read();
+}
+
+async function read() {
+  const reading = new AbortController();
+  running = reading;
+  let delay = INTERVAL_MS;
+  try {
+    const signal = AbortSignal.any([reading.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    const response = await fetch('../api/overview', { signal, cache: 'no-store' });
+    const overview = response.ok && (await response.json());
+    if (reading.signal.aborted) return;
+    failures = response.ok ? 0 : failures + 1;
+    if (response.ok) show(overview);
+    else showFailure(response.status);
+  } catch {
+    if (reading.signal.aborted) return;
+    failures += 1;
+    showFailure();
+  }
+  if (failures > 0) delay = Math.min(MAX_DELAY_MS, 1000 * 2 ** (failures - 1));
+  readTimer = setTimeout(readNow, delay);
+}
+
+function show(overview) {
   latestAt = Date.now();
   byId('lost').hidden = true;
   document.body.classList.remove('stale');
   showHead(overview);
   showProblems(overview);
-  tiles.update(overview);
+  showTiles(overview);
   showWorkers(overview);
   showDetails(overview);
-  showLists(overview, (name, target) => actions.ask(name, target));
+  showLists(overview);
   showRecent(overview);
   for (const region of document.querySelectorAll('.scroll')) reachByKeyboard(region);
-});
+}
 
-poller.addEventListener('failed', ({ detail: { text, isFinal } }) => {
+/** @param status of the answer; undefined if there was none */
+function showFailure(status) {
   document.body.classList.add('stale');
   byId('state').dataset.state = 'lost';
   write(byId('state'), 'Unknown');
   byId('lost').hidden = false;
+  // With one of these, the server does not let this page read on.
+  const isFinal = status >= 400 && status < 500 && status !== 429;
+  const known = status === 401 ? 'asks for another password. Reload this page to sign in.' : `answered with ${status}.`;
+  const text = status === undefined ? 'The server cannot be reached.' : `The server ${known}`;
   write(byId('lost'), isFinal ? text : `${text} The figures are old. This page tries again by itself.`);
-});
+}
 
 /** A region that scrolls must be reachable by keyboard; one that does not scroll would be a useless stop. */
 function reachByKeyboard(region) {
@@ -71,14 +108,7 @@ function showAge() {
   write(byId('updated'), latestAt === undefined ? '–' : ago(Date.now() - latestAt));
 }
 
-function showDone(text) {
-  byId('done').hidden = false;
-  write(byId('done'), text);
-  clearTimeout(doneTimer);
-  doneTimer = setTimeout(() => {
-    byId('done').hidden = true;
-  }, DONE_MS);
-}
-
+document.addEventListener('visibilitychange', readNow);
+addEventListener('online', readNow);
 setInterval(showAge, 1000);
-poller.start();
+readNow();

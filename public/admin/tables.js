@@ -1,50 +1,74 @@
-// Workers, rooms, users, addresses, recent events and problems.
+// Workers, rooms, users, addresses, recent events, details and problems.
 
+import { byId, element, syncRows, write } from './dom.js';
 import { ago, bytes, count, ms, percent, span } from './format.js';
-import { cell, element, rowOf, syncRows, write } from './rows.js';
-
-const byId = (id) => document.getElementById(id);
-const number = (name, className = '') => ({ name, className: `number ${className}`.trim() });
 
 /** Names the states of workers and machines as the log does. */
 const LOADS = ['', 'busy', 'full', 'overloaded'];
 
-export function showWorkers({ workers, configuredWorkers, workersElsewhere }) {
-  const cells = [
-    { name: 'id' },
-    { name: 'state', className: 'state' },
-    ...['clients', 'cpu', 'memory', 'delay'].map((name) => number(name)),
-    ...['received', 'sent', 'buffered', 'pid', 'uptime'].map((name) => number(name, 'wide')),
-  ];
-  syncRows(
-    byId('workers'),
-    workers,
-    ({ id }) => id,
-    () => rowOf(cells),
-    (row, worker) => {
-      const { id, doesRespond, state, rates, delay, load } = worker;
-      const stateCell = cell(row, 'state');
-      write(cell(row, 'id'), String(id));
-      write(stateCell, doesRespond ? LOADS[load] || state : 'does not respond');
-      stateCell.dataset.state = doesRespond ? (load > 1 ? 'not ready' : state) : 'not ready';
-      write(cell(row, 'clients'), count(worker.clients));
-      write(cell(row, 'cpu'), percent(rates?.cpu));
-      write(cell(row, 'memory'), bytes(worker.memory));
-      write(cell(row, 'delay'), ms(delay?.p99));
-      write(cell(row, 'received'), count(rates?.received));
-      write(cell(row, 'sent'), count(rates && rates.sent + rates.deliveries));
-      write(cell(row, 'buffered'), bytes(worker.buffered));
-      write(cell(row, 'pid'), worker.pid === undefined ? '–' : String(worker.pid));
-      write(cell(row, 'uptime'), span(worker.uptime));
-    },
+/**
+ * Makes a panel with a table. A column has a label and a class, and `text`, which is written again with each item, or `make`,
+ * which creates the nodes of a cell once.
+ * @returns a function that shows items
+ */
+function panel(id, title, keyOf, columns, update = () => {}) {
+  const heads = columns.map(({ label, hidden, name }) =>
+    element('th', { scope: 'col', class: name }, hidden ? element('span', { class: 'sr-only' }, label) : label),
   );
-  const missing = configuredWorkers - workers.length;
+  const body = element('tbody');
+  const table = element('table', {}, element('thead', {}, element('tr', {}, ...heads)), body);
+  const heading = element('h2', { id: `${id}-title` }, title);
+  byId(id).prepend(heading, element('section', { class: 'scroll', 'aria-labelledby': heading.id }, table));
+  const cellOf = ({ name, make }, item, index) => {
+    const cell = element(index === 0 ? 'th' : 'td', { class: name, scope: index === 0 && 'row' });
+    if (make) cell.append(...make(item).filter(Boolean));
+    return cell;
+  };
+  const make = (item) => element('tr', {}, ...columns.map((column, index) => cellOf(column, item, index)));
+  return (items) =>
+    syncRows(body, items, keyOf, make, (row, item) => {
+      for (const [index, { text }] of columns.entries()) if (text) write(row.cells[index], text(item));
+      update(row, item);
+    });
+}
+
+const number = (label, text, name = '') => ({ label, name: `number ${name}`.trim(), text });
+const wide = (label, text) => number(label, text, 'wide');
+
+const workers = panel(
+  'workers',
+  'Workers',
+  ({ id }) => id,
+  [
+    { label: 'Worker', text: ({ id }) => String(id) },
+    { label: 'State', name: 'state', text: (worker) => stateOf(worker) },
+    number('Clients', ({ clients }) => count(clients)),
+    number('CPU', ({ rates }) => percent(rates?.cpu)),
+    number('Memory', ({ memory }) => bytes(memory)),
+    number('Delay', ({ delay }) => ms(delay?.p99)),
+    wide('In /s', ({ rates }) => count(rates?.received)),
+    wide('Out /s', ({ rates }) => count(rates && rates.sent + rates.deliveries)),
+    wide('Waiting', ({ buffered }) => bytes(buffered)),
+    wide('Process', ({ pid }) => (pid === undefined ? '–' : String(pid))),
+    wide('Running for', ({ uptime }) => span(uptime)),
+  ],
+  (row, { doesRespond, load, state }) => {
+    row.dataset.state = doesRespond && !(load > 1) ? state : 'not ready';
+  },
+);
+
+function stateOf({ doesRespond, load, state }) {
+  return doesRespond ? LOADS[load] || state : 'does not respond';
+}
+
+export function showWorkers({ workers: known, configuredWorkers, workersElsewhere }) {
+  workers(known);
+  const missing = configuredWorkers - known.length;
   const elsewhere =
     workersElsewhere === undefined
       ? 'The workers of other machines cannot be counted.'
-      : workersElsewhere > 0
-        ? `${count(workersElsewhere)} more workers on other machines. Each machine has a page of its own.`
-        : '';
+      : workersElsewhere > 0 &&
+        `${count(workersElsewhere)} more workers on other machines. Each machine has a page of its own.`;
   write(byId('elsewhere'), [missing > 0 && `${missing} not running.`, elsewhere].filter(Boolean).join(' '));
 }
 
@@ -54,98 +78,105 @@ function reached(rates, reach) {
   return all > 0 ? rates[reach] / all : undefined;
 }
 
-export function showDetails({ namespaces, rates, latency, workers, node, roomCount }) {
+/** Shows figures in rows. What this server cannot have is left out. */
+export function showDetails({ namespaces, rates, latency, workers, node, roomCount, measures, configuredWorkers }) {
+  const { history, reach, machines } = measures;
+  const isShared = configuredWorkers > 1;
   const names = Object.entries(namespaces).sort(([, one], [, other]) => other - one);
   const shown = [
     ...names.slice(0, 6).map(([name, sockets]) => [`Sockets in ${name}`, count(sockets)]),
     ['Rooms', count(roomCount)],
-    ['Room messages that stay', percent(reached(rates, 'stayed'))],
-    ['Crossing workers', percent(reached(rates, 'crossedWorkers'))],
-    ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
+    reach && (isShared || machines) && ['Room messages that stay', percent(reached(rates, 'stayed'))],
+    reach && isShared && ['Crossing workers', percent(reached(rates, 'crossedWorkers'))],
+    reach && machines && ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
     ['New connections', `${count(rates.opened)} /s`],
     ['Rejected', `${count(rates.refused)} /s`],
-    ['Stored messages', `${count(rates.appends)} /s`],
-    ['Storing takes', ms(latency.history)],
+    history && ['Stored messages', `${count(rates.appends)} /s`],
+    history && ['Storing takes', ms(latency.history)],
     ['Busy event loops', `${rates.busy.toFixed(2)} of ${workers.length}`],
     ['Node.js', node],
   ];
   syncRows(
     byId('details'),
-    shown,
+    shown.filter(Boolean),
     ([name]) => name,
-    ([name]) => element('div', {}, element('dt', { text: name }), element('dd')),
+    ([name]) => element('div', {}, element('dt', {}, name), element('dd')),
     (row, [, text]) => write(row.lastElementChild, text),
   );
 }
 
-/**
- * @param act called with the name of an action and its target
- */
-export function showLists({ rooms, users, addresses, roomCount }, act) {
-  const cells = [{ name: 'name' }, number('members'), number('rate'), { name: 'action', className: 'action-cell' }];
-  syncRows(
-    byId('rooms'),
-    rooms,
-    ({ namespace, room }) => `${namespace}\n${room}`,
-    ({ namespace, room, name }) => {
-      const row = rowOf(cells);
-      if (namespace !== '/') cell(row, 'name').append(element('bdi', { className: 'namespace', text: namespace }), ' ');
-      cell(row, 'name').append(element('bdi', { text: name, title: name }));
-      cell(row, 'action').append(actionButton('Close', name, () => act('close-room', { namespace, room, name })));
-      return row;
-    },
-    (row, { members, perSecond }) => {
-      // The server lists a room for a moment after its last member has left.
-      cell(row, 'action').firstChild.hidden = members === 0;
-      write(cell(row, 'members'), count(members));
-      write(cell(row, 'rate'), count(perSecond));
-    },
-  );
-  write(byId('room-count'), roomCount > rooms.length ? `${count(roomCount)} rooms in all.` : '');
-  showTalkers('users', users, (user) => act('disconnect', { user }));
-  showTalkers('addresses', addresses, (address) => act('disconnect', { address }));
-  byId('users-panel').hidden = users.length === 0;
+let act = () => {};
+/** @param listener called with the name of an action and its target */
+export function onAction(listener) {
+  act = listener;
 }
 
-function showTalkers(id, talkers, disconnect) {
-  syncRows(
-    byId(id),
-    talkers,
-    ({ key }) => key,
-    ({ key }) => {
-      const row = rowOf([{ name: 'name' }, number('rate'), { name: 'action', className: 'action-cell' }]);
-      cell(row, 'name').append(element('bdi', { text: key || 'unknown', title: key }));
-      if (key) cell(row, 'action').append(actionButton('Disconnect', key, () => disconnect(key)));
-      return row;
-    },
-    (row, { perSecond }) => write(cell(row, 'rate'), count(perSecond)),
-  );
+function action(text, target, name, body) {
+  const label = `${text} ${target}`;
+  return element('button', { type: 'button', class: 'small', 'aria-label': label, click: () => act(name, body) }, text);
 }
 
-function actionButton(text, target, onclick) {
-  return element('button', { type: 'button', className: 'small', text, onclick, ariaLabel: `${text} ${target}` });
+const named = (label, make) => ({ label, name: 'name', make });
+const actions = (make) => ({ label: 'Action', hidden: true, name: 'action-cell', make });
+
+const rooms = panel(
+  'rooms',
+  'Top rooms',
+  ({ namespace, room }) => `${namespace}\n${room}`,
+  [
+    named('Room', ({ namespace, name }) => [
+      namespace !== '/' && element('bdi', { class: 'namespace' }, `${namespace} `),
+      element('bdi', { title: name }, name),
+    ]),
+    number('Members', ({ members }) => count(members)),
+    number('Sent /s', ({ perSecond }) => count(perSecond)),
+    actions(({ namespace, room, name }) => [action('Close', name, 'close-room', { namespace, room, name })]),
+  ],
+  (row, { members }) => {
+    // The server lists a room for a moment after its last member has left.
+    row.lastElementChild.firstChild.hidden = members === 0;
+  },
+);
+
+const talkers = (id, title, label, kind) =>
+  panel(id, title, ({ key }) => key, [
+    named(label, ({ key }) => [element('bdi', { title: key }, key || 'unknown')]),
+    number('Sends /s', ({ perSecond }) => count(perSecond)),
+    actions(({ key }) => [key && action('Disconnect', key, 'disconnect', { [kind]: key })]),
+  ]);
+const users = talkers('users', 'Top users', 'User', 'user');
+const addresses = talkers('addresses', 'Top addresses', 'Address', 'address');
+
+export function showLists(overview) {
+  rooms(overview.rooms);
+  const isCut = overview.roomCount > overview.rooms.length;
+  write(byId('room-count'), isCut ? `${count(overview.roomCount)} rooms in all.` : '');
+  users(overview.users);
+  addresses(overview.addresses);
+  byId('users').hidden = overview.users.length === 0;
 }
 
-export function showRecent({ recent, at }) {
-  const cells = [{ name: 'at' }, number('count'), { name: 'what' }, { name: 'about', className: 'wide about' }];
-  syncRows(
-    byId('recent'),
-    recent,
-    ({ code, message }) => `${code} ${message}`,
-    ({ code, message, level }) => {
-      const row = rowOf(cells);
-      row.dataset.level = level;
-      if (code) cell(row, 'what').append(element('code', { text: code }), ' ');
-      cell(row, 'what').append(element('bdi', { text: message }));
-      return row;
+const recent = panel(
+  'recent',
+  'Recent rejections, warnings and errors',
+  ({ code, message }) => `${code} ${message}`,
+  [
+    { label: 'Last', name: 'at', text: ({ ago: time }) => time },
+    number('Count', ({ count: times }) => count(times)),
+    {
+      label: 'What',
+      make: ({ code, message }) => [code && element('code', {}, code), ' ', element('bdi', {}, message)],
     },
-    (row, { at: latest, count: times, details }) => {
-      write(cell(row, 'at'), ago(at - latest));
-      write(cell(row, 'count'), count(times));
-      const about = Object.entries(details).map(([name, value]) => `${name} ${value}`);
-      write(cell(row, 'about'), about.join(' · '));
-    },
-  );
+    { label: 'About', name: 'wide about', text: ({ about }) => about },
+  ],
+  (row, { level }) => {
+    row.dataset.level = level;
+  },
+);
+
+export function showRecent({ recent: events, at }) {
+  const aboutOf = ({ details }) => Object.entries(details).map((detail) => detail.join(' '));
+  recent(events.map((event) => ({ ...event, ago: ago(at - event.at), about: aboutOf(event).join(' · ') })));
 }
 
 export function showProblems({ problems }) {
@@ -155,13 +186,6 @@ export function showProblems({ problems }) {
     problems,
     ({ text }) => text,
     ({ code, text, remedy }) =>
-      element(
-        'li',
-        {},
-        element('strong', { text }),
-        element('span', { text: remedy }),
-        element('code', { text: code }),
-      ),
-    () => {},
+      element('li', {}, element('strong', {}, text), element('span', {}, remedy), element('code', {}, code)),
   );
 }

@@ -1,132 +1,97 @@
-// The large figures, each with its course over two minutes, which begins at the left and then moves on.
+// The large figures, each with its course over the last minutes, which the server keeps.
 
+import { byId, element, write } from './dom.js';
 import { bytes, count, ms, percent } from './format.js';
-import { write } from './rows.js';
 
-const KEPT = 60;
 const WIDTH = 120;
 const HEIGHT = 32;
-/** A mark every half minute. */
-const QUARTERS = [0, 0.25, 0.5, 0.75, 1];
+/** The server keeps five minutes. */
+const MINUTES = 5;
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** Each tile: the value that is drawn, the figure, what stands beside it, and from which value on it asks for attention. */
+/** Each tile: its title, the figure as text, what stands below it, and from which value on it asks for attention. */
 const tiles = {
   clients: {
-    value: ({ clients }) => clients,
+    title: 'Clients',
     text: count,
-    note: ({ transports, rates }) =>
-      [
-        ...Object.entries(transports)
-          .filter(([, number]) => number > 0)
-          .map(([name, number]) => `${count(number)} ${name}`),
-        `${count(rates.opened)} new/s`,
-      ].join(' · '),
+    note: ({ transports, rates }) => {
+      const used = Object.entries(transports).filter(([, number]) => number > 0);
+      return [...used.map(([name, number]) => `${count(number)} ${name}`), `${count(rates.opened)} new/s`].join(' · ');
+    },
   },
   received: {
-    value: ({ rates }) => rates.received,
+    title: 'Messages in',
     text: (value) => `${count(value)} /s`,
     note: ({ rates }) => `${count(rates.refused)} rejected/s`,
   },
   sent: {
-    value: ({ rates }) => rates.sent + rates.deliveries,
+    title: 'Messages out',
     text: (value) => `${count(value)} /s`,
     note: ({ rates }) => `${count(rates.deliveries)} deliveries/s of ${count(rates.broadcasts)} broadcasts/s`,
   },
   roundTrip: {
-    value: ({ latency }) => latency.roundTrip?.p50,
+    title: 'Round trip',
     text: ms,
-    note: ({ latency }) =>
-      [
-        latency.roundTrip && `95%: ${ms(latency.roundTrip.p95)}`,
-        latency.history !== undefined && `history: ${ms(latency.history)}`,
-      ]
-        .filter(Boolean)
-        .join(' · ') || 'measured with every ping',
+    note: ({ latency }) => (latency.roundTrip ? `95%: ${ms(latency.roundTrip.p95)}` : 'measured with every ping'),
   },
   cpu: {
-    value: ({ rates }) => rates.cpu,
+    title: 'CPU',
     text: (value, { cores }) => percent(value / cores),
     note: ({ rates, cores }) => `${rates.cpu.toFixed(2)} of ${cores} cores`,
     alarm: (value, { workers }) => value > 0.9 * workers.length,
   },
   memory: {
-    value: ({ memory }) => memory,
+    title: 'Memory',
     text: bytes,
     note: ({ memory, memoryLimit }) => `${percent(memory / memoryLimit)} of ${bytes(memoryLimit)}`,
     alarm: (value, { memoryLimit }) => value > 0.85 * memoryLimit,
   },
   delay: {
-    value: ({ latency }) => latency.eventLoop?.p99,
+    title: 'Event-loop delay',
     text: ms,
     note: ({ latency }) => (latency.eventLoop ? `longest: ${ms(latency.eventLoop.max)}` : ''),
     alarm: (value) => value >= 250,
   },
-  buffered: {
-    value: ({ buffered }) => buffered,
-    text: bytes,
-    note: () => 'for slow clients',
-  },
+  buffered: { title: 'Waiting bytes', text: bytes, note: () => 'for slow clients' },
 };
 
-/** The tiles of the page. */
-export class Tiles {
-  #tiles = [];
+for (const [name, { title }] of Object.entries(tiles)) {
+  const parts = [element('h2', {}, title), element('p', { class: 'figure' }), element('p', { class: 'note' })];
+  const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' };
+  const course = drawn('svg', { class: 'course', ...view });
+  const marks = Array.from({ length: MINUTES + 1 }, (_, at) => `M${(at / MINUTES) * WIDTH} ${HEIGHT}v-3`).join('');
+  const axis = drawn('path', { class: 'axis', d: `${marks}M0 ${HEIGHT}h${WIDTH}` });
+  course.append(drawn('path', { class: 'area' }), drawn('path', { class: 'line' }), axis);
+  byId('tiles').append(element('article', { class: 'tile', 'data-tile': name }, ...parts, course));
+}
 
-  /** @param root the element with the tiles */
-  constructor(root) {
-    for (const tile of root.querySelectorAll('[data-tile]')) {
-      const figure = tile.appendChild(document.createElement('p'));
-      figure.className = 'figure';
-      const note = tile.appendChild(document.createElement('p'));
-      note.className = 'note';
-      this.#tiles.push({ ...tiles[tile.dataset.tile], tile, figure, noteLine: note, course: new Course(tile) });
-    }
-  }
-
-  update(overview) {
-    for (const { value, text, note, alarm, tile, figure, noteLine, course } of this.#tiles) {
-      const current = value(overview);
-      write(figure, text(current, overview));
-      write(noteLine, note(overview));
-      tile.classList.toggle('alarm', current !== undefined && Boolean(alarm?.(current, overview)));
-      course.add(current);
-    }
+export function showTiles(overview) {
+  const { figures, history } = overview;
+  for (const [name, { text, note, alarm }] of Object.entries(tiles)) {
+    const tile = document.querySelector(`[data-tile="${name}"]`);
+    const value = figures[name];
+    write(tile.querySelector('.figure'), text(value, overview));
+    write(tile.querySelector('.note'), note(overview));
+    tile.classList.toggle('alarm', value !== undefined && Boolean(alarm?.(value, overview)));
+    draw(tile, [...history.figures[name], value], WIDTH / ((MINUTES * 60_000) / history.intervalMs));
   }
 }
 
-/** The course of one value, as a line over an area. */
-class Course {
-  #values = [];
-  #area;
-  #line;
-
-  constructor(tile) {
-    const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' };
-    const svg = drawn(tile, 'svg', { class: 'course', ...view });
-    this.#area = drawn(svg, 'path', { class: 'area' });
-    this.#line = drawn(svg, 'path', { class: 'line' });
-    const marks = QUARTERS.map((part) => `M${part * WIDTH} ${HEIGHT}v-3`).join('');
-    drawn(svg, 'path', { class: 'axis', d: `${marks}M0 ${HEIGHT}h${WIDTH}` });
-  }
-
-  add(value) {
-    this.#values.push(value ?? 0);
-    if (this.#values.length > KEPT) this.#values.shift();
-    const top = Math.max(...this.#values) * 1.15 || 1;
-    const step = WIDTH / (KEPT - 1);
-    const end = (this.#values.length - 1) * step;
-    const points = this.#values.map(
-      (one, index) => `${(index * step).toFixed(1)} ${(HEIGHT - 1 - (one / top) * (HEIGHT - 2)).toFixed(1)}`,
-    );
-    if (points.length < 2) return;
-    this.#line.setAttribute('d', `M${points.join('L')}`);
-    this.#area.setAttribute('d', `M0 ${HEIGHT}L${points.join('L')}L${end.toFixed(1)} ${HEIGHT}Z`);
-  }
+/** Draws values from the right, the latest one first, as a line over an area. */
+function draw(tile, values, step) {
+  const top = Math.max(...values.map((value) => value ?? 0)) * 1.15 || 1;
+  const begin = WIDTH - (values.length - 1) * step;
+  const yOf = (value) => (HEIGHT - 1 - ((value ?? 0) / top) * (HEIGHT - 2)).toFixed(1);
+  const points = values.map((value, index) => `${(begin + index * step).toFixed(1)} ${yOf(value)}`);
+  if (points.length < 2) return;
+  tile.querySelector('.line').setAttribute('d', `M${points.join('L')}`);
+  tile
+    .querySelector('.area')
+    .setAttribute('d', `M${begin.toFixed(1)} ${HEIGHT}L${points.join('L')}L${WIDTH} ${HEIGHT}Z`);
 }
 
-function drawn(parent, name, attributes) {
-  const node = parent.appendChild(document.createElementNS(SVG, name));
+function drawn(name, attributes) {
+  const node = document.createElementNS(SVG, name);
   for (const [attribute, value] of Object.entries(attributes)) node.setAttribute(attribute, value);
   return node;
 }

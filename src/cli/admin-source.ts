@@ -2,6 +2,7 @@ import { availableParallelism, hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { GjallarError } from '../base/errors.js';
 import { logOutput } from '../base/log.js';
+import { owned } from '../base/owner.js';
 import { version } from '../base/package.js';
 import { Problems } from '../base/problems.js';
 import { memoryLimit } from '../base/system-limits.js';
@@ -10,7 +11,7 @@ import type { RunConfig } from '../host/config/options.js';
 import { AdminServer, type AdminSource } from '../host/operations/admin/admin-server.js';
 import { machineHealth } from '../host/operations/admin/machine-health.js';
 import type { RecentEvents } from '../host/operations/overview/recent-events.js';
-import { MachineOverview } from '../host/operations/overview/worker-sample.js';
+import { HISTORY, MachineOverview } from '../host/operations/overview/worker-sample.js';
 import { audited } from '../host/operations/reports.js';
 import type { ActInput, Answers } from '../host/runtime/answers.js';
 import { atMostEvery } from '../host/runtime/intervals.js';
@@ -58,7 +59,10 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
     problems,
   });
   const overview = new MachineOverview(
-    async () => (await primary.ask('overview')) as Map<number, Answers['overview'] | undefined>,
+    async (isBrief) => {
+      const answers = await primary.ask('overview', primary.listening, { inputOf: () => isBrief });
+      return answers as Map<number, Answers['overview'] | undefined>;
+    },
     () => ({
       ...facts(),
       version,
@@ -69,6 +73,7 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
       recent: recent.all,
     }),
   );
+  setInterval(owned('keeping figures for the admin page', overview.keep.bind(overview)), HISTORY.intervalMs).unref();
   return {
     health: async () => {
       const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import type { Socket } from 'socket.io-client';
+import type { Overview } from '../../src/host/operations/overview/overview.js';
 import { launchBrowser } from '../support/browser.js';
 import { connect, connected, disconnectAll, expectOk } from '../support/clients.js';
 import { type RunningServer, startServer } from '../support/server.js';
@@ -90,6 +91,19 @@ describe('the page of the operator', () => {
       expect(await violations(user.page)).toEqual([]);
     },
   );
+
+  test('draws what the server has kept, and leaves out what this server cannot have', async () => {
+    const headers = { authorization: `Basic ${Buffer.from('ops:pass word').toString('base64')}` };
+    const read = async () => (await (await fetch(`${admin}/api/overview`, { headers })).json()) as Overview;
+    await until(async () => (await read()).history.figures.clients.length >= 2);
+    const user = await visit();
+    const course = await user.page.locator('[data-tile="clients"] .line').getAttribute('d');
+    // The first reading of this page is not its first point.
+    expect(course!.split('L').length).toBeGreaterThanOrEqual(3);
+    const shown = await user.page.locator('#details dt').allTextContents();
+    expect(shown).toEqual(expect.arrayContaining(['Room messages that stay', 'Crossing workers', 'Stored messages']));
+    expect(shown).not.toContain('Crossing machines');
+  });
 
   test('disconnects a user by keyboard alone, after a confirmation, and not after a cancellation', async () => {
     const user = await visit({ viewport: { width: 1280, height: 800 } });

@@ -33,7 +33,7 @@ export function answerPrimary(worker: MachineWorker, view?: ApplicationView): vo
   const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health: () => worker.health,
     metrics: worker.scrape,
-    overview: () => sampler.sample(worker.health),
+    overview: (isBrief) => sampler.sample(worker.health, isBrief === true),
     stats: () => statsOf(worker),
     act: async (input) => {
       const { action, isEverywhere } = input as ActInput;

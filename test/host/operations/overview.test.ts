@@ -1,8 +1,18 @@
 import { describe, expect, test } from '@jest/globals';
 import { Problems } from '../../../src/base/problems.js';
-import { overviewOf, type PrimaryFacts, withoutNames } from '../../../src/host/operations/overview/overview.js';
+import {
+  type Overview,
+  overviewOf,
+  type PrimaryFacts,
+  withoutNames,
+} from '../../../src/host/operations/overview/overview.js';
 import { MAX_RECENT, mergeEvents, RecentEvents } from '../../../src/host/operations/overview/recent-events.js';
-import type { WorkerCounts, WorkerSample } from '../../../src/host/operations/overview/worker-sample.js';
+import {
+  HISTORY,
+  MachineOverview,
+  type WorkerCounts,
+  type WorkerSample,
+} from '../../../src/host/operations/overview/worker-sample.js';
 
 const counts: WorkerCounts = {
   ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
@@ -23,7 +33,7 @@ function sampleOf(id: number, at: number, given: Partial<WorkerSample> = {}): Wo
       namespaces: {},
     },
     ...{ memory: 1, delay: undefined, load: 0, buffered: 0, roundTrips: [], roomCount: 0, rooms: [], users: [] },
-    ...{ addresses: [], recent: [], servers: undefined },
+    ...{ addresses: [], recent: [], servers: undefined, measures: { history: false, reach: true, machines: false } },
     ...given,
   };
 }
@@ -83,10 +93,37 @@ describe('the overview of a machine', () => {
     const recent = [{ level: 'info', message: 'm', code: 'C', count: 1, since: 1, at: 1, details: { user: 'Ada' } }];
     const users = [{ key: 'Ada', perSecond: 1 }];
     const sample = sampleOf(1, 1, { rooms: [room], users, addresses: users, recent, namespaces: { '/Ada': 1 } });
-    const text = JSON.stringify(withoutNames(overviewOf(byId([1, sample]), new Map(), facts)));
+    const history = { intervalMs: 1, figures: {} } as Overview['history'];
+    const text = JSON.stringify(withoutNames({ ...overviewOf(byId([1, sample]), new Map(), facts), history }));
     expect(text).not.toMatch(/Ada|hall/);
     expect(text).toContain('"hasNames":false');
   });
+});
+
+test('the figures of five minutes are kept, and workers are asked in full by readers alone', async () => {
+  let asked = 0;
+  const briefly: boolean[] = [];
+  const overview = new MachineOverview(
+    async (isBrief) => {
+      briefly.push(isBrief);
+      asked++;
+      return byId([1, sampleOf(1, asked * 1000, { buffered: asked, counts: { ...counts, received: 7 * asked } })]);
+    },
+    () => facts,
+  );
+  for (let times = 0; times < HISTORY.length + 10; times++) await overview.keep();
+  const { figures, history, measures } = await overview.read();
+  expect(history.intervalMs * history.figures.buffered.length).toBe(5 * 60_000);
+  expect(history.figures.buffered).toEqual(Array.from({ length: HISTORY.length }, (_, index) => index + 11));
+  expect([new Set(history.figures.received), new Set(history.figures.roundTrip)]).toEqual([
+    new Set([7]),
+    new Set([null]),
+  ]);
+  expect([figures.buffered, measures.reach, measures.history]).toEqual([asked, true, false]);
+  // What a reader has just got is kept without another question.
+  await overview.keep();
+  expect([asked, briefly.lastIndexOf(true)]).toEqual([HISTORY.length + 11, HISTORY.length + 9]);
+  expect((await overview.read()).history.figures.buffered.at(-1)).toBe(figures.buffered);
 });
 
 describe('recent events', () => {

@@ -166,6 +166,8 @@ describe('the admin port of an application, with an account', () => {
         return isMeasured && isCounted && areThere && latency.eventLoop !== undefined;
       });
       expect(overview).toMatchObject({ state: 'ready', clients: 6, namespaces: { '/': 6 }, hasNames: true });
+      // An application on one machine stores no messages of the chat, and sends none to other machines.
+      expect(overview.measures).toEqual({ history: false, reach: true, machines: false });
       expect(overview.workers).toHaveLength(2);
       for (const worker of overview.workers) expect(worker).toMatchObject({ doesRespond: true, state: 'ready' });
       // The room of each socket is no room of the users.

@@ -54,7 +54,7 @@ export function machineHealth(
 
 const PATH = '/admin/';
 /** Files that the operator's page shares with the demo page. */
-const SHARED: readonly string[] = ['base.css', 'favicon.svg'];
+const SHARED: readonly string[] = ['base.css', 'dom.js', 'favicon.svg'];
 
 /** The files of the operator's page. */
 export class AdminPage {

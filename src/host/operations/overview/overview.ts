@@ -24,6 +24,20 @@ export interface WorkerRow {
   readonly rates?: Rates;
 }
 
+/** The figures whose course is kept: rates per second, memory in bytes, times in ms. `cpu` is in cores. */
+export interface Figures {
+  readonly clients: number;
+  readonly received: number;
+  readonly sent: number;
+  /** Half of the pings took longer; undefined if none was answered lately. */
+  readonly roundTrip: number | undefined;
+  readonly cpu: number;
+  readonly memory: number;
+  /** 1% of the turns of the slowest event loop took longer. */
+  readonly delay: number | undefined;
+  readonly buffered: number;
+}
+
 /** Everything that the operator sees at a glance, of one machine. */
 export interface Overview {
   readonly ok: true;
@@ -50,7 +64,14 @@ export interface Overview {
   readonly namespaces: Readonly<Record<string, number>>;
   readonly memory: number;
   readonly buffered: number;
+  readonly measures: WorkerSample['measures'];
   readonly rates: Rates;
+  readonly figures: Figures;
+  /** Earlier figures, the oldest first, one each `intervalMs`; null where there was none. */
+  readonly history: {
+    readonly intervalMs: number;
+    readonly figures: { readonly [name in keyof Figures]: readonly (number | null)[] };
+  };
   readonly latency: {
     /** The delay of the event loop of the worker with the largest one, in ms. */
     readonly eventLoop: WorkerSample['delay'];
@@ -90,12 +111,20 @@ export function overviewOf(
   samples: ReadonlyMap<number, WorkerSample | undefined>,
   before: ReadonlyMap<number, WorkerSample>,
   facts: PrimaryFacts,
-): Overview {
+): Omit<Overview, 'history'> {
   const known = [...samples.values()].filter((sample) => sample !== undefined);
   const sum = (read: (sample: WorkerSample) => number) => known.reduce((total, one) => total + read(one), 0);
   const ratesBy = new Map(known.map((sample) => [sample.id, ratesBetween(before.get(sample.id), sample)]));
   const rates = sumOfCounts([...ratesBy.values()]);
   const servers = known.find((sample) => sample.servers !== undefined)?.servers;
+  const measured = (name: keyof WorkerSample['measures']) => known.some(({ measures }) => measures[name]);
+  const memory = sum((sample) => sample.memory);
+  const buffered = sum((sample) => sample.buffered);
+  const clients = sum(clientsOf);
+  const eventLoop = known
+    .map(({ delay }) => delay)
+    .reduce((most, delay) => (delay && delay.p99 >= (most?.p99 ?? 0) ? delay : most), undefined);
+  const roundTrip = percentilesOf(known.flatMap(({ roundTrips }) => roundTrips));
   return {
     ok: true,
     at: Date.now(),
@@ -109,17 +138,20 @@ export function overviewOf(
     workersElsewhere: servers === undefined ? undefined : Math.max(0, servers - samples.size),
     configuredWorkers: facts.configuredWorkers,
     workers: [...samples].map(([id, sample]) => rowOf(id, sample, ratesBy.get(id))),
-    clients: sum(clientsOf),
+    clients,
     transports: addUp(known.map(({ clients }) => clients)),
     namespaces: addUp(known.map(({ namespaces }) => namespaces)),
-    memory: sum(({ memory }) => memory),
-    buffered: sum(({ buffered }) => buffered),
+    memory,
+    buffered,
+    measures: { history: measured('history'), reach: measured('reach'), machines: measured('machines') },
     rates,
+    figures: {
+      ...{ clients, received: rates.received, sent: rates.sent + rates.deliveries, roundTrip: roundTrip?.p50 },
+      ...{ cpu: rates.cpu, memory, delay: eventLoop?.p99, buffered },
+    },
     latency: {
-      eventLoop: known
-        .map(({ delay }) => delay)
-        .reduce((most, delay) => (delay && delay.p99 >= (most?.p99 ?? 0) ? delay : most), undefined),
-      roundTrip: percentilesOf(known.flatMap(({ roundTrips }) => roundTrips)),
+      eventLoop,
+      roundTrip,
       history: rates.appends > 0 ? rates.appendTime / rates.appends : undefined,
     },
     roomCount: Math.max(0, ...known.map(({ roomCount }) => roomCount)),

@@ -1,7 +1,6 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { TopKey } from '../../../engine/top-keys.js';
 import type { Health } from '../health.js';
-import { type Overview, overviewOf, type PrimaryFacts } from './overview.js';
+import { type Figures, type Overview, overviewOf, type PrimaryFacts } from './overview.js';
 import type { RecentEvent } from './recent-events.js';
 
 /** Values that only grow. The primary computes rates from them. */
@@ -62,6 +61,8 @@ export interface WorkerSample {
   readonly load: number;
   /** Bytes that wait for slow clients. */
   readonly buffered: number;
+  /** Whether it keeps a history, counts how far messages go, and may have other machines: without, those counts stay 0. */
+  readonly measures: { readonly history: boolean; readonly reach: boolean; readonly machines: boolean };
   /** How long clients took to answer a ping, in ms. */
   readonly roundTrips: readonly number[];
   readonly roomCount: number;
@@ -75,39 +76,47 @@ export interface WorkerSample {
   readonly servers: number | undefined;
 }
 
-/** Asks all workers for a sample. The value is undefined for a worker that does not answer in time. */
-export type AskWorkers = () => Promise<ReadonlyMap<number, WorkerSample | undefined>>;
+/**
+ * Asks all workers for a sample, without lists if `isBrief`. The value is undefined for a worker that does not answer in time.
+ */
+export type AskWorkers = (isBrief: boolean) => Promise<ReadonlyMap<number, WorkerSample | undefined>>;
 
-/** Samples that are older than this give no rates, in ms. */
-const MAX_AGE_MS = 10_000;
-/** How long the first reader waits between two samples, in ms. */
-const FIRST_INTERVAL_MS = 500;
+/** The figures of five minutes are kept. */
+export const HISTORY = { intervalMs: 5000, length: 60 } as const;
 
-/** The overview of a machine. Workers are asked only when it is read. */
+/** The overview of a machine, and the course of its figures. */
 export class MachineOverview {
-  private before = new Map<number, WorkerSample>();
-  private beforeAt = Number.NEGATIVE_INFINITY;
+  private before: ReadonlyMap<number, WorkerSample> = new Map();
+  private latest: { figures: Figures; at: number } | undefined;
+  private readonly course: Figures[] = [];
 
   constructor(
     private readonly ask: AskWorkers,
     private readonly facts: () => PrimaryFacts,
   ) {}
 
-  /** Reads the overview. Its rates are those since the last read, or of half a second. */
+  /** Reads the overview. Its rates are those since workers were asked before. */
   async read(): Promise<Overview> {
-    if (performance.now() - this.beforeAt > MAX_AGE_MS) {
-      this.keep(await this.ask());
-      await wait(FIRST_INTERVAL_MS);
-    }
-    const { before } = this;
-    const samples = await this.ask();
-    this.keep(samples);
-    return overviewOf(samples, before, this.facts());
+    const overview = await this.sample(false);
+    const names = Object.keys(overview.figures) as (keyof Figures)[];
+    const columns = names.map((name) => [name, this.course.map((figures) => figures[name] ?? null)]);
+    return { ...overview, history: { intervalMs: HISTORY.intervalMs, figures: Object.fromEntries(columns) } };
   }
 
-  private keep(samples: ReadonlyMap<number, WorkerSample | undefined>): void {
-    this.before = new Map();
-    for (const [id, sample] of samples) if (sample) this.before.set(id, sample);
-    this.beforeAt = performance.now();
+  /** Keeps the present figures. Asks the workers only if nobody has read the overview lately. */
+  async keep(): Promise<void> {
+    const { latest } = this;
+    const isFresh = latest && performance.now() - latest.at < HISTORY.intervalMs;
+    this.course.push(isFresh ? latest.figures : (await this.sample(true)).figures);
+    if (this.course.length > HISTORY.length) this.course.shift();
+  }
+
+  private async sample(isBrief: boolean): Promise<Omit<Overview, 'history'>> {
+    const samples = await this.ask(isBrief);
+    const overview = overviewOf(samples, this.before, this.facts());
+    this.before = new Map([...samples].filter((entry): entry is [number, WorkerSample] => entry[1] !== undefined));
+    // The first rates are averages since the start of the workers.
+    if (!isBrief) this.latest = { figures: overview.figures, at: performance.now() };
+    return overview;
   }
 }

@@ -2,8 +2,6 @@ import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 
 /** How often the delay is measured, in ms. */
 const RESOLUTION_MS = 20;
-/** Without a reader for so long, the measuring stops, in ms. */
-const IDLE_MS = 15_000;
 
 export interface Delay {
   readonly p50: number;
@@ -11,16 +9,13 @@ export interface Delay {
   readonly max: number;
 }
 
-/** Measures the delay of the event loop while it is read from time to time. Otherwise it costs nothing. */
+/** Measures the delay of the event loop from the first read on. Without an admin port, nobody reads, and it costs nothing. */
 export class EventLoopDelay {
   private histogram: IntervalHistogram | undefined;
-  private timer: NodeJS.Timeout | undefined;
 
   /** The delay in ms since the last read; undefined for the first one. */
   read(): Delay | undefined {
     const { histogram } = this;
-    this.timer ??= setTimeout(() => this.stop(), IDLE_MS).unref();
-    this.timer.refresh();
     if (!histogram) {
       this.histogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
       this.histogram.enable();
@@ -33,12 +28,6 @@ export class EventLoopDelay {
     };
     histogram.reset();
     return delay;
-  }
-
-  private stop(): void {
-    this.histogram?.disable();
-    this.histogram = undefined;
-    this.timer = undefined;
   }
 }
 

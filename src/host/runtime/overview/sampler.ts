@@ -37,13 +37,15 @@ export class OverviewSampler {
     this.countServers = atMostEvery(COUNT_INTERVAL_MS, () => serversOf(worker.servers[0]));
   }
 
-  async sample(health: Health): Promise<WorkerSample> {
+  /** @param isBrief whether the lists are left out, and what costs as much */
+  async sample(health: Health, isBrief: boolean): Promise<WorkerSample> {
     const { worker, view, largest } = this;
-    const { engines, mesh, recent, metrics } = worker;
+    const { engines, mesh, recent, metrics, backplanes, machines } = worker;
+    const histogram = metrics.find('gjallar_history_seconds');
     const [servers, history] = await Promise.all([
-      worker.isLeader() ? this.countServers() : undefined,
-      appendsOf(metrics.find('gjallar_history_seconds')),
-      largest.refresh(),
+      worker.isLeader() && !isBrief ? this.countServers() : undefined,
+      appendsOf(histogram),
+      isBrief ? undefined : largest.refresh(),
     ]);
     return {
       id: mesh.id,
@@ -57,13 +59,20 @@ export class OverviewSampler {
       delay: this.delay.read(),
       load: Math.max(0, ...engines.map(({ load }) => load.level)),
       buffered: sumOver(engines, ({ bufferBudget }) => bufferBudget.buffered),
+      measures: {
+        history: histogram !== undefined,
+        reach: backplanes.some(({ sent }) => sent !== undefined),
+        machines: machines !== undefined,
+      },
       roundTrips: engines.flatMap(({ roundTrips }) => roundTrips.latest),
       roomCount: largest.latest.count,
-      rooms: this.rooms(),
-      users: view.users?.top(MAX_REPORTED) ?? [],
-      addresses: topOf(engines, ({ talkers }) => talkers.top(MAX_REPORTED)),
-      recent: recent.all,
-      servers,
+      ...{ rooms: [], users: [], addresses: [], recent: [], servers },
+      ...(!isBrief && {
+        rooms: this.rooms(),
+        users: view.users?.top(MAX_REPORTED) ?? [],
+        addresses: topOf(engines, ({ talkers }) => talkers.top(MAX_REPORTED)),
+        recent: recent.all,
+      }),
     };
   }
 
