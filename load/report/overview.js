@@ -157,7 +157,7 @@ const measuredCosts = (groups) =>
     return group ? [{ name, ...cost, value: cost.keys.reduce((sum, key) => sum + spread(group, key).median, 0) }] : [];
   });
 
-/** The table of costs of docs/guide/sizing.md. */
+/** The table of costs of docs/guide/scaling.md. */
 export function sizingSection(groups) {
   const rows = measuredCosts(groups).map(({ name, about, benchmark, value }) => [
     about,

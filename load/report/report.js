@@ -25,7 +25,7 @@ export function reportOf(files) {
   return [
     ['benchmarks.md', page(rows, groups)],
     section('../README.md', overview(groups)),
-    section('guide/sizing.md', sizingSection(groups)),
+    section('guide/scaling.md', sizingSection(groups)),
     ['benchmarks/costs.json', sizingCosts(groups)],
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
   ];

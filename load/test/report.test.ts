@@ -72,7 +72,7 @@ test('the report in docs/ and the README is what its results make, so nobody edi
   expect(run('--out', out)).toMatchObject({ status: 0, stderr: '' });
   const made = (at: string) => readdirSync(join(at, 'benchmarks')).sort();
   expect(made(docs)).toEqual(made(out));
-  const files = ['benchmarks.md', 'guide/sizing.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
+  const files = ['benchmarks.md', 'guide/scaling.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
   for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
 });
 
