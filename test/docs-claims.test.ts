@@ -16,10 +16,28 @@ test('the page of options has every option of the library with its default', () 
     ({ name, fallback, description }) => `| \`${name}\` | ${fallback} | ${description} |`,
   );
   expect(rows.length).toBeGreaterThan(25);
-  const [, table = ''] = read('docs/reference/library-options.md').split(
+  const [, table = ''] = read('docs/reference/library.md').split(
     '| option | default | meaning |\n|---|---|---|\n',
   );
   expect(table.split('\n\n')[0]!.split('\n')).toEqual(rows);
+});
+
+test('the page of the library has every export', async () => {
+  const { exports: entries } = JSON.parse(read('package.json')) as { exports: Record<string, { default: string }> };
+  const expected: Record<string, string[]> = {};
+  for (const [name, { default: file }] of Object.entries(entries)) {
+    if (!file || name === './register') continue;
+    expected[name.replace('.', 'gjallar')] = Object.keys(await import(join(root, file))).sort();
+  }
+  const named: Record<string, string[]> = {};
+  let from = '';
+  for (const line of section('docs/reference/library.md', 'Exports').split('\n')) {
+    const [, entry = '', exported = ''] = line.split('|').map((cell) => cell.trim());
+    from = /^`(gjallar.*)`$/.exec(entry)?.[1] ?? from;
+    for (const [, name] of exported.matchAll(/`(\w+)`/g)) (named[from] ??= []).push(name!);
+  }
+  for (const names of Object.values(named)) names.sort();
+  expect(named).toEqual(expected);
 });
 
 test('the page of gjallar run names every variable that applies there', () => {

@@ -52,6 +52,8 @@ const otherNames = [
   'PORTABLE_SOCKETS',
   'UWS_HTTP_MAX_HEADERS_SIZE',
   'GET',
+  'MAX_NAMED',
+  'MAX_PAGE_BYTES',
   'PATCH',
 ];
 

@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type RunningServer, startServer } from './support/server.js';
 
-/** Holds docs/threat-model.md to what there is. */
+/** Holds docs/security.md to what there is. */
 
 const root = fileURLToPath(new URL('../', import.meta.url));
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
-const model = read('docs/threat-model.md');
+const model = read('docs/security.md');
 
 test('every section of attacks names files of tests that exist', () => {
   const sections = model.split(/^## /m).filter((section) => section.includes('| attack |'));

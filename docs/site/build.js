@@ -5,15 +5,24 @@
 //
 //   docs/, CHANGELOG.md, examples/*/README.md … ─┐
 //   src/ ─▶ typedoc ─▶ docs/reference/library ───┤─▶ .pages/ ─▶ VitePress ─▶ dist/
-//   dist/ ─▶ error codes, openapi.json ──────────┘
+//   build/ ─▶ endpoints, error codes, commands ───┘
 //
 // The pages keep their paths in the repository, so that one link works in both. VitePress fails on dead links.
 
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { commandLinePage } from './command-line.js';
+import { commandLine } from './command-line.js';
 import { homePage } from './home.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -49,7 +58,6 @@ install();
 copyPages();
 await generate();
 run('node_modules/.bin/typedoc', '--options', 'typedoc.json');
-putOptionsFirst();
 run('node_modules/.bin/vitepress', 'build', '.');
 console.log('The site is in docs/site/dist.');
 if (process.argv.includes('--check')) run(process.execPath, 'check.js');
@@ -80,50 +88,42 @@ function copyPages() {
   writeFileSync(join(pages, 'index.md'), homePage(readFileSync(join(root, 'README.md'), 'utf8')));
 }
 
-/** The page of the library begins with its options and an example, and lists the types behind them. */
-function putOptionsFirst() {
-  const path = join(pages, 'docs/reference/library/README.md');
-  const options = readFileSync(join(pages, 'docs/reference/library-options.md'), 'utf8')
-    .replace('# Library options', '# Library')
-    .replaceAll('](../', '](../../')
-    .replaceAll('](configuration.md', '](../configuration.md');
-  const types = readFileSync(path, 'utf8').replace(/^# .*\n/, '');
-  writeFileSync(path, `${options}\n${types}`);
-}
-
 async function generate() {
   const { errorCodes } = await import(join(root, 'build/base/errors.js'));
   const codes = Object.entries(errorCodes).map(
     ([code, { status, message }]) => `| \`${code}\` | ${status} | ${message} |`,
   );
-  page('error-codes', [
-    '# Error codes',
+  const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  append('configuration', commandLine(await allHelpTexts(version)).join('\n'));
+  const { describeApi } = await import(join(root, 'build/service/chat/api-description.js'));
+  const api = JSON.parse(JSON.stringify(describeApi()));
+  writeFileSync(join(pages, 'public/openapi.json'), JSON.stringify(api, undefined, 2));
+  const lines = [
     '',
-    'All errors of the chat service. Over Socket.IO they are replies, over HTTP they have the status.',
+    '## Endpoints',
+    '',
+    api.info.description,
+    ...Object.entries(api.paths).flatMap(endpoints),
+    '',
+    '## All error codes',
+    '',
+    'Over Socket.IO they are replies, over HTTP they have the status.',
     '',
     '| code | HTTP status | message |',
     '|---|---|---|',
     ...codes,
-  ]);
-  const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
-  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-  page('command-line', commandLinePage(await allHelpTexts(version)), true);
-  const { describeApi } = await import(join(root, 'build/service/chat/api-description.js'));
-  const api = JSON.parse(JSON.stringify(describeApi()));
-  writeFileSync(join(pages, 'public/openapi.json'), JSON.stringify(api, undefined, 2));
-  page('http-endpoints', [
-    '# HTTP endpoints',
-    '',
-    api.info.description,
-    ...Object.entries(api.paths).flatMap(endpoints),
-  ]);
+  ];
+  append('library', '\n## Types\n\n[All types](library/README.md) that these exports take and return.');
+  // Vue would read tags outside blocks of code.
+  append('http-api', lines.join('\n').replaceAll('<', '&lt;'));
 
   function endpoints([path, methods]) {
     return Object.entries(methods).flatMap(([method, operation]) => {
       const { parameters = [] } = operation;
       return [
         '',
-        `## ${method.toUpperCase()} ${path.replaceAll('{', '\\{')}`,
+        `### ${method.toUpperCase()} ${path.replaceAll('{', '\\{')}`,
         '',
         [operation.summary, operation.description].filter(Boolean).join('\n\n'),
         ...(parameters.length > 0 ? ['', '| parameter | in | meaning |', '|---|---|---|'] : []),
@@ -137,8 +137,7 @@ async function generate() {
   }
 }
 
-function page(name, lines, hasOnlyBlocks = false) {
-  // Vue would read tags outside blocks of code.
-  const text = hasOnlyBlocks ? lines.join('\n') : lines.join('\n').replaceAll('<', '&lt;');
-  writeFileSync(join(pages, 'docs/reference', `${name}.md`), `${text}\n`);
+/** Puts text that the code makes behind a page of the reference. */
+function append(name, text) {
+  appendFileSync(join(pages, 'docs/reference', `${name}.md`), `${text}\n`);
 }

@@ -1,5 +1,6 @@
 // Opens every page of the built site in Chromium, at the width of a phone and of a laptop: nothing may be wider than the
-// window, no HTML may show as text, every anchor must lead somewhere, and axe must find nothing. `npm run docs -- --check`.
+// window, a table or a block of code must fit or scroll, no HTML may show as text, every anchor must lead somewhere, and axe
+// must find nothing. `npm run docs -- --check`.
 
 import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -40,6 +41,8 @@ const pages = readdirSync(dist, { recursive: true })
 const ids = new Map();
 const links = [];
 const faults = [];
+/** The tables and blocks of code of our own pages at each width, and how many of them scroll. */
+const counts = Object.fromEntries(WIDTHS.map((width) => [width, { all: 0, scrolling: 0 }]));
 
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
@@ -59,6 +62,9 @@ try {
       await page.setViewportSize({ width, height: 900 });
       const wide = await page.evaluate(overflow);
       if (wide) failed(`${wide} is wider than ${width} px`);
+      const { all, scrolling, cut } = await page.evaluate(blocks);
+      for (const text of cut) failed(`cut off at ${width} px: ${text}`);
+      if (isOwn(name)) for (const [key, count] of Object.entries({ all, scrolling })) counts[width][key] += count;
     }
     // Rules of a page depend little on its width, and a page of the reference is like the others of its kind.
     if (isOwn(name)) for (const violation of await page.evaluate(`${axe};(${violations})()`)) failed(violation);
@@ -76,6 +82,9 @@ for (const { name, href } of links) {
 }
 for (const fault of faults) console.error(fault);
 console.log(`${pages.length} pages, ${links.length} anchors: ${faults.length} faults`);
+for (const [width, { all, scrolling }] of Object.entries(counts)) {
+  console.log(`at ${width} px, ${scrolling} of ${all} tables and blocks of code scroll`);
+}
 if (faults.length > 0) process.exitCode = 1;
 
 /** Pages that typedoc writes differ in names alone. */
@@ -107,6 +116,18 @@ function overflow() {
   return wide
     ? `<${wide.tagName.toLowerCase()} class="${wide.className}"> ${wide.textContent.trim().slice(0, 40)}`
     : 'the page';
+}
+
+/** In the page. What is wider than its place must scroll there. */
+function blocks() {
+  const found = [...document.querySelectorAll('.vp-doc table, .vp-doc pre')];
+  const wide = found.filter((block) => block.scrollWidth > block.clientWidth + 1);
+  const cut = wide.filter((block) => !['auto', 'scroll'].includes(getComputedStyle(block).overflowX));
+  return {
+    all: found.length,
+    scrolling: wide.length - cut.length,
+    cut: cut.map((block) => block.textContent.trim().slice(0, 40)),
+  };
 }
 
 /** In the page. */

@@ -42,7 +42,7 @@ export function resultOf(window, { peer }, { due, achieved, counted = window.gro
     ...latencyOf(seen.latency),
     errors: seen.total.errors,
     ended: counted.reduce((sum, { total }) => sum + total.ended, 0),
-    ...(achieved === undefined ? {} : keptUp(due, achieved, busyOf(window, peer))),
+    ...(achieved === undefined ? {} : keptUp(due, achieved, busyOf(window, peer), seen)),
     ...usageOf(window),
   };
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { FULL } from '../harness/row/verdict.js';
 
 /** Fewer runs than this say little of the spread. */
 export const ENOUGH_RUNS = 3;
@@ -70,12 +71,16 @@ function toGroup(rows) {
     valid: valid.length > 0,
     runs: valid.length,
     quick: counted.some(({ quick }) => quick),
-    notes: notesOf(rows, valid.length),
+    notes: notesOf(
+      rows,
+      counted.map(({ result }) => result),
+      valid.length,
+    ),
   };
 }
 
 /** What has to be known of a group's runs. Remarks that differ in their figures alone are told once, at their worst. */
-function notesOf(rows, valid) {
+function notesOf(rows, results, valid) {
   const worst = new Map();
   const faults = [];
   for (const remark of rows.flatMap(({ note }) => note?.split('; ') ?? [])) {
@@ -85,9 +90,10 @@ function notesOf(rows, valid) {
   }
   const unfinished = rows.some(({ result }) => result?.completed === false) ? ['did not complete'] : [];
   const quick = rows.some((row) => row.quick) ? ['a quick run'] : [];
+  const full = isSaturated({ results }) && !worst.has('saturated') ? ['saturated'] : [];
   // Beside runs that are valid, the others are left out, and counted.
   const told = valid === 0 ? [...new Set(faults)] : faults.map((fault) => `1 run left out: ${fault}`);
-  return [...told, ...worst.values(), ...unfinished, ...quick];
+  return [...told, ...full, ...worst.values(), ...unfinished, ...quick];
 }
 
 /** The median and the extremes of numbers. */
@@ -110,8 +116,9 @@ export function cellsOf(groups, name) {
   return [...new Set(own.map(({ cell }) => cell))].map((label) => own.filter(({ cell }) => cell === label));
 }
 
-/** Whether the server could not keep up in any of the runs. */
-export const isSaturated = ({ results }) => results.some(({ saturated }) => saturated);
+/** Whether the server could not keep up in any of the runs of an open loop. Older runs did not judge by the core alone. */
+export const isSaturated = ({ results }) =>
+  results.some(({ saturated, server }) => saturated || (saturated === false && server >= FULL * 100));
 
 /**
  * How many times the reference's figure a group's is: the median divided by the reference's median, as a reader would
@@ -120,8 +127,13 @@ export const isSaturated = ({ results }) => results.some(({ saturated }) => satu
  * @param {{ key: string, title: string }} column
  */
 export function ratio(group, other, { key, title }) {
-  if (!group.valid || !other.valid) return undefined;
   if (title.endsWith(' ms') && (isSaturated(group) || isSaturated(other))) return undefined;
+  return quotient(group, other, key);
+}
+
+/** The same, whether or not a server was saturated. */
+export function quotient(group, other, key) {
+  if (!group.valid || !other.valid) return undefined;
   const value = spread(group, key)?.median / spread(other, key)?.median;
   return value > 0 && Number.isFinite(value) ? value : undefined;
 }

@@ -11,7 +11,7 @@ const kept = join(docs, 'benchmarks/results.jsonl');
 const usage = () => `${command.call} [file…] [--out folder]
 
 Writes the report of the benchmarks: docs/benchmarks.md, its plots and results in docs/benchmarks, and the tables of figures
-in docs/guide/sizing.md and README.md.
+in docs/guide/scaling.md and README.md.
 
 ${listed([
   ['file', 'results that npm run bench has written (default: docs/benchmarks/results.jsonl)'],

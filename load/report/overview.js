@@ -1,4 +1,4 @@
-import { cellsOf, isSaturated, ratio, reference, spread } from './groups.js';
+import { cellsOf, isSaturated, quotient, reference, spread } from './groups.js';
 import { markdownTable, shown, times } from './tables.js';
 
 const room = (rate) => (p) => p.subscribers === 1000 && p.publishers === 10 && p.perSecond === rate;
@@ -119,11 +119,14 @@ function lossesOf(name, cell, column) {
   const stock = cell.filter(({ peer }) => /^socketio|-node$/.test(peer));
   return stock.flatMap((group) => {
     const other = reference(group, cell);
-    const found = ratio(group, other, column);
+    // A saturated server may still answer sooner.
+    const isWorthless = column.title.endsWith(' ms') && isSaturated(other);
+    const found = isWorthless ? undefined : quotient(group, other, column.key);
     const factor = column.title.endsWith('/s') ? found : 1 / found;
     if (!(factor > NOISE)) return [];
     const [theirs, own] = [group, other].map((each) => shown(spread(each, column.key).median));
-    return [{ factor, cells: [`${name}: ${cell[0].cell}`, column.title, group.peer, theirs, own] }];
+    const server = isSaturated(group) ? `${group.peer}, saturated` : group.peer;
+    return [{ factor, cells: [`${name}: ${cell[0].cell}`, column.title, server, theirs, own] }];
   });
 }
 
@@ -156,7 +159,7 @@ const measuredCosts = (groups) =>
     return group ? [{ name, ...cost, value: cost.keys.reduce((sum, key) => sum + spread(group, key).median, 0) }] : [];
   });
 
-/** The table of costs of docs/guide/sizing.md. */
+/** The table of costs of docs/guide/scaling.md. */
 export function sizingSection(groups) {
   const rows = measuredCosts(groups).map(({ name, about, benchmark, value }) => [
     about,

@@ -25,7 +25,7 @@ export function reportOf(files) {
   return [
     ['benchmarks.md', page(rows, groups)],
     section('../README.md', overview(groups)),
-    section('guide/sizing.md', sizingSection(groups)),
+    section('guide/scaling.md', sizingSection(groups)),
     ['benchmarks/costs.json', sizingCosts(groups)],
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],
   ];
@@ -52,8 +52,9 @@ function page(rows, groups) {
     `## gjallar and stock Socket.IO\n\n${overview(groups)}`,
     `## What gjallar loses to Socket.IO
 
-Each row in the results in which stock Socket.IO, or node:http, costs less, answers sooner or carries more. A busy gjallar
-worker collects messages for up to \`FLUSH_MS\` (25 ms by default). That is why its latency is higher and its CPU time lower.
+Each row in the results in which stock Socket.IO, or node:http with or without Express, costs less, answers sooner or carries
+more, also if that server was saturated. A busy gjallar worker collects messages for up to \`FLUSH_MS\` (25 ms by default). That is
+why its latency is higher and its CPU time lower.
 
 ${losses(groups, measured)}`,
     legend,
@@ -82,7 +83,8 @@ const legend = `## How to read the tables of the benchmarks
 - **×** compares with gjallar: a row's figure divided by gjallar's. For a cost or a latency, more than 1× is in favor of gjallar;
   for a rate, less than 1×. Where a cell has several rows of gjallar, each row is compared with the one of its kind, or
   else with the first.
-- The latency of a saturated server is not compared, because it grows as long as the run lasts.
+- A server above 95% of its cores, or whose latency grows through the run, is saturated. Its latency is not compared, because it
+  says how long the run was. Its cost per message is.
 - A row whose runs were all INVALID is struck out and not compared.
 - Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
   not their size.`;
@@ -114,7 +116,7 @@ function provenance(rows) {
     ['date', days.length > 1 ? `${days[0]} to ${days.at(-1)}` : days[0]],
     ['machine', machines.join('<br>')],
     ['versions', versions.join('<br>')],
-    ['commit', every(({ commit }) => commit).join(', ')],
+    ['commit, where the history has it', every(({ commit }) => commit).join(', ')],
     ['commands', every(({ command }) => `\`${command}\``).join('<br>')],
   ];
   return `| | |\n|---|---|\n${facts.map(([name, text]) => `| ${name} | ${text} |`).join('\n')}`;

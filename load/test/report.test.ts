@@ -12,6 +12,10 @@ const { reportOf } = (await import(new URL('load/report/report.js', root).href))
   reportOf(files: string[]): [path: string, text: string][];
 };
 
+const { keptUp } = (await import(new URL('load/harness/row/verdict.js', root).href)) as {
+  keptUp(offered: number, achieved: number, server: number, timed: object): { saturated: boolean; starved: boolean };
+};
+
 let folder: string;
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'gjallar-report-'));
@@ -68,7 +72,7 @@ test('the report in docs/ and the README is what its results make, so nobody edi
   expect(run('--out', out)).toMatchObject({ status: 0, stderr: '' });
   const made = (at: string) => readdirSync(join(at, 'benchmarks')).sort();
   expect(made(docs)).toEqual(made(out));
-  const files = ['benchmarks.md', 'guide/sizing.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
+  const files = ['benchmarks.md', 'guide/scaling.md', '../README.md', ...made(out).map((name) => `benchmarks/${name}`)];
   for (const file of files) expect({ file, text: read(docs, file) }).toEqual({ file, text: read(out, file) });
 });
 
@@ -199,6 +203,24 @@ test('the cost of a saturated server is compared, its latency is not', () => {
   expect(table['socketio-ws']).toEqual(['30.0', '3×', '2,000.00', '–', '1 †', 'saturated']);
 });
 
+test('a server above 95% of its core is saturated, whatever the run said, and still listed where it answers sooner', () => {
+  const full = (cpuPerMessage: number) => ({ result: { cpuPerMessage, average: 2, saturated: false, server: 99 } });
+  const { page, table } = report([row('socketio-ws', 0, full(30)), row('gjallar', 40)]);
+  expect(table['socketio-ws']).toEqual(['30.0', '0.75×', '2.00', '–', '99', '1 †', 'saturated']);
+  expect(page).toContain('| echo: 30 bytes, 10,000/s | average ms | socketio-ws, saturated | 2 | 4 | 2× |');
+});
+
+test('a server whose latency grows through the window is saturated', () => {
+  const timed = (firstHalf: number, secondHalf: number) => ({
+    early: { count: 100, sum: 100 * firstHalf, mean: firstHalf },
+    latency: { count: 200, sum: 100 * (firstHalf + secondHalf) },
+  });
+  expect(keptUp(100, 100, 0.8, timed(200, 400))).toEqual({ saturated: true, starved: false });
+  expect(keptUp(100, 100, 0.8, timed(200, 210))).toEqual({ saturated: false, starved: false });
+  expect(keptUp(100, 100, 0.8, timed(1, 3))).toEqual({ saturated: false, starved: false });
+  expect(keptUp(100, 100, 0.96, timed(1, 1))).toEqual({ saturated: true, starved: false });
+});
+
 test('a peer that was not run, or failed, stands there with the reason', () => {
   const without = { result: undefined, valid: undefined };
   const { table } = report([
@@ -245,7 +267,7 @@ test('machine, versions, commit and commands are told, each once', () => {
   expect(page).toContain('| date | 2026-01-02 to 2026-01-03 |');
   expect(page).toContain('| machine | 2 cores, A CPU, 16 GiB, Linux 6.0, server and generators on separate cores |');
   expect(page).toContain('| versions | node 20.0.0 |');
-  expect(page).toContain('| commit | abc1234 |');
+  expect(page).toContain('| commit, where the history has it | abc1234 |');
   expect(page).toContain('| commands | `npm run bench -- echo` |');
 });
 

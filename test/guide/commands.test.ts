@@ -133,9 +133,9 @@ test('docs/move.md: the parts on an app of uWebSockets.js', async () => {
   expect((await fetch(`http://127.0.0.1:${port}/socket.io/socket.io.min.js`)).status).toBe(200);
 });
 
-test('docs/run.md: presence and history', async () => {
-  const presence = blockOf('docs/run.md', 'import { Presence }');
-  const history = blockOf('docs/run.md', 'import { SqliteHistoryStore }');
+test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md', async () => {
+  const presence = blockOf('docs/guide/presence.md', 'import { Presence }');
+  const history = blockOf('docs/guide/durable-rooms.md', 'import { SqliteHistoryStore }');
   const port = await freePort();
   const application = folderWith({
     'presence.mjs': `import { Server } from 'gjallar';

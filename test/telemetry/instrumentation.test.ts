@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 import { TelemetryReceiver } from './support/receiver.js';
 import '../support/long.js';
 
-const PAGE = 'docs/operations/opentelemetry.md';
+const PAGE = 'docs/operations/metrics.md';
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -111,7 +111,7 @@ test('the chat service has spans, too, if OpenTelemetry is loaded into it', asyn
 
 test('without it, an endpoint stops the start of the chat service, with what to use instead', async () => {
   await expect(startServer(withEndpoint)).rejects.toThrow(
-    /^the server ended with 1: gjallar: OTEL_EXPORTER_OTLP_ENDPOINT was removed; [^\n]*docs\/operations\/opentelemetry\.md[^\n]*\n$/,
+    /^the server ended with 1: gjallar: OTEL_EXPORTER_OTLP_ENDPOINT was removed; [^\n]*docs\/operations\/metrics\.md[^\n]*\n$/,
   );
 });
 

@@ -1,15 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitepress';
 
-const pages = fileURLToPath(new URL('../.pages/', import.meta.url));
 const page = (text, link) => ({ text, link });
-const examples = readdirSync(`${pages}/examples`).map((name) => page(name, `/examples/${name}/README`));
-const decisions = readdirSync(`${pages}/docs/decisions`).map((name) => {
-  const path = name.replace('.md', '');
-  return page(path.replaceAll('-', ' '), `/docs/decisions/${path}`);
-});
-
 const DESCRIPTION = 'A drop-in, clustered Socket.IO server on uWebSockets.js, with one worker per core';
 /** The address of the repository, where there is one to link to. */
 const repository = process.env.DOCS_REPOSITORY;
@@ -88,7 +79,7 @@ export default defineConfig({
     editLink: repository ? { pattern: `${repository}/edit/main/:path`, text: 'Edit this page' } : undefined,
     outline: [2, 3],
     nav: [
-      page('Guide', '/docs/guide/deploy-your-application'),
+      page('Guide', '/docs/guide/quick-start'),
       page('Reference', '/docs/reference/configuration'),
       page('Benchmarks', '/docs/benchmarks'),
       page('Changes', '/CHANGELOG'),
@@ -98,69 +89,62 @@ export default defineConfig({
         text: 'Start',
         items: [
           page('Quick start', '/docs/guide/quick-start'),
-          page('Which server, when', '/docs/guide/which-server'),
           page('Move an application', '/docs/move'),
-          page('Compare stock and gjallar', '/docs/guide/compare'),
-          page('Gallery', '/docs/gallery'),
-          page('FAQ', '/docs/guide/faq'),
+          page('Which server, when', '/docs/guide/which-server'),
         ],
       },
       {
-        text: 'Guide',
+        text: 'Library and run',
         items: [
-          page('Deploy your application', '/docs/guide/deploy-your-application'),
           page('Several workers', '/docs/run'),
           page('Ready for several workers?', '/docs/guide/several-workers'),
+          page('Deploy your application', '/docs/guide/deploy-your-application'),
           page('Message recovery', '/docs/guide/recovery'),
           page('Durable rooms', '/docs/guide/durable-rooms'),
-          page('Live data and slow clients', '/docs/guide/live-data'),
+          page('State rooms', '/docs/guide/live-data'),
+          page('Presence', '/docs/guide/presence'),
           page('Emit from other processes', '/docs/guide/emitter'),
-          page('Authentication', '/docs/guide/authentication'),
+          page('Compare stock and gjallar', '/docs/guide/compare'),
+          page('Gallery', '/docs/gallery'),
           page('Test your application', '/docs/guide/testing'),
-          page('Latency tuning', '/docs/guide/latency'),
-          page('Sizing', '/docs/guide/sizing'),
-          page('Scaling', '/docs/guide/scaling'),
-          page('Placement', '/docs/guide/placement'),
-          page('Proxies', '/docs/guide/proxies'),
-          page('Load balancers', '/docs/guide/load-balancers'),
-          page('Node versions', '/docs/guide/node-versions'),
+          page('Exports and options', '/docs/reference/library'),
+          page('Compatibility', '/docs/compatibility'),
         ],
       },
       {
-        text: 'Production',
+        text: 'Chat service',
+        items: [
+          page('Deployment', '/docs/guide/deployment'),
+          page('Authentication', '/docs/guide/authentication'),
+          page('Client events', '/docs/reference/events'),
+          page('HTTP API', '/docs/reference/http-api'),
+          page('Plain WebSockets', '/docs/reference/plain-websockets'),
+        ],
+      },
+      {
+        text: 'Production, for both',
         items: [
           page('Checklist', '/docs/guide/production-checklist'),
-          page('Deployment', '/docs/guide/deployment'),
-          page('System limits', '/docs/guide/system-limits'),
+          page('Configuration', '/docs/reference/configuration'),
           page('Operations', '/docs/operations'),
-          page('Admin page and actions', '/docs/operations/admin'),
           page('Alerts', '/docs/operations/alerts'),
-          page('Metrics', '/docs/operations/metrics'),
-          page('OpenTelemetry', '/docs/operations/opentelemetry'),
-          page('Redis', '/docs/operations/redis'),
-          page('NATS', '/docs/operations/nats'),
-          page('Security model', '/docs/guide/security'),
+          page('Metrics and traces', '/docs/operations/metrics'),
+          page('Redis and NATS', '/docs/operations/redis'),
+          page('Scaling and sizing', '/docs/guide/scaling'),
+          page('Placement', '/docs/guide/placement'),
+          page('Latency', '/docs/guide/latency'),
+          page('Proxies and load balancers', '/docs/guide/proxies'),
+          page('Node versions', '/docs/guide/node-versions'),
           page('Troubleshooting', '/docs/guide/troubleshooting'),
         ],
       },
-      { text: 'Examples', collapsed: true, items: examples },
       {
-        text: 'Reference',
+        text: 'Promises',
         items: [
-          page('Configuration', '/docs/reference/configuration'),
-          page('Command line', '/docs/reference/command-line'),
-          page('Client events', '/docs/reference/events'),
-          page('Plain WebSockets', '/docs/reference/plain-websockets'),
-          page('HTTP API', '/docs/reference/http-api'),
-          page('HTTP endpoints', '/docs/reference/http-endpoints'),
-          page('Error codes', '/docs/reference/error-codes'),
-          page('Library', '/docs/reference/library/README'),
-          page('Library options', '/docs/reference/library-options'),
-          page('Compatibility', '/docs/compatibility'),
           page('Guarantees', '/docs/guarantees'),
           page('Limits', '/docs/limits'),
-          page('Threat model', '/docs/threat-model'),
-          page('Security policy', '/SECURITY'),
+          page('Security', '/docs/security'),
+          page('Benchmarks', '/docs/benchmarks'),
         ],
       },
       {
@@ -173,16 +157,9 @@ export default defineConfig({
           page('Cluster', '/docs/internals/cluster'),
           page('Engine', '/docs/engine'),
           page('Fan-out', '/docs/fan-out'),
-          page('Connection state recovery', '/docs/internals/recovery'),
-          page('Cost from version to version', '/docs/internals/performance'),
-          page('Glossary', '/docs/internals/glossary'),
-          page('Contributing', '/CONTRIBUTING'),
+          page('State rooms', '/docs/internals/state'),
+          page('Decisions and glossary', '/docs/internals/glossary'),
         ],
-      },
-      { text: 'Decisions', collapsed: true, items: decisions },
-      {
-        text: 'Benchmarks',
-        items: [page('Results', '/docs/benchmarks'), page('Running them', '/load/README')],
       },
     ],
   },

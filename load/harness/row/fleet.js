@@ -112,7 +112,16 @@ export class Group {
   }
 }
 
-/** What a group did between two looks: events per second, and the latencies of that time. */
+/** What a group did in a window with a look in its middle; `early` has the latencies of the first half. */
+export function activityOf(before, middle, after) {
+  const { latency: early } = activity(before, middle);
+  const whole = activity(before, after);
+  // Each look begins the latencies anew.
+  whole.latency.add(early.toJSON());
+  return { ...whole, early };
+}
+
+/** What a group did between two looks: events per second, and the latencies since the look before the second one. */
 export function activity(before, after) {
   const perSecond = {};
   const total = {};

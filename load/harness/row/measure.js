@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuShare, machineShare, machineUse } from '../process/machine.js';
-import { activity } from './fleet.js';
+import { activityOf } from './fleet.js';
 import { helperShares } from './peer.js';
 import { GENERATOR_LIMIT } from './verdict.js';
 
@@ -14,7 +14,9 @@ import { GENERATOR_LIMIT } from './verdict.js';
 export async function measure({ peer, fleet, warmUp, window }) {
   await sleep((warmUp + peer.warmUp) * 1000);
   const before = await look(peer, fleet);
-  await sleep(window * 1000);
+  await sleep(window * 500);
+  const middle = await fleet.look();
+  await sleep(window * 500);
   const after = await look(peer, fleet);
 
   const processes = after.groups.flatMap((group, g) =>
@@ -31,7 +33,7 @@ export async function measure({ peer, fleet, warmUp, window }) {
     rss: peer.rss(),
     generators: loadOf(processes),
     others: Math.max(0, machineShare(before.machine, after.machine) - server - generators),
-    groups: after.groups.map((group, g) => activity(before.groups[g], group)),
+    groups: after.groups.map((group, g) => activityOf(before.groups[g], middle[g], group)),
     window,
   };
 }

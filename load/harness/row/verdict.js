@@ -8,17 +8,25 @@ const KEPT_UP = 0.95;
 const BUSY = 0.85;
 
 /** From this share on, a server has no time left even where it keeps up. */
-const FULL = 0.95;
+export const FULL = 0.95;
+
+/** A queue that grows all the time makes the second half of a window slower than the first, by this factor and so many ms. */
+const GROWTH = 1.5;
+const GROWTH_MS = 20;
 
 /**
  * Did the server keep up with an open loop?
- * - `saturated`: no, it had no time left, or it only just did. Its cost per message stands; its latency grows with the length
- *   of the run.
+ * - `saturated`: no, it had no time left, or its latency grew through the run. Its cost per message stands; its latency says
+ *   how long the run was.
  * - `starved`: no, though it had time left. Generator or machine were in the way, so the row says nothing.
+ * @param {{ latency: Timed, early: Timed }} [timed] the latencies of the window, and of its first half
+ * @typedef {import('../../generator/histogram.js').Histogram} Timed
  */
-export function keptUp(offered, achieved, server) {
+export function keptUp(offered, achieved, server, { latency, early } = {}) {
   const behind = achieved < offered * KEPT_UP;
-  return { saturated: server >= (behind ? BUSY : FULL), starved: behind && server < BUSY };
+  const late = early && latency.count > early.count ? (latency.sum - early.sum) / (latency.count - early.count) : 0;
+  const grows = early && late > early.mean * GROWTH && late > early.mean + GROWTH_MS;
+  return { saturated: grows || server >= (behind ? BUSY : FULL), starved: behind && server < BUSY };
 }
 
 /**

@@ -66,7 +66,7 @@ export function rejectRemovedExport(environment: Readonly<Record<string, string 
   throw new GjallarError(
     'BAD_CONFIG',
     `${name} was removed; load the instrumentations of OpenTelemetry with NODE_OPTIONS, as ` +
-      'docs/operations/opentelemetry.md shows, or unset the variable',
+      'docs/operations/metrics.md shows, or unset the variable',
   );
 }
 

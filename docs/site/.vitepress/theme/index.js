@@ -9,8 +9,8 @@ export default {
   Layout: {
     setup() {
       const { page } = useData();
-      const isSizing = () => page.value.relativePath === 'docs/guide/sizing.md';
-      return () => h(DefaultTheme.Layout, null, { 'doc-after': () => (isSizing() ? h(SizingForm) : undefined) });
+      const isScaling = () => page.value.relativePath === 'docs/guide/scaling.md';
+      return () => h(DefaultTheme.Layout, null, { 'doc-after': () => (isScaling() ? h(SizingForm) : undefined) });
     },
   },
 };
