@@ -87,6 +87,7 @@ export class DurableRooms {
   private readonly options: DurableRoomsOptions & typeof defaults;
   private readonly onError: (error: unknown, room: string) => void;
   private readonly following = new Set<string>();
+  private readonly readers = new WeakSet<AnySocket>();
   private readonly trimmer: NodeJS.Timeout;
   private readonly ends: (() => void)[] = [];
   private isClosed = false;
@@ -162,8 +163,9 @@ export class DurableRooms {
   }
 
   private get requests() {
-    const { isDurable, conversations, options, onError } = this;
-    return { isDurable, conversations, options: { ...options, onError }, nameOf: (room: string) => this.nameOf(room) };
+    const { isDurable, conversations, readers, onError } = this;
+    const options = { ...this.options, onError };
+    return { isDurable, conversations, readers, options, nameOf: (room: string) => this.nameOf(room) };
   }
 
   /** Takes part in what happens in the namespace from now on. */
@@ -255,10 +257,27 @@ export class DurableRooms {
     try {
       const event = eventOf(message);
       if (!event) return;
-      const to = this.nsp.local.to(room).except([...event.except]);
-      to.emit(event.event, ...event.values, { room, ...positionOf(message) });
+      const values = [...event.values, { room, ...positionOf(message) }];
+      this.nsp.local
+        .to(room)
+        .except([...event.except])
+        .emit(event.event, ...values);
+      for (const reader of this.excludedReaders(room, event.except)) reader.emit(event.event, ...values);
     } catch (error) {
       this.onError(error, room);
+    }
+  }
+
+  /**
+   * Members that a message excludes, such as its sender, whose clients use the helper. Offsets have no gaps, so they get it too:
+   * otherwise, the helper would have to ask for it once a later one shows that it lacks one.
+   */
+  private *excludedReaders(room: string, except: readonly string[]): Generator<AnySocket> {
+    const { adapter, sockets } = this.nsp;
+    const ids = new Set(except.flatMap((each) => [...(adapter.rooms.get(each) ?? [])]));
+    for (const id of ids) {
+      const socket = sockets.get(id);
+      if (socket?.rooms.has(room) && this.readers.has(socket)) yield socket;
     }
   }
 

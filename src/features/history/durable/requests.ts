@@ -106,6 +106,8 @@ interface Rooms {
   /** The name of a room in the history. */
   nameOf(room: string): string;
   readonly conversations: Conversations;
+  /** The sockets whose client puts messages in order, and therefore needs each one. */
+  readonly readers: WeakSet<AnySocket>;
   readonly options: Pick<DurableRoomsOptions, 'mayJoin' | 'onError'> & { readonly maxRooms: number };
 }
 
@@ -158,6 +160,7 @@ async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<obj
     }
     await socket.join(room);
   }
+  rooms.readers.add(socket);
   return { room, ...(await conversations.follow(nameOf(room))) };
 }
 
