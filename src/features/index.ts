@@ -12,4 +12,4 @@
 export type { HistoryStore } from './history/store.js';
 export { createPresence } from './presence/index.js';
 export { openRecovery } from './recovery/index.js';
-export { stateRoom } from './state/index.js';
+export { createStateRoom } from './state/index.js';

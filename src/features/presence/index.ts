@@ -1,6 +1,6 @@
-import type { Socket } from 'socket.io';
 import { Listeners } from '../../base/listeners.js';
-import { type AnyNamespace, type AnyServer, serviceOf } from '../../io/rooms/index.js';
+import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
+import { serviceOf } from '../../io/rooms/index.js';
 import { PresenceRegistry } from './registry.js';
 
 export { MAX_NAMED } from './registry.js';
@@ -23,9 +23,6 @@ export interface PresenceEvents {
   /** Another worker sent something that is no presence message, and that was dropped. */
   malformed: [reason: string];
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnySocket = Socket<any, any, any, any>;
 
 /**
  * Makes known which users are in the rooms of a namespace. Call it on every worker.
@@ -56,7 +53,7 @@ export class Presence extends Listeners<PresenceEvents> {
   /** @deprecated Use {@link createPresence}. */
   constructor(of: AnyServer | AnyNamespace) {
     super();
-    const nsp = 'of' in of ? (of.of('/') as AnyNamespace) : of;
+    const nsp = namespaceOf(of);
     this.nsp = nsp;
     const open = serviceOf(nsp, EVENT, (reason) => this.tell('malformed', reason));
     this.registry = new PresenceRegistry(open, (room) => this.tell('change', room));

@@ -21,8 +21,6 @@
  */
 export { BroadcastAnswers } from './broadcast-answers.js';
 export {
-  type AnyNamespace,
-  type AnyServer,
   askServers,
   countSockets,
   fetchReachableSockets,
