@@ -401,7 +401,7 @@ test('the client helper asks a server that cannot answer more and more seldom', 
     const { client, socket } = await pairOn(node);
     const refusals: string[] = [];
     const helper = new Helper(client);
-    await helper.join('news', { onRefused: ({ code }) => refusals.push(code) });
+    await helper.join('news', { onMessage: () => {}, onRefused: ({ code }) => refusals.push(code) });
     socket.emit('n', 0, position(2));
     await until(() => refusals.length === 1);
     client.on('fence', (reply) => reply());
