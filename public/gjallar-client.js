@@ -4,7 +4,8 @@
 //   import { Rooms } from 'gjallar/client';        // in a page: '/gjallar-client.js' and the global `io`
 //
 //   const rooms = new Rooms(io('http://localhost:3000'));
-//   await rooms.join('hall', { last: 50, onMessage: ({ from, text }) => console.log(from, text) });
+//   const hall = await rooms.join('hall', { last: 50 });
+//   hall.on('message', ({ from, text }) => console.log(from, text));
 //
 // The server counts a room's messages without gaps (`offset`), and names the log that it counts in (`epoch`). The client
 // holds messages that arrive early, drops duplicates, and requests missing messages.
@@ -52,7 +53,8 @@
 /**
  * @template [Message=RoomMessage]
  * @typedef {object} JoinOptions
- * @property {(message: Message) => void} [onMessage] Called with each message once, in the order of the room.
+ * @property {(message: Message) => void} [onMessage] Called with each message once, in the order of the room. Instead of it,
+ *   `on()` of the joined room calls a listener for each event.
  * @property {(deleted: DeletedMessages) => void} [onDeleted] Called when the operator has deleted messages: remove them from
  *   what you show. Their positions stay.
  * @property {(joined: Joined) => void} [onJoined] Called after the first join and after each reconnection, before missed
@@ -98,16 +100,42 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
 /**
  * @template [V=unknown]
  * @typedef {object} StateMapOptions
- * @property {string} watch The event with which the server lets a client join: `socket.on('watch', (options, ack) =>
- *   ack(room.join(socket, options)))`. The client emits it after each connection, with its version.
- * @property {string} [room] The name of the room, for the chat service, whose event is `state:` and this name.
+ * @property {string} [watch] The event with which the server lets the client join: `watch` in the chat service. Default:
+ *   `state:join`, which rooms of `createStateRoom()` answer.
+ * @property {string} [room] Deprecated: pass the name of the room instead of its event.
  * @property {number} [maxRate] How many updates a second the server sends at most, from 0.01 to 1,000. The server rejects other
  *   values with BAD_INPUT. Default: as many as the client reads.
- * @property {(error: RoomError) => void} [onError] Called if the server rejects the client with another code than STATE_BUSY.
- *   The client then tries again only after the next connection.
- * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Called after each message, with the keys that changed. A
- *   snapshot replaces all keys.
+ * @property {(error: RoomError) => void} [onError] Deprecated: use `on('error', …)`.
+ * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Deprecated: use `on('change', …)`.
  */
+
+/**
+ * `change`: a message has come; these keys have changed. A snapshot replaces all keys. `error`: the server rejects the client
+ * with another code than STATE_BUSY; the client tries again after the next connection. Without a listener, `error` is a warning
+ * of the console.
+ * @typedef {{ change: [keys: string[]], error: [error: RoomError] }} StateMapEvents
+ */
+
+/** The listeners of something, by event. */
+class Listeners {
+  #byEvent = new Map();
+
+  add(event, listener) {
+    this.#byEvent.set(event, (this.#byEvent.get(event) ?? new Set()).add(listener));
+  }
+
+  remove(event, listener) {
+    this.#byEvent.get(event)?.delete(listener);
+  }
+
+  has(event) {
+    return (this.#byEvent.get(event)?.size ?? 0) > 0;
+  }
+
+  call(event, ...values) {
+    for (const listener of [...(this.#byEvent.get(event) ?? [])]) listener(...values);
+  }
+}
 
 /** The server rejected a request, or did not answer it (`code` is then `LOST`). */
 export class RoomError extends Error {
@@ -130,7 +158,8 @@ export class RoomError extends Error {
  * The newest value of each key of a state room (`gjallar/state`), across reconnections.
  *
  * ```
- * const quotes = new StateMap(socket, 'quote', { watch: 'watch', onChange: () => show([...quotes]) });
+ * const quotes = new StateMap(socket, 'quotes');
+ * quotes.on('change', (keys) => show([...quotes]));
  * ```
  * @template [V=unknown]
  * @extends {Map<string, V>}
@@ -147,30 +176,55 @@ export class StateMap extends Map {
   #version;
   #timer;
   #isClosed = false;
-  /** What has changed since the last call of `onChange`. */
+  /** What has changed since the last `change`. */
   #changed = new Set();
   /** The shortest difference between this clock and the server's: what arrives later than that has waited somewhere. */
   #delay = Number.POSITIVE_INFINITY;
   #lateTimer;
   /** Whether the server knows of this connection that the client acknowledges. */
   #acknowledges = false;
+  #listeners = new Listeners();
 
   /**
    * @param {SocketLike} socket
-   * @param {string} event the event of the room's changes
-   * @param {StateMapOptions<V>} options
+   * @param {string} name the name of the room
+   * @param {StateMapOptions<V>} [options]
    */
-  constructor(socket, event, options) {
+  constructor(socket, name, options = {}) {
     super();
     this.#socket = socket;
-    this.#event = event;
-    this.#options = options;
-    socket.on(event, this.#receive);
+    this.#options = { watch: 'state:join', room: name, ...options };
+    const { onChange, onError } = options;
+    if (onChange) this.on('change', (keys) => onChange(this, keys));
+    if (onError) this.on('error', onError);
+    this.#listenFor(name);
     socket.on('connect', this.#watch);
     if (socket.connected) this.#watch();
   }
 
-  /** Stops following the room. The values stay. */
+  /**
+   * @template {keyof StateMapEvents} Event
+   * @param {Event} event
+   * @param {(...values: StateMapEvents[Event]) => void} listener
+   * @returns {this}
+   */
+  on(event, listener) {
+    this.#listeners.add(event, listener);
+    return this;
+  }
+
+  /**
+   * @template {keyof StateMapEvents} Event
+   * @param {Event} event
+   * @param {(...values: StateMapEvents[Event]) => void} listener
+   * @returns {this}
+   */
+  off(event, listener) {
+    this.#listeners.remove(event, listener);
+    return this;
+  }
+
+  /** Leaves the room. The values stay. */
   close() {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -179,6 +233,16 @@ export class StateMap extends Map {
     if (this.#acknowledges) acknowledge(this.#socket, this.#event, -1);
     this.#socket.off(this.#event, this.#receive);
     this.#socket.off('connect', this.#watch);
+    const { watch, room } = this.#options;
+    // Another map of this socket may follow the same room.
+    const isLast = watch === 'state:join' && !this.#socket.hasListeners(this.#event);
+    if (isLast && this.#socket.connected) this.#socket.emit('state:leave', room, () => {});
+  }
+
+  #listenFor(event) {
+    if (this.#event !== undefined) this.#socket.off(this.#event, this.#receive);
+    this.#event = event;
+    this.#socket.on(event, this.#receive);
   }
 
   #watch = () => {
@@ -191,9 +255,16 @@ export class StateMap extends Map {
       // After a reconnection, the next request is in progress.
       if (this.#socket.id !== id || this.#isClosed) return;
       if (error || reply?.code === 'STATE_BUSY') this.#timer = setTimeout(this.#watch, RETRY_MS);
-      else if (reply?.ok === false) this.#options.onError?.(new RoomError(reply.code, reply.message));
+      else if (reply?.ok === false) this.#refused(new RoomError(reply.code, reply.message));
+      // The server sends changes only after its reply.
+      else if (typeof reply?.event === 'string' && reply.event !== this.#event) this.#listenFor(reply.event);
     });
   };
+
+  #refused(error) {
+    if (this.#listeners.has('error')) this.#listeners.call('error', error);
+    else console.warn(`The state room "${this.#options.room}" rejects this client. ${error.code}: ${error.message}`);
+  }
 
   #receive = (changes, { version, snapshot, more, mark }) => {
     // The room may begin with a snapshot, after one that says that it is not there.
@@ -230,7 +301,7 @@ export class StateMap extends Map {
     this.#lateTimer = undefined;
     const keys = [...this.#changed];
     this.#changed.clear();
-    this.#options.onChange?.(this, keys);
+    this.#listeners.call('change', keys);
   }
 }
 
@@ -259,8 +330,69 @@ function acknowledge(socket, event, mark) {
 }
 
 /**
+ * A room that a client has joined. It has the properties of the server's reply, too.
+ * @template {Record<string, any>} [Events=Record<string, (...values: any[]) => void>] the listeners, by event
+ */
+export class JoinedRoom {
+  #rooms;
+  #room;
+
+  /**
+   * @internal
+   * @param {{ leave(name: string): Promise<{ ok: true }> }} rooms
+   * @param {any} room
+   */
+  constructor(rooms, room) {
+    this.#rooms = rooms;
+    this.#room = room;
+  }
+
+  /**
+   * The position of the last delivered message, to continue from later; undefined if there is none.
+   * @returns {RoomPosition | undefined}
+   */
+  get position() {
+    return this.#room.position;
+  }
+
+  /**
+   * Calls a listener with the values of each such event, once and in the order of the room. Messages wait for the first listener
+   * of a room: add all of them in the same turn.
+   * @template {keyof Events & string} Event
+   * @param {Event} event
+   * @param {Events[Event]} listener
+   * @returns {this}
+   */
+  on(event, listener) {
+    this.#room.listen(event, listener);
+    return this;
+  }
+
+  /**
+   * @template {keyof Events & string} Event
+   * @param {Event} event
+   * @param {Events[Event]} listener
+   * @returns {this}
+   */
+  off(event, listener) {
+    this.#room.listeners.remove(event, listener);
+    return this;
+  }
+
+  /**
+   * Leaves the room, also for others who have joined it with the same helper. Rejects with a {@link RoomError} if the server
+   * does not answer.
+   * @returns {Promise<{ ok: true }>}
+   */
+  leave() {
+    return this.#rooms.leave(this.#room.name);
+  }
+}
+
+/**
  * Rooms of which the client misses nothing.
  * @template Message
+ * @template {Record<string, any>} Events
  */
 class KeptRooms {
   #socket;
@@ -269,15 +401,21 @@ class KeptRooms {
   #listeners;
   #reads = 0;
   #waitingReads = [];
+  /** Requests that wait for the connection. */
+  #waiting = [];
 
   /**
    * @param {SocketLike} socket
-   * @param {{ join: string, leave: string, history: string }} events
+   * @param {{ join: string, leave: string, history: string, eventOf(message: never): unknown[] }} events
    */
   constructor(socket, events) {
     this.#socket = socket;
     this.#events = events;
-    this.#listeners = { connect: () => this.#onConnect(), disconnect: () => this.#onDisconnect() };
+    this.#listeners = {
+      connect: () => this.#onConnect(),
+      disconnect: () => this.#onDisconnect(),
+      connect_error: (error) => this.#onConnectError(error),
+    };
     for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
   }
 
@@ -292,40 +430,51 @@ class KeptRooms {
   }
 
   /**
-   * Joins a room, and joins it again after every reconnection. Resolves with the server's reply to the first join.
-   * Rejects with a {@link RoomError} if the server rejects the join or does not answer.
+   * Joins a room as soon as the socket is connected, and joins it again after every reconnection. Rejects with a
+   * {@link RoomError} if the server rejects the client or the join, or does not answer.
+   *
+   * A second call for a room resolves with the same room, and adds its callbacks; `last` and `position` are those of the first.
    * @param {string} name
    * @param {JoinOptions<Message>} [options]
-   * @returns {Promise<JoinResult>}
+   * @returns {Promise<JoinedRoom<Events> & JoinResult>}
    */
   async join(name, options = {}) {
     const known = this.#rooms.get(name);
-    const { join, history } = this.#events;
+    const { join, history, eventOf } = this.#events;
     const request = (event, payload) =>
       event === 'history' ? this.#read(history, payload) : this.#request(join, payload);
-    const room = known ?? new Room(name, options, request);
+    const room = known ?? new Room(name, options, request, eventOf);
+    room.joined ??= new JoinedRoom(this, room);
     this.#rooms.set(name, room);
+    room.add(options);
     try {
-      return await room.join();
+      return Object.assign(room.joined, await room.join());
     } catch (error) {
       // A join without an answer is tried again with the next connection; a rejected one is not.
       if (error.code !== 'LOST' && !known) this.#forget(name);
+      room.failed(options);
       throw error;
     }
   }
 
   /**
    * Leaves a room. Rejects with a {@link RoomError} if the server does not answer.
+   * @deprecated Use `leave()` of the joined room.
    * @param {string} name
    * @returns {Promise<{ ok: true }>}
    */
   async leave(name) {
     this.#forget(name);
-    return this.#request(this.#events.leave, name);
+    const { leave } = this.#events;
+    if (this.#socket.connected) return this.#request(leave, name);
+    // A session that is recovered is still in the room.
+    this.#socket.emit(leave, name, () => {});
+    return { ok: true };
   }
 
   /**
    * The position of the last delivered message of a room, to continue from later; undefined if there is none.
+   * @deprecated Use `position` of the joined room.
    * @param {string} name
    * @returns {RoomPosition | undefined}
    */
@@ -340,6 +489,7 @@ class KeptRooms {
   close() {
     for (const [event, listener] of Object.entries(this.#listeners)) this.#socket.off(event, listener);
     for (const name of [...this.#rooms.keys()]) this.#forget(name);
+    this.#endWaiting('The rooms were closed before the socket was connected.');
   }
 
   #forget(name) {
@@ -348,8 +498,18 @@ class KeptRooms {
   }
 
   #onConnect() {
+    for (const { resolve } of this.#waiting.splice(0)) resolve();
     // Each room reports its own rejection to its `onRefused`.
     for (const room of this.#rooms.values()) room.join().catch((error) => room.refused(error));
+  }
+
+  #onConnectError(error) {
+    // Otherwise, the socket tries again by itself.
+    if (this.#socket.active === false) this.#endWaiting(`The server rejects the connection: ${error.message}`);
+  }
+
+  #endWaiting(reason) {
+    for (const { reject } of this.#waiting.splice(0)) reject(new RoomError('LOST', reason));
   }
 
   #onDisconnect() {
@@ -369,6 +529,7 @@ class KeptRooms {
   }
 
   async #request(event, payload) {
+    if (!this.#socket.connected) await new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
     let reply;
     try {
       reply = await this.#socket.timeout(REPLY_TIMEOUT_MS).emitWithAck(event, payload);
@@ -385,7 +546,7 @@ class KeptRooms {
  *
  * You keep control of the socket. It reconnects by itself after a lost connection, but not after the server has ended the
  * connection, for example because a token expired (reason `io server disconnect`). Connect it again, and the rooms resume.
- * @extends {KeptRooms<RoomMessage>}
+ * @extends {KeptRooms<RoomMessage, { message: (message: RoomMessage) => void }>}
  */
 export class Rooms extends KeptRooms {
   #socket;
@@ -393,7 +554,7 @@ export class Rooms extends KeptRooms {
 
   /** @param {SocketLike} socket */
   constructor(socket) {
-    super(socket, { join: 'join', leave: 'leave', history: 'history' });
+    super(socket, { join: 'join', leave: 'leave', history: 'history', eventOf: (message) => ['message', message] });
     this.#socket = socket;
     for (const [event, listener] of Object.entries(this.#listeners)) socket.on(event, listener);
   }
@@ -406,14 +567,16 @@ export class Rooms extends KeptRooms {
 }
 
 /**
- * Durable rooms of an application (`durableRooms()` of `gjallar/history`): every event arrives once and in order, across
+ * Durable rooms of an application (`createDurableRooms()` of `gjallar/history`): every event arrives once and in order, across
  * reconnections.
  *
  * ```
  * const rooms = new DurableRooms(socket);
- * await rooms.join('order:7', { last: 20, onMessage: ({ event, values }) => show(event, ...values) });
+ * const order = await rooms.join('order:7', { last: 20 });
+ * order.on('status', ({ paid }) => show(paid));
  * ```
- * @extends {KeptRooms<DurableMessage>}
+ * @template {Record<string, any>} [Events=Record<string, (...values: any[]) => void>] the listeners, by event
+ * @extends {KeptRooms<DurableMessage, Events>}
  */
 export class DurableRooms extends KeptRooms {
   #socket;
@@ -428,7 +591,8 @@ export class DurableRooms extends KeptRooms {
 
   /** @param {SocketLike & { onAny(listener: never): unknown, offAny(listener?: never): unknown }} socket */
   constructor(socket) {
-    super(socket, { join: 'durable:join', leave: 'durable:leave', history: 'durable:read' });
+    const eventOf = ({ event, values }) => [event, ...values];
+    super(socket, { join: 'durable:join', leave: 'durable:leave', history: 'durable:read', eventOf });
     this.#socket = socket;
     socket.onAny(this.#listener);
   }
@@ -444,10 +608,25 @@ export class DurableRooms extends KeptRooms {
 class Room {
   /** The position of the last delivered message; undefined until the first join has succeeded. */
   position;
+  /** The room for the application. */
+  joined;
+  listeners = new Listeners();
+  /** The callbacks of each call of `join()`. */
+  #callbacks = [];
+  #failed = new WeakSet();
+  #eventOf;
+  /** Whether messages are delivered: somebody listens. */
+  #isListening = false;
+  #isBeginning = false;
+  /** The reply to the last join. */
+  #reply;
+  /** Whether no messages have been delivered since the first join. */
+  #isFirst = false;
+  /** Messages without a position that wait for the first listener. */
+  #early = [];
   /** How far earlier logs were read, newest first. */
   #earlier = [];
-  #name;
-  #options;
+  #last;
   #request;
   #waiting = [];
   #joining;
@@ -464,11 +643,50 @@ class Room {
   /** Whether a message was dropped since the last request for messages began. */
   #hasDropped = false;
 
-  constructor(name, options, request) {
-    this.#name = name;
-    this.#options = options;
+  constructor(name, { last = 0, position }, request, eventOf) {
+    this.name = name;
+    this.#last = last;
     this.#request = request;
-    this.position = options.position;
+    this.#eventOf = eventOf;
+    this.position = position;
+  }
+
+  /** Adds the callbacks of a call of `join()`, which take the place of those whose call has failed. */
+  add(options) {
+    this.#callbacks = this.#callbacks.filter((each) => each !== options && !this.#failed.has(each));
+    this.#callbacks.push(options);
+    // Nothing has come yet, or it waits.
+    if (options.onMessage) this.#begin();
+  }
+
+  /** A call of `join()` has failed. The room may be joined later all the same. */
+  failed(options) {
+    this.#failed.add(options);
+  }
+
+  listen(event, listener) {
+    this.listeners.add(event, listener);
+    if (this.#isBeginning) return;
+    this.#isBeginning = true;
+    // Those that are added in the same turn miss nothing.
+    queueMicrotask(() => this.#begin());
+  }
+
+  #begin() {
+    this.#isBeginning = true;
+    if (this.#isListening) return;
+    this.#isListening = true;
+    for (const message of this.#early.splice(0)) this.#tellMessage(message);
+    if (this.#reply && !this.#joining) this.#resume();
+  }
+
+  #tell(callback, ...values) {
+    for (const options of this.#callbacks) options[callback]?.(...values);
+  }
+
+  #tellMessage(message) {
+    this.#tell('onMessage', message);
+    this.listeners.call(...this.#eventOf(message));
   }
 
   /** Several calls at once share one request. */
@@ -482,6 +700,7 @@ class Room {
   onDisconnect() {
     this.#connection += 1;
     this.#joining = undefined;
+    this.#reply = undefined;
     this.#recovering = false;
     this.#isBackingOff = false;
     clearTimeout(this.#timer);
@@ -493,11 +712,15 @@ class Room {
   }
 
   refused(error) {
-    if (error.code !== 'LOST' && !this.#isClosed) this.#options.onRefused?.(error);
+    if (error.code !== 'LOST' && !this.#isClosed) this.#tell('onRefused', error);
   }
 
   receive(message) {
-    if (message.offset === undefined) return this.#options.onMessage?.(message);
+    if (message.offset === undefined) {
+      if (this.#isListening) this.#tellMessage(message);
+      else if (this.#early.length < MAX_WAITING) this.#early.push(message);
+      return;
+    }
     if (this.#waiting.length < MAX_WAITING) this.#waiting.push(message);
     else this.#hasDropped = true;
     this.#drain();
@@ -512,28 +735,42 @@ class Room {
         if (isNext) this.position = { epoch, offset: last };
       }
     }
-    this.#options.onDeleted?.(event);
+    this.#tell('onDeleted', event);
     this.#drain();
   }
 
   async #join() {
     const connection = this.#connection;
-    const reply = await this.#request('join', this.#name).catch((error) => this.#retryJoin(error, connection));
+    const reply = await this.#request('join', this.name).catch((error) => this.#retryJoin(error, connection));
     if (this.#isClosed || connection !== this.#connection) return reply;
     const { epoch, offset } = reply;
     if (offset === undefined) {
-      this.#options.onJoined?.({ ...reply, isFirst: !this.#hasJoined, missing: 0 });
+      this.#tell('onJoined', { ...reply, isFirst: !this.#hasJoined, missing: 0 });
       this.#hasJoined = true;
       return reply;
     }
     const isFirst = !this.position;
-    this.position ??= { epoch, offset: Math.max(0, offset - (this.#options.last ?? 0)) };
-    const isSameLog = this.position.epoch === epoch;
-    const missing = isSameLog ? Math.max(0, offset - this.position.offset) : offset;
-    this.#options.onJoined?.({ ...reply, isFirst, missing });
-    if (!isSameLog || missing > 0 || this.#hasDropped) await this.#recover(isFirst);
-    else this.#drain();
+    this.position ??= { epoch, offset: Math.max(0, offset - this.#last) };
+    this.#reply = reply;
+    this.#isFirst ||= isFirst;
+    this.#tell('onJoined', { ...reply, isFirst, missing: this.#missing });
+    if (this.#isListening) await this.#resume();
     return reply;
+  }
+
+  /** How many messages of the log from before the last join are not delivered yet; of another log, all. */
+  get #missing() {
+    const { epoch, offset } = this.#reply;
+    return this.position.epoch === epoch ? Math.max(0, offset - this.position.offset) : offset;
+  }
+
+  /** Delivers what was there at the last join, and what has come since. */
+  async #resume() {
+    const isFirst = this.#isFirst;
+    this.#isFirst = false;
+    const isSameLog = this.position.epoch === this.#reply.epoch;
+    if (!isSameLog || this.#missing > 0 || this.#hasDropped) await this.#recover(isFirst);
+    else this.#drain();
   }
 
   /** Retries the join of a room that was joined before the connection was lost, until the server can answer. */
@@ -545,7 +782,7 @@ class Room {
   }
 
   #drain() {
-    if (!this.position || this.#recovering) return;
+    if (!this.position || this.#recovering || !this.#isListening) return;
     this.#waiting = this.#waiting.filter(
       ({ epoch, offset }) => epoch !== this.position.epoch || offset > this.position.offset,
     );
@@ -561,7 +798,7 @@ class Room {
 
   #deliver(message) {
     this.position = { epoch: message.epoch, offset: message.offset };
-    if (!message.deleted) this.#options.onMessage?.(message);
+    if (!message.deleted) this.#tellMessage(message);
   }
 
   /** Requests every message after the last delivered one. */
@@ -578,7 +815,7 @@ class Room {
         const { epoch, offset: after } = this.position;
         outdated = this.#waiting.length;
         this.#hasDropped = false;
-        const page = await this.#request('history', { room: this.#name, epoch, after, limit: PAGE });
+        const page = await this.#request('history', { room: this.name, epoch, after, limit: PAGE });
         if (isOver()) return;
         complete &&= page.complete;
         missed += this.#take(page);
@@ -605,7 +842,7 @@ class Room {
     this.#failures = 0;
     // Messages of another log that came before the last page was requested are of an earlier one, and cannot be delivered.
     this.#waiting = this.#waiting.filter(({ epoch }, index) => epoch === this.position.epoch || index >= outdated);
-    this.#options.onRecovered?.({ room: this.#name, missed, complete, isFirst });
+    this.#tell('onRecovered', { room: this.name, missed, complete, isFirst });
     this.#drain();
   }
 

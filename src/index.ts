@@ -22,13 +22,8 @@ import * as stock from 'socket.io';
 import { loadPart } from './base/package.js';
 import type { Engine } from './engine/engine.js';
 import type * as Recovery from './features/recovery/index.js';
-import {
-  type AdapterClass,
-  type AdapterFactory,
-  type AnyNamespace,
-  type AnyServer,
-  withNativeRooms,
-} from './io/rooms/index.js';
+import type { AnyNamespace, AnyServer } from './io/any.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms } from './io/rooms/index.js';
 import { defaultBus, withoutLostState } from './io/server/default-adapter.js';
 
 export type {

@@ -10,6 +10,6 @@
  * (io/rooms/services.ts) and through the hub (base/hub-service.ts).
  */
 export type { HistoryStore } from './history/store.js';
-export { Presence } from './presence/index.js';
+export { createPresence } from './presence/index.js';
 export { openRecovery } from './recovery/index.js';
-export { stateRoom } from './state/index.js';
+export { createStateRoom } from './state/index.js';

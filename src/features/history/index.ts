@@ -10,9 +10,8 @@
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
 
-export type { DurableRooms, PostOptions } from './durable/durable-rooms.js';
-export { durableRooms } from './durable/open.js';
-export type { AnySocket, DurableRoomsOptions } from './durable/options.js';
+export { createDurableRooms, durableRooms } from './durable/open.js';
+export type { DurableRooms, DurableRoomsOptions, EventsMap, PostOptions } from './durable/options.js';
 export type { KeptEvent, KeptPage } from './durable/requests.js';
 export { type RedisHistoryOptions, RedisHistoryStore, redisClientOptions } from './redis/store.js';
 export { SqliteHistoryStore, type SqliteOptions } from './sqlite/store.js';

@@ -1,6 +1,6 @@
-import { EventEmitter } from 'node:events';
-import type { DefaultEventsMap, Server, Socket } from 'socket.io';
-import { type AnyNamespace, serviceOf } from '../../io/rooms/index.js';
+import { Listeners } from '../../base/listeners.js';
+import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
+import { serviceOf } from '../../io/rooms/index.js';
 import { PresenceRegistry } from './registry.js';
 
 export { MAX_NAMED } from './registry.js';
@@ -16,15 +16,21 @@ export interface PresentUsers {
   users: Set<string>;
 }
 
-interface PresenceEvents {
+/** The events of {@link Presence}. */
+export interface PresenceEvents {
   /** The users of a room have changed. */
   change: [room: string];
   /** Another worker sent something that is no presence message, and that was dropped. */
   malformed: [reason: string];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnySocket = Socket<any, any, any, any>;
+/**
+ * Makes known which users are in the rooms of a namespace. Call it on every worker.
+ * @param of the server, whose namespace `/` it watches, or another namespace; its adapter must span the workers
+ */
+export function createPresence(of: AnyServer | AnyNamespace): Presence {
+  return new Presence(of);
+}
 
 /**
  * Knows which users are in the rooms of a namespace, on all workers and machines. Workers send changes to each other every
@@ -32,25 +38,25 @@ type AnySocket = Socket<any, any, any, any>;
  * `BUS=redis`, they are gone after 8 s at most.
  *
  * ```
- * const presence = new Presence(io);
+ * const presence = createPresence(io);
  * io.on('connection', (socket) => presence.track(socket, socket.data.user));
  * presence.on('change', (room) => io.local.to(room).emit('users', [...presence.usersOf(room).users]));
  * ```
  */
-export class Presence extends EventEmitter<PresenceEvents> {
+export class Presence extends Listeners<PresenceEvents> {
   private readonly nsp: AnyNamespace;
   private readonly registry: PresenceRegistry;
   private readonly users = new Map<string, string>();
   private readonly onJoin = (room: string, id: string) => this.joined(room, id);
   private readonly onLeave = (room: string, id: string) => this.left(room, id);
 
-  /** @param of the server, whose namespace `/` it watches, or another namespace; its adapter must span the workers */
-  constructor(of: Server<DefaultEventsMap, DefaultEventsMap> | AnyNamespace) {
+  /** @deprecated Use {@link createPresence}. */
+  constructor(of: AnyServer | AnyNamespace) {
     super();
-    const nsp = 'of' in of ? (of.of('/') as AnyNamespace) : of;
+    const nsp = namespaceOf(of);
     this.nsp = nsp;
-    const open = serviceOf(nsp, EVENT, (reason) => this.emit('malformed', reason));
-    this.registry = new PresenceRegistry(open, (room) => this.emit('change', room));
+    const open = serviceOf(nsp, EVENT, (reason) => this.tell('malformed', reason));
+    this.registry = new PresenceRegistry(open, (room) => this.tell('change', room));
     nsp.adapter.on('join-room', this.onJoin);
     nsp.adapter.on('leave-room', this.onLeave);
   }

@@ -1,7 +1,7 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter, Session } from 'socket.io-adapter';
 import { GjallarError } from '../../base/errors.js';
-import { type AnyNamespace, type AnyServer, namespaceOf } from '../../io/rooms/cluster-sockets.js';
+import { type AnyNamespace, type AnyServer, namespaceOf } from '../../io/any.js';
 import { recoverySettingsOf, wantsRecovery } from '../../io/socket-io.private.js';
 import { type ExpiredSession, Expiries, type ExpiryListener } from './keeper/expiries.js';
 import { listenToExpiries } from './recovery.js';

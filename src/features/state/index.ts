@@ -2,13 +2,12 @@
  * State rooms: the newest value of each key, for every client, however slow.
  *
  * ```
- * const quotes = stateRoom(io, 'quotes', { event: 'quote', maxKeys: 10_000 });
+ * const quotes = createStateRoom<Quote>(io, 'quotes', { mayJoin: (socket) => true, maxKeys: 10_000 });
  * quotes.set('AAPL', { bid: 187.1, ask: 187.2 });
- * io.on('connection', (socket) => socket.on('watch', (options, ack) => ack(quotes.join(socket, options))));
  * ```
  *
- * A client listens with `socket.on('quote', (changes, meta) => …)`. `changes` is a list of `[key, value]`, and of `[key]`
- * for what was deleted.
+ * `StateMap` of `gjallar/client` is the other end. Without it, a client emits `state:join`, and listens with
+ * `socket.on('quotes', (changes, meta) => …)`. `changes` is a list of `[key, value]`, and of `[key]` for what was deleted.
  *
  * ## Contract
  *
@@ -20,82 +19,30 @@
  * - A member that is behind costs this worker one number, and at most about 100 KB of output.
  * - A value is encoded when it is set, once for all members and workers.
  */
-import type { Namespace, Server } from 'socket.io';
-import type { Adapter } from 'socket.io-adapter';
-import { GjallarError } from '../../base/errors.js';
-import { hubServices } from '../../base/hub-service.js';
-import { own } from '../../base/owner.js';
-import { thisProcess } from '../../base/process.js';
-import { endWith, namespaceOf } from '../../io/socket-io.private.js';
-import { linkOverHub, openHubService } from './hub-service.js';
-import { type StateRoomOptions, settingsOf } from './options.js';
-import { SequencerClient } from './replica/client.js';
-import { StateRoom } from './room.js';
-import { localLink } from './sequencer/local.js';
+import type { AnyNamespace, AnyServer } from '../../io/any.js';
+import { openStateRoom } from './open.js';
+import type { StateRoomOptions } from './options.js';
+import type { StateRoom } from './state-room.js';
 
 export type { StateRoomStats } from '../../io/rooms/stores.js';
-export type { Chunk, StateChange, StateFormat, StateMeta, StateReader } from './members/format.js';
 export type { Joined, JoinOptions, SetOptions, StateRoomOptions } from './options.js';
-export { StateRoom } from './room.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnyNamespace = Namespace<any, any, any, any>;
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnyServer = Server<any, any, any, any>;
-
-/** The state rooms of a namespace, and what keeps them the same on all workers. */
-interface Rooms {
-  readonly client: SequencerClient;
-  readonly byName: Map<string, StateRoom>;
-}
-
-const rooms = new WeakMap<AnyNamespace, Rooms>();
-/** Rooms that are about to end. */
-const ending = new WeakMap<AnyNamespace, Set<Promise<void>>>();
+export type { StateChange, StateMeta, StatePatch, StateRoom, StateRoomEvents } from './state-room.js';
 
 /**
  * Creates a state room. Call it on every worker with the same name and options. The room ends with its server or namespace.
+ *
+ * Clients join with the event `state:join`, which the room answers. A server of your own protocol calls `join()` instead.
  * @param of a server of gjallar, whose namespace `/` has the room, or another namespace of it
  * @param name 1 to 128 characters
  * @throws GjallarError BAD_INPUT for options out of range, or if the namespace has a room of this name
  */
-export function stateRoom(of: AnyServer | AnyNamespace, name: string, options: StateRoomOptions = {}): StateRoom {
-  const nsp: AnyNamespace = 'of' in of ? of.of('/') : of;
-  const settings = settingsOf(name, options);
-  const { client, byName } = rooms.get(nsp) ?? { client: clientOf(nsp), byName: new Map<string, StateRoom>() };
-  if (byName.has(name)) {
-    throw new GjallarError('BAD_INPUT', `There is a state room "${name}" already. Create it once, and keep it.`);
-  }
-  const room = new StateRoom(nsp, client, name, settings, (ended) => {
-    byName.delete(name);
-    if (byName.size === 0) rooms.delete(nsp);
-    const all = ending.get(nsp) ?? new Set();
-    ending.set(nsp, all.add(ended));
-    own(
-      'closing a state room',
-      ended.finally(() => all.delete(ended)),
-    );
-  });
-  byName.set(name, room);
-  rooms.set(nsp, { client, byName });
-  endWith(nsp.adapter, closeAll);
-  return room;
+export function createStateRoom<Value = unknown>(
+  of: AnyServer | AnyNamespace,
+  name: string,
+  options: StateRoomOptions = {},
+): StateRoom<Value> {
+  return openStateRoom(of, name, options, true) as unknown as StateRoom<Value>;
 }
 
-const hubClients = new WeakMap<object, SequencerClient>();
-
-/** What keeps the rooms of a namespace: the hub of the machine, for all rooms of this worker, or this process. */
-function clientOf(nsp: AnyNamespace): SequencerClient {
-  const { hubLink } = thisProcess;
-  if (!hubLink) return new SequencerClient(localLink(nsp));
-  const client =
-    hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state, openHubService)));
-  hubClients.set(hubLink, client);
-  return client;
-}
-
-function closeAll(adapter: Adapter): Promise<unknown> {
-  const nsp: AnyNamespace = namespaceOf(adapter);
-  const closed = [...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close());
-  return Promise.all([...closed, ...(ending.get(nsp) ?? [])]);
-}
+/** @deprecated Use {@link createStateRoom}. */
+export const stateRoom = createStateRoom;

@@ -1,9 +1,20 @@
 import type { Cluster, Redis } from 'ioredis';
 import { GjallarError } from '../../base/errors.js';
 import { thisProcess } from '../../base/process.js';
+import type { AnySocket } from '../../io/any.js';
 
 /** The options of a state room. */
 export interface StateRoomOptions {
+  /**
+   * Whether a client may join by itself, as `StateMap` of `gjallar/client` does. Otherwise, it gets ROOM_FORBIDDEN.
+   * @default only the application lets clients join
+   */
+  mayJoin?: (socket: AnySocket) => boolean | Promise<boolean>;
+  /**
+   * How many updates a second each client gets at most, from 0.01 to 1,000. A client may ask for fewer.
+   * @default as many as it reads
+   */
+  maxRate?: number;
   /** The event that clients receive: 1 to 256 characters. @default the name of the room */
   event?: string;
   /** How many keys the room may have, from 1. Beyond it, `set()` throws STATE_FULL for a new key. @default 10,000 */
@@ -96,25 +107,14 @@ export type Joined =
       message: string;
     };
 
-/** The events of a room for the application. */
-export interface StateRoomEvents {
-  /** Keys have changed, here or on another worker. At most one per window. */
-  change: [keys: string[]];
-  /** The room cannot be stored in Redis. The worker keeps trying. */
-  storeDown: [reason: string];
-  /** The room is stored again, and nothing is missing. */
-  storeUp: [];
-}
-
 /** Where a room is stored. */
 export interface StoreSettings {
   readonly redis: string | Redis | Cluster;
   readonly keyPrefix: string;
 }
 
-export type StateRoomSettings = Readonly<Required<Omit<StateRoomOptions, 'store' | 'redis' | 'keyPrefix'>>> & {
-  readonly store: StoreSettings | undefined;
-};
+export type StateRoomSettings = Readonly<Required<Pick<StateRoomOptions, keyof typeof DEFAULTS | 'event'>>> &
+  Pick<StateRoomOptions, 'mayJoin' | 'maxRate'> & { readonly store: StoreSettings | undefined };
 
 const DEFAULTS = {
   maxKeys: 10_000,
@@ -131,7 +131,8 @@ const MAX_EVENT = 256;
 
 /** @throws GjallarError BAD_INPUT */
 export function settingsOf(name: string, options: StateRoomOptions): StateRoomSettings {
-  const { event = name } = options;
+  const { event = name, mayJoin, maxRate } = options;
+  requireRate(maxRate);
   for (const [what, text, longest] of [
     ['name', name, MAX_NAME],
     ['event', event, MAX_EVENT],
@@ -143,7 +144,7 @@ export function settingsOf(name: string, options: StateRoomOptions): StateRoomSe
       );
     }
   }
-  const settings = { ...DEFAULTS, event, store: storeOf(options) };
+  const settings = { ...DEFAULTS, event, mayJoin, maxRate, store: storeOf(options) };
   for (const field of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
     const value = options[field] ?? DEFAULTS[field];
     if (!Number.isSafeInteger(value) || value < 1) {

@@ -1,33 +1,28 @@
-import { EventEmitter } from 'node:events';
 import type { Namespace } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
+import { Listeners } from '../../base/listeners.js';
 import { thisProcess } from '../../base/process.js';
+import type { AnySocket } from '../../io/any.js';
 import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../io/rooms/stores.js';
 import { RoomCore } from './core.js';
 import { bytesOf, KEY_BYTES } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
-import { type AnySocket, listenFor, listenNoMore } from './members/sockets.js';
-import {
-  type Joined,
-  type JoinOptions,
-  requireRate,
-  type SetOptions,
-  type StateRoomEvents,
-  type StateRoomSettings,
-} from './options.js';
+import { listenFor, listenNoMore } from './members/sockets.js';
+import { type Joined, type JoinOptions, requireRate, type SetOptions, type StateRoomSettings } from './options.js';
 import type { SequencerClient } from './replica/client.js';
 import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
 import { storeAddressOf } from './sequencer/store/address.js';
+import type { StateRoom, StateRoomEvents } from './state-room.js';
 import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** A year. */
 const MAX_TTL_MS = 31_536_000_000;
 
-/** A room of newest values; see {@link stateRoom}. */
-export class StateRoom extends EventEmitter<StateRoomEvents> implements MeasuredStateRoom {
+/** A state room on this worker. */
+export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateRoom, MeasuredStateRoom {
   private readonly core: RoomCore;
   private readonly bySocket = new Map<AnySocket, Member>();
   private readonly format: StateFormat;
@@ -35,11 +30,9 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
   private isStoreDown = false;
   private closing: Promise<void> | undefined;
 
-  /** @internal Use stateRoom(). */
   constructor(
     nsp: Namespace,
     client: SequencerClient,
-    /** The name of the room. */
     readonly name: string,
     private readonly settings: StateRoomSettings,
     private readonly onClosed: (ended: Promise<void>) => void,
@@ -61,7 +54,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
       },
       {
         onChange: (keys) => {
-          if (this.listenerCount('change') > 0) this.emit('change', keys());
+          if (this.hasListeners('change')) this.tell('change', keys());
         },
         onStore: (news) => this.onStore(news),
       },
@@ -69,29 +62,16 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     stateRooms.add(this);
   }
 
-  /**
-   * Sets a key. The newest value wins, whichever worker it comes from.
-   * @param key 1 to `maxKeyLength` bytes
-   * @param value JSON, or bytes (an ArrayBuffer, or a view on one such as a Buffer), but not bytes inside of JSON
-   * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, STATE_FULL, or BAD_INPUT; the key then keeps the value that it has
-   */
   set(key: string, value: unknown, options?: SetOptions): void {
     this.setEncoded(key, encodeValue(value), expiryOf(options));
   }
 
-  /**
-   * Changes fields of a key whose value is an object, or that has none yet, as in RFC 7396: null deletes a field. The other fields
-   * keep what any worker of the machine has set before; clients receive the whole value.
-   * @returns resolves once it is done, and rejects with the codes below if another worker has changed the key meanwhile
-   * @throws GjallarError as set(), BAD_STATE_VALUE if the value of the key or `fields` is no object, and STATE_PATCH_SIZE if
-   *   the value is larger than `maxPatchBytes` before or after the change
-   */
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
     this.checkKey(key);
     return this.patchTo(key, fields, this.patched(key, fields));
   }
 
-  /** As patch(), with the value that patched() has just returned. @internal @throws as patch() */
+  /** As patch(), with the value that patched() has just returned. @throws as patch() */
   patchTo(key: string, fields: Record<string, unknown>, patched: string): Promise<void> {
     this.checkKey(key);
     this.checkPlace(key, patched);
@@ -107,7 +87,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return encoded;
   }
 
-  /** The encoded value that patch() would set here. @internal @throws as patch() */
+  /** The encoded value that patch() would set here. @throws as patch() */
   patched(key: string, fields: unknown): string {
     const { maxPatchBytes } = this.settings;
     const patched = patchedValue(this.core.overlay.get(key), fields, maxPatchBytes);
@@ -122,14 +102,6 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     );
   }
 
-  /**
-   * Sets a key if it has the expected value, compared as JSON: no other worker of the machine can change it in between.
-   * @param expected undefined for no such key
-   * @param value undefined to delete the key
-   * @returns whether it was set
-   * @throws GjallarError as set(), and STATE_PATCH_SIZE if the value must be compared and is larger than `maxPatchBytes`;
-   *   OVERLOADED if the hub ends before it answers
-   */
   async compareAndSet(key: string, expected: unknown, value: unknown, options?: SetOptions): Promise<boolean> {
     this.checkKey(key);
     const encoded = value === undefined ? undefined : encodeValue(value);
@@ -138,13 +110,12 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return this.core.compareAndSet(key, before, encoded, expiryOf(options));
   }
 
-  /** Bytes of the encoded value of a key; undefined if it has none. @internal */
+  /** Bytes of the encoded value of a key; undefined if it has none. */
   sizeOf(key: string): number | undefined {
     const value = this.core.overlay.get(key);
     return value === undefined ? undefined : Buffer.byteLength(value);
   }
 
-  /** Deletes a key. Returns whether this worker knew it. */
   delete(key: string): boolean {
     this.checkKey(key);
     const isKnown = this.core.overlay.get(key) !== undefined;
@@ -152,23 +123,19 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return isKnown;
   }
 
-  /** A copy of the value of a key; undefined if it has none. */
   get(key: string): unknown {
     const value = this.core.overlay.get(key);
     return value === undefined ? undefined : decodeValue(value);
   }
 
-  /** All keys with copies of their values, those that were changed last at the end. */
   *entries(): Generator<[key: string, value: unknown]> {
     for (const [key, value] of this.core.overlay.present()) yield [key, decodeValue(value)];
   }
 
-  /** All keys, those that were changed last at the end. */
   *keys(): Generator<string> {
     for (const [key] of this.core.overlay.present()) yield key;
   }
 
-  /** Bytes of all keys and their encoded values. */
   get bytes(): number {
     return this.core.overlay.bytes;
   }
@@ -183,19 +150,15 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
   }
 
-  /** The number of keys. */
   get size(): number {
     return this.core.overlay.size;
   }
 
-  /**
-   * Sends a socket the state, and from then on what changes, until it leaves or disconnects. A socket that is already in the
-   * room starts again, with these options.
-   *
-   * With the version of an earlier connection it gets only what has changed since. If that is not known any more, it gets
-   * a snapshot, whose first message has `meta.snapshot`.
-   * @param options may come from the client unchecked: this method does not throw for any value
-   */
+  /** Whether a client may join by itself. */
+  async mayJoin(socket: AnySocket): Promise<boolean> {
+    return (await this.settings.mayJoin?.(socket)) === true;
+  }
+
   join(socket: AnySocket, options: JoinOptions = {}): Joined {
     const joined: Joined = { ok: true, event: this.settings.event, keys: this.size };
     // Nothing would tell the room that the socket is gone.
@@ -217,7 +180,6 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return joined;
   }
 
-  /** Sends a socket no more changes. */
   leave(socket: AnySocket): void {
     const member = this.bySocket.get(socket);
     if (!member) return;
@@ -226,7 +188,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     this.core.members.remove(member);
   }
 
-  /** @internal */
+  /** */
   acknowledge(socket: AnySocket, marks: Readonly<Record<string, unknown>>): void {
     const mark = marks[this.settings.event];
     const member = this.bySocket.get(socket);
@@ -243,32 +205,18 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     return () => this.core.members.remove(member);
   }
 
-  /**
-   * Resolves once this worker has what the machine, the other machines and the store have. That takes at most a few seconds
-   * longer than their answers; a Redis that does not answer delays it by 5 s. Members that join earlier wait for it; `get()`
-   * and `entries()` do not. It also resolves when the room is closed.
-   */
   ready(): Promise<void> {
     return new Promise((resolve) => this.core.whenReady(resolve));
   }
 
-  /**
-   * Resolves once this worker has what the other workers had changed before the call. It costs one question to the hub, which asks
-   * those of other machines for at most a second. Await it before `get()` if the last change may have been made on another worker.
-   */
   caughtUp(): Promise<void> {
     return this.core.caughtUp();
   }
 
-  /**
-   * Resolves once everything that this worker has changed until now is in Redis, which takes as long as Redis is down; at
-   * once without a store. Await it before the process ends.
-   */
   stored(): Promise<void> {
     return this.core.stored();
   }
 
-  /** What the room counts on this worker. */
   stats(): StateRoomStats {
     const { changes, members } = this.core;
     return {
@@ -284,17 +232,12 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     };
   }
 
-  /** The share of `maxKeys` or `maxBytes` that is in use, whichever is larger: 0 to 1. */
   get fullness(): number {
     const { maxKeys, maxBytes } = this.settings;
     const { size, bytes } = this;
     return Math.max(size / maxKeys, bytes / maxBytes);
   }
 
-  /**
-   * Ends the room on this worker: members get nothing more. The end of the server, `io.close()`, does the same.
-   * @returns resolves once Redis has what this worker has set last, or does not take it; at once without a store
-   */
   close(): Promise<void> {
     if (!this.closing) {
       this.closing = this.end();
@@ -317,8 +260,8 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     const isDown = news.down !== undefined;
     if (isDown === this.isStoreDown) return;
     this.isStoreDown = isDown;
-    if (isDown) this.emit('storeDown', news.down!);
-    else this.emit('storeUp');
+    if (isDown) this.tell('storeDown', news.down!);
+    else this.tell('storeUp');
   }
 
   private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {
@@ -326,7 +269,8 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     requireRate(maxRate);
     if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
     if (this.core.members.isCrowded(this.settings.maxBehind)) throw new GjallarError('STATE_BUSY');
-    const member = new Member(reader, format, maxRate ? 1000 / maxRate : 0);
+    const rate = Math.min(maxRate ?? Number.POSITIVE_INFINITY, this.settings.maxRate ?? Number.POSITIVE_INFINITY);
+    const member = new Member(reader, format, 1000 / rate);
     this.core.join(member, version);
     return member;
   }
@@ -341,7 +285,7 @@ export class StateRoom extends EventEmitter<StateRoomEvents> implements Measured
     }
   }
 
-  /** Sets a key if the bounds allow it. @internal @throws GjallarError as set() */
+  /** Sets a key if the bounds allow it. @throws GjallarError as set() */
   setEncoded(key: string, value: Encoded, expires?: number): void {
     this.checkKey(key);
     this.checkPlace(key, value);

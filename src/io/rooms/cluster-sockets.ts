@@ -1,16 +1,12 @@
-import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
+import type { Namespace, RemoteSocket, Socket } from 'socket.io';
 import type { Room } from 'socket.io-adapter';
 import { own } from '../../base/owner.js';
+import { type AnyNamespace, type AnyServer, namespaceOf } from '../any.js';
 import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../socket-io.private.js';
 import { hasOthers } from './local-adapter.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-export type AnyServer = Server<any, any, any, any>;
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-export type AnyNamespace = Namespace<any, any, any, any>;
 
 /** The event between servers. */
 const EVENT = 'gjallar:sockets';
@@ -124,10 +120,6 @@ function areDetails(value: unknown): value is SocketDetails[] {
 /** Some applications use numbers for rooms. */
 function areRooms(value: unknown): value is Room[] {
   return Array.isArray(value) && value.every((room) => typeof room === 'string' || typeof room === 'number');
-}
-
-export function namespaceOf(of: AnyServer | AnyNamespace): Namespace {
-  return 'of' in of ? of.of('/') : of;
 }
 
 /**

@@ -21,8 +21,6 @@
  */
 export { BroadcastAnswers } from './broadcast-answers.js';
 export {
-  type AnyNamespace,
-  type AnyServer,
   askServers,
   countSockets,
   fetchReachableSockets,
@@ -30,7 +28,7 @@ export {
   type SocketCount,
 } from './cluster-sockets.js';
 export { decodePackets, EncodedPacket, type EncodedPackets } from './encoded-packet.js';
-export { hasOthers, LocalAdapter } from './local-adapter.js';
+export { hasOthers, LocalAdapter, overridesBase } from './local-adapter.js';
 export {
   type AdapterClass,
   type AdapterFactory,

@@ -27,10 +27,14 @@ export class LocalAdapter extends Adapter {
   }
 }
 
-/** Whether an adapter joins its server with others. Stock socket.io's own adapter throws if it is asked to. */
+/** Whether an adapter joins its server with others. Stock socket.io's own adapter warns if it is asked to. */
 export function hasOthers(adapter: Adapter): boolean {
-  const { serverSideEmit } = adapter;
-  return (
-    serverSideEmit !== Adapter.prototype.serverSideEmit && serverSideEmit !== LocalAdapter.prototype.serverSideEmit
-  );
+  return overridesBase(adapter, 'serverSideEmit') && adapter.serverSideEmit !== LocalAdapter.prototype.serverSideEmit;
+}
+
+/** Whether an adapter overrides a method of socket.io-adapter's base class. There may be several copies of that class. */
+export function overridesBase(adapter: Adapter, method: 'serverSideEmit' | 'restoreSession'): boolean {
+  let base: object | undefined;
+  for (let at: object | null = adapter; at; at = Object.getPrototypeOf(at)) if (Object.hasOwn(at, method)) base = at;
+  return adapter[method] !== (base as Adapter | undefined)?.[method];
 }

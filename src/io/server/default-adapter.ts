@@ -5,7 +5,7 @@ import { thisProcess } from '../../base/process.js';
 import { ownWindow, type SharedWindow } from '../../engine/delivery/shared-window.js';
 import { Engine } from '../../engine/engine.js';
 import type * as Recoveries from '../../features/recovery/index.js';
-import { type AdapterClass, type AdapterFactory, LocalAdapter, makeAdapter } from '../rooms/index.js';
+import { type AdapterClass, type AdapterFactory, LocalAdapter, makeAdapter, overridesBase } from '../rooms/index.js';
 import { turnOffRecovery, wantsRecovery } from '../socket-io.private.js';
 import { privateParts } from '../socket-io-server.private.js';
 
@@ -56,7 +56,7 @@ function initialize(adapter: Adapter): void {
 export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFactory {
   return (nsp) => {
     const adapter = makeAdapter(bus, nsp);
-    if (wantsRecovery(nsp) && !canRecover(adapter)) {
+    if (wantsRecovery(nsp) && !overridesBase(adapter, 'restoreSession')) {
       turnOffRecovery(nsp);
       process.emitWarning(
         `connectionStateRecovery is off, because ${adapter.constructor.name} cannot recover anything. Use ` +
@@ -66,20 +66,6 @@ export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFac
     }
     return adapter;
   };
-}
-
-/**
- * Whether an adapter overrides `restoreSession()` of socket.io-adapter's base class. There may be several copies of that
- * class.
- */
-function canRecover(adapter: Adapter): boolean {
-  let base: object | undefined;
-  let at: object | null = adapter;
-  while (at) {
-    if (Object.hasOwn(at, 'restoreSession')) base = at;
-    at = Object.getPrototypeOf(at);
-  }
-  return adapter.restoreSession !== (base as Adapter | undefined)?.restoreSession;
 }
 
 /**

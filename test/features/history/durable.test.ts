@@ -257,6 +257,25 @@ describe('durable rooms of one worker', () => {
     expect(errors).toEqual([]);
   });
 
+  test('a sender with the helper gets its own message without asking for it, and one without does not', async () => {
+    const pair = await pairOn(worker);
+    const reader = follow(pair, 'order:own');
+    await reader.joined;
+    const reads: unknown[] = [];
+    pair.socket.on('durable:read', (query) => reads.push(query));
+    pair.socket.to('order:own').emit('n', 1);
+    await until(() => reader.heard.length === 1);
+    expect(reader.values()).toEqual([1]);
+    expect(reads).toEqual([]);
+    const plain = await pairOn(worker);
+    await plain.socket.join('order:own');
+    plain.socket.to('order:own').emit('n', 2);
+    await worker.durable.emit('order:own', 'n', 3);
+    await until(() => plain.received.length > 0 && reader.heard.length === 3);
+    expect(plain.received.map(([, value]) => value)).toEqual([3]);
+    expect(reader.values()).toEqual([1, 2, 3]);
+  });
+
   test('messages are bounded, and what is trimmed is told', async () => {
     const { durable, io } = worker;
     await expect(durable.emit('order:1', 'n', 'x'.repeat(1000))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
@@ -382,7 +401,7 @@ test('the client helper asks a server that cannot answer more and more seldom', 
     const { client, socket } = await pairOn(node);
     const refusals: string[] = [];
     const helper = new Helper(client);
-    await helper.join('news', { onRefused: ({ code }) => refusals.push(code) });
+    await helper.join('news', { onMessage: () => {}, onRefused: ({ code }) => refusals.push(code) });
     socket.emit('n', 0, position(2));
     await until(() => refusals.length === 1);
     client.on('fence', (reply) => reply());

@@ -73,7 +73,10 @@ test('a map of a client has the state, and after a reconnection gets only what h
   room.set('d', 4);
   await shows({ c: 3, d: 4 });
   expect(metas.filter(({ snapshot }) => snapshot)).toHaveLength(1);
-  expect(asked).toEqual([{ maxRate: 500 }, { version: expect.any(String), maxRate: 500 }]);
+  expect(asked).toEqual([
+    { room: 'quote', maxRate: 500 },
+    { room: 'quote', version: expect.any(String), maxRate: 500 },
+  ]);
 });
 
 test('a map that is closed follows the room no more, and keeps its values', async () => {

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { GjallarError } from '../../../src/base/errors.js';
-import { type StateRoom, stateRoom } from '../../../src/features/state/index.js';
+import { stateRoom } from '../../../src/features/state/index.js';
+import type { LocalStateRoom as StateRoom } from '../../../src/features/state/room.js';
 import { encodeValue } from '../../../src/features/state/values.js';
 import { admitWatcher } from '../../../src/service/chat/state/plain.js';
 import { type StateLimits, StateRooms } from '../../../src/service/chat/state/rooms.js';

@@ -4,12 +4,13 @@ import { GjallarError } from '../../../base/errors.js';
 import { own } from '../../../base/owner.js';
 import { seldomWarnings } from '../../../base/warnings.js';
 import { PacketType, reservedEvents } from '../../../engine/parser/socket-io-parser.js';
+import type { AnySocket } from '../../../io/any.js';
 import { serviceOf } from '../../../io/rooms/index.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
 import type { DurableHealth } from './open.js';
-import { type AnySocket, type DurableRoomsOptions, defaults, matcherOf } from './options.js';
+import { type DurableRoomsOptions, defaults, matcherOf, type PostOptions } from './options.js';
 import {
   AUTHOR,
   answerRequests,
@@ -72,27 +73,19 @@ const TRIM_INTERVAL_MS = 60_000;
 /** How long until a store that failed is asked again, in ms. */
 const RETRY_MS = 1000;
 
-export interface PostOptions {
-  /**
-   * Idempotency key. A repeated message with the same key is not kept again, and resolves with the position of the first
-   * one. If `post()` rejects with `HISTORY_UNCERTAIN`, repeat the message with its key.
-   */
-  readonly key?: string;
-}
-
-/** The durable rooms of a namespace on this worker. */
-export class DurableRooms {
+/** The durable rooms of a namespace on this worker, without the types of their events. */
+export class LocalDurableRooms {
   private readonly isDurable: (room: unknown) => room is string;
   private readonly conversations: Conversations;
   private readonly options: DurableRoomsOptions & typeof defaults;
   private readonly onError: (error: unknown, room: string) => void;
   private readonly following = new Set<string>();
+  private readonly readers = new WeakSet<AnySocket>();
   private readonly trimmer: NodeJS.Timeout;
   private readonly ends: (() => void)[] = [];
   private isClosed = false;
   private hasWarned = false;
 
-  /** @internal Use `durableRooms()`. */
   constructor(
     private readonly nsp: Namespace,
     { store, loss }: Pick<DurableHealth, 'store' | 'loss'>,
@@ -117,20 +110,14 @@ export class DurableRooms {
     this.watch();
   }
 
-  /**
-   * Sends an event to the members of a durable room on all workers and machines. Resolves with its position once it is kept.
-   * Members then get it in the order of the positions, also those that are offline, if they return in time.
-   * @throws GjallarError BAD_ROOM, BAD_INPUT, MESSAGE_TOO_LARGE, OVERLOADED; HISTORY_REFUSED or HISTORY_UNAVAILABLE if
-   *   nothing is kept, and HISTORY_UNCERTAIN if that is not known
-   */
+  to(room: string, options: PostOptions = {}): { emit(event: string, ...values: unknown[]): Promise<AppendResult> } {
+    return { emit: (event, ...values) => this.post(room, [event, ...values], options) };
+  }
+
   emit(room: string, event: string, ...values: unknown[]): Promise<AppendResult> {
     return this.post(room, [event, ...values]);
   }
 
-  /**
-   * The same as {@link emit}, with options.
-   * @throws GjallarError as `emit()`
-   */
   async post(
     room: string,
     [event, ...values]: readonly [string, ...unknown[]],
@@ -140,17 +127,11 @@ export class DurableRooms {
     return this.keep(room, event, textOf({ event, values, except: [] }), options);
   }
 
-  /**
-   * Reads a page of events of a room, as `read()` of the store.
-   * @throws GjallarError BAD_ROOM if the room is not durable, OVERLOADED if too many reads wait; HistoryError if the
-   *   store cannot be reached
-   */
   async read(room: string, query: PageQuery): Promise<KeptPage> {
     this.requireDurable(room);
     return readPage(this.requests, room, query, {});
   }
 
-  /** Ends the durable rooms: messages are sent as before, and not kept. A store of the application stays open. */
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.isClosed = true;
@@ -162,8 +143,9 @@ export class DurableRooms {
   }
 
   private get requests() {
-    const { isDurable, conversations, options, onError } = this;
-    return { isDurable, conversations, options: { ...options, onError }, nameOf: (room: string) => this.nameOf(room) };
+    const { isDurable, conversations, readers, onError } = this;
+    const options = { ...this.options, onError };
+    return { isDurable, conversations, readers, options, nameOf: (room: string) => this.nameOf(room) };
   }
 
   /** Takes part in what happens in the namespace from now on. */
@@ -255,10 +237,27 @@ export class DurableRooms {
     try {
       const event = eventOf(message);
       if (!event) return;
-      const to = this.nsp.local.to(room).except([...event.except]);
-      to.emit(event.event, ...event.values, { room, ...positionOf(message) });
+      const values = [...event.values, { room, ...positionOf(message) }];
+      this.nsp.local
+        .to(room)
+        .except([...event.except])
+        .emit(event.event, ...values);
+      for (const reader of this.excludedReaders(room, event.except)) reader.emit(event.event, ...values);
     } catch (error) {
       this.onError(error, room);
+    }
+  }
+
+  /**
+   * Members that a message excludes, such as its sender, whose clients use the helper. Offsets have no gaps, so they get it too:
+   * otherwise, the helper would have to ask for it once a later one shows that it lacks one.
+   */
+  private *excludedReaders(room: string, except: readonly string[]): Generator<AnySocket> {
+    const { adapter, sockets } = this.nsp;
+    const ids = new Set(except.flatMap((each) => [...(adapter.rooms.get(each) ?? [])]));
+    for (const id of ids) {
+      const socket = sockets.get(id);
+      if (socket?.rooms.has(room) && this.readers.has(socket)) yield socket;
     }
   }
 

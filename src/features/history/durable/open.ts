@@ -1,13 +1,14 @@
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../../base/errors.js';
+import { type AnyNamespace, type AnyServer, namespaceOf } from '../../../io/any.js';
 import { type DurableFigures, durableStores } from '../../../io/rooms/stores.js';
 import { StoreHealth } from '../loss/store-health.js';
 import { MeasuredHistory } from '../metrics.js';
 import { RedisHistoryStore } from '../redis/store.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
 import type { HistoryStore } from '../store.js';
-import { DurableRooms } from './durable-rooms.js';
-import { type DurableRoomsOptions, defaults } from './options.js';
+import { LocalDurableRooms } from './durable-rooms.js';
+import { type DurableRooms, type DurableRoomsOptions, defaults, type EventsMap } from './options.js';
 
 /** Watches the store of durable rooms, and tells the operator when it fails, or has lost messages. */
 export class DurableHealth extends StoreHealth {
@@ -43,17 +44,15 @@ function nameOf(store: HistoryStore): string {
   return store instanceof SqliteHistoryStore ? 'The file of durable rooms' : 'The store of durable rooms';
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-type AnyServer = Server<any, any, any, any> | Namespace<any, any, any, any>;
-
 const open = new WeakSet<Namespace>();
 
 /**
  * Keeps the messages of some rooms, so that a client that was offline gets what it missed, from any worker and machine:
  *
  * ```
- * const orders = await durableRooms(io, { rooms: ['order:*'], dataDir: './data', mayJoin: (socket, room) => true });
- * await orders.emit('order:7', 'status', { paid: true });   // resolves once it is kept
+ * const mayJoin = (socket, room) => socket.data.orders.includes(room);
+ * const orders = await createDurableRooms<Events>(io, { rooms: 'order:*', dataDir: './data', mayJoin });
+ * await orders.to('order:7').emit('status', { paid: true });   // resolves once it is kept
  * ```
  *
  * From then on, `io.to('order:7').emit()` is kept, too. The last value of each such event is its position:
@@ -61,7 +60,7 @@ const open = new WeakSet<Namespace>();
  *
  * ## Contract
  *
- * - What `emit()` of the result has resolved for is kept as safely as the store can, and reaches every member.
+ * - What `emit()` of `to()` has resolved for is kept as safely as the store can, and reaches every member.
  * - All members get the messages of a room in one order, that of their offsets, which have no gaps.
  * - Call it on every worker, before clients connect. The adapter of the namespace must be set before.
  *
@@ -69,8 +68,20 @@ const open = new WeakSet<Namespace>();
  * @throws GjallarError BAD_INPUT if options are missing or contradict each other, if `rooms` would match every room, or if
  *   the namespace has durable rooms already; HistoryError if the file cannot be opened
  */
-export async function durableRooms(of: AnyServer, options: DurableRoomsOptions): Promise<DurableRooms> {
-  const nsp = ('of' in of ? of.of('/') : of) as Namespace;
+export function createDurableRooms<Events extends object>(
+  // biome-ignore lint/suspicious/noExplicitAny: only the events that the server sends matter
+  of: Server<any, Events, any, any> | Namespace<any, Events, any, any>,
+  options: DurableRoomsOptions,
+): Promise<DurableRooms<Events>>;
+export function createDurableRooms<Events extends object = EventsMap>(
+  of: AnyServer | AnyNamespace,
+  options: DurableRoomsOptions,
+): Promise<DurableRooms<Events>>;
+export async function createDurableRooms(
+  of: AnyServer | AnyNamespace,
+  options: DurableRoomsOptions,
+): Promise<LocalDurableRooms> {
+  const nsp = namespaceOf(of);
   const { store, dataDir, ttlMs } = options;
   if ((store === undefined) === (dataDir === undefined)) {
     throw new GjallarError('BAD_INPUT', 'Durable rooms need either a store or a dataDir.');
@@ -82,7 +93,7 @@ export async function durableRooms(of: AnyServer, options: DurableRoomsOptions):
   try {
     const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ...limits }));
     const health = new DurableHealth(used);
-    return new DurableRooms(nsp, health, options, async () => {
+    return new LocalDurableRooms(nsp, health, options, async () => {
       open.delete(nsp);
       health.close();
       if (!store) await used.close();
@@ -92,3 +103,6 @@ export async function durableRooms(of: AnyServer, options: DurableRoomsOptions):
     throw error;
   }
 }
+
+/** @deprecated Use {@link createDurableRooms}. */
+export const durableRooms = createDurableRooms;

@@ -1,9 +1,7 @@
-import type { Socket } from 'socket.io';
 import { GjallarError } from '../../../base/errors.js';
-import type { HistoryStore } from '../store.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-export type AnySocket = Socket<any, any, any, any>;
+import type { AnySocket } from '../../../io/any.js';
+import type { AppendResult, HistoryStore, PageQuery } from '../store.js';
+import type { KeptPage } from './requests.js';
 
 /** Which rooms are durable, where their messages are kept, and who may enter them. */
 export interface DurableRoomsOptions {
@@ -51,6 +49,50 @@ export interface DurableRoomsOptions {
    */
   readonly onError?: (error: unknown, room: string) => void;
 }
+
+/** How one message is sent. */
+export interface PostOptions {
+  /**
+   * Idempotency key. A repeated message with the same key is not kept again, and resolves with the position of the first
+   * one. If `emit()` rejects with `HISTORY_UNCERTAIN`, repeat the message with its key.
+   */
+  readonly key?: string;
+}
+
+/** The events of rooms, by name, as in the types of socket.io. */
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own type for any events
+export type EventsMap = Record<string, (...values: any[]) => void>;
+
+/** The durable rooms of a namespace on this worker. */
+export interface DurableRooms<Events extends object = EventsMap> {
+  /**
+   * Names the room that `emit()` sends an event to. `emit()` resolves with the position once the event is kept. Members on all
+   * workers and machines get it in the order of the positions, also those that are offline, if they return in time.
+   *
+   * `emit()` rejects with GjallarError BAD_ROOM, BAD_INPUT, MESSAGE_TOO_LARGE or OVERLOADED; HISTORY_REFUSED or
+   * HISTORY_UNAVAILABLE if nothing is kept, and HISTORY_UNCERTAIN if that is not known.
+   */
+  to(
+    room: string,
+    options?: PostOptions,
+  ): {
+    emit<Event extends keyof Events & string>(event: Event, ...values: ValuesOf<Events[Event]>): Promise<AppendResult>;
+  };
+  /**
+   * Reads a page of events of a room, as `read()` of the store.
+   * @throws GjallarError BAD_ROOM if the room is not durable, OVERLOADED if too many reads wait; HistoryError if the
+   *   store cannot be reached
+   */
+  read(room: string, query: PageQuery): Promise<KeptPage>;
+  /** Ends the durable rooms: messages are sent as before, and not kept. A store of the application stays open. */
+  close(): Promise<void>;
+  /** @deprecated Use `to(room).emit()`. */
+  emit(room: string, event: string, ...values: unknown[]): Promise<AppendResult>;
+  /** @deprecated Use `to(room, { key }).emit()`. */
+  post(room: string, event: readonly [string, ...unknown[]], options?: PostOptions): Promise<AppendResult>;
+}
+
+type ValuesOf<Listener> = Listener extends (...values: infer Values) => void ? Values : never;
 
 export const defaults = {
   maxMessageBytes: 256 * 1024,

@@ -1,11 +1,12 @@
 import { GjallarError, MalformedMessage } from '../../../base/errors.js';
-import { owned } from '../../../base/owner.js';
 import { Encoder, PacketType, placesOfAttachments, TrustedDecoder } from '../../../engine/parser/socket-io-parser.js';
+import type { AnySocket } from '../../../io/any.js';
 import { decodePackets } from '../../../io/rooms/encoded-packet.js';
+import { answerRequests as answer } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
 import { fitting } from '../page.js';
 import { MAX_PAGE, type Page, type PageQuery, type StoredMessage } from '../store.js';
-import type { AnySocket, DurableRoomsOptions } from './options.js';
+import type { DurableRoomsOptions } from './options.js';
 
 /** An event to a room, as clients receive it. */
 interface DurableEvent {
@@ -98,14 +99,13 @@ export type KeptPage = Omit<Page, 'messages'> & { messages: KeptEvent[] };
 
 /** Clients of Socket.IO reject a packet with more attachments. A page with more is shorter than was asked. */
 const MAX_ATTACHMENTS = 10;
-/** How many requests of one client may be in progress. */
-const MAX_REQUESTS = 100;
-
 interface Rooms {
   isDurable(room: unknown): room is string;
   /** The name of a room in the history. */
   nameOf(room: string): string;
   readonly conversations: Conversations;
+  /** The sockets whose client puts messages in order, and therefore needs each one. */
+  readonly readers: WeakSet<AnySocket>;
   readonly options: Pick<DurableRoomsOptions, 'mayJoin' | 'onError'> & { readonly maxRooms: number };
 }
 
@@ -114,37 +114,18 @@ interface Rooms {
  * @returns what ends it
  */
 export function answerRequests(socket: AnySocket, rooms: Rooms): () => void {
-  let requests = 0;
-  const ends: (() => void)[] = [];
-  const on = (event: string, answer: (input: unknown) => Promise<object>) => {
-    const listener = async (input: unknown, reply: unknown) => {
-      if (typeof reply !== 'function') return;
-      requests++;
-      try {
-        if (requests > MAX_REQUESTS) throw new GjallarError('RATE_LIMITED');
-        reply({ ok: true, ...(await answer(input)) });
-      } catch (error) {
-        const isKnown = error instanceof Error && 'code' in error && 'status' in error;
-        if (!isKnown) rooms.options.onError?.(error, '');
-        const { code, message } = isKnown ? (error as GjallarError) : new GjallarError('INTERNAL');
-        reply({ ok: false, code, message });
-      } finally {
-        requests--;
-      }
-    };
-    const answering = owned(`answering ${event}`, listener);
-    socket.on(event, answering);
-    ends.push(() => socket.off(event, answering));
-  };
-  on('durable:join', (room) => join(socket, room, rooms));
-  on('durable:read', (query) => read(socket, query, rooms));
-  on('durable:leave', async (room) => {
-    if (rooms.isDurable(room)) await socket.leave(room);
-    return {};
-  });
-  return () => {
-    for (const end of ends) end();
-  };
+  return answer(
+    socket,
+    {
+      'durable:join': (room) => join(socket, room, rooms),
+      'durable:read': (query) => read(socket, query, rooms),
+      'durable:leave': async (room) => {
+        if (rooms.isDurable(room)) await socket.leave(room);
+        return {};
+      },
+    },
+    (error) => rooms.options.onError?.(error, ''),
+  );
 }
 
 async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
@@ -158,6 +139,7 @@ async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<obj
     }
     await socket.join(room);
   }
+  rooms.readers.add(socket);
   return { room, ...(await conversations.follow(nameOf(room))) };
 }
 

@@ -4,6 +4,7 @@ import { Session } from '../../../engine/session/session.js';
 import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
 import type { Entries, Entry } from '../entries.js';
+import type { StateChange, StateMeta } from '../state-room.js';
 import { decodeValue } from '../values.js';
 
 /** How a kind of client gets changes. Clients with the same format share a topic, and what is encoded for it. */
@@ -50,27 +51,8 @@ export function socketIoFormat(nsp: Namespace, event: string): StateFormat {
   };
 }
 
-/** A change as the application sees it: a key and its value, or the key alone if it was deleted. */
-export type StateChange = [key: string, value: unknown] | [key: string];
-
 function pairOf({ key, value }: Chunk['entries'][number]): StateChange {
   return value === undefined ? [key] : [key, decodeValue(value)];
-}
-
-/** What a client is told with its changes. */
-export interface StateMeta {
-  /** Pass it to `join()` after a reconnection to get only what has changed since. */
-  version: string;
-  /** Set on the first message of a snapshot: keys that the client has from before count no more. */
-  snapshot?: true;
-  /** Set if more changes follow at once: what the client has is not complete yet. */
-  more?: true;
-  /**
-   * Acknowledge it with the event `state:ack` and `{ [event]: mark }`, as `StateMap` does. The server sends marks to a client that
-   * has sent `{ [event]: 0 }` after it has joined. It then sends no more than the client reads, and so the newest values.
-   * `{ [event]: -1 }` ends that.
-   */
-  mark?: number;
 }
 
 /** The changes of one message. */

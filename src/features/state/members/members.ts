@@ -2,7 +2,8 @@ import type { Outbox } from '../../../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../../engine/http/exchange.js';
 import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';
 import type { Entries } from '../entries.js';
-import { type Chunk, NOTHING, type StateFormat, type StateMeta, type StateReader, takeChunk } from './format.js';
+import type { StateMeta } from '../state-room.js';
+import { type Chunk, NOTHING, type StateFormat, type StateReader, takeChunk } from './format.js';
 import { MARK_MS, Marks } from './marks.js';
 
 /** A live member for which this number of bytes waits leaves the topic. Far below what closes it as a slow client. */

@@ -1,7 +1,4 @@
-import type { Socket } from 'socket.io';
-
-// biome-ignore lint/suspicious/noExplicitAny: socket.io's own types for servers with any events
-export type AnySocket = Socket<any, any, any, any>;
+import type { AnySocket } from '../../../io/any.js';
 
 /** A room that a socket is in. */
 interface Joinable {

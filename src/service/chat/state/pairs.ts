@@ -1,4 +1,4 @@
-import type { Chunk } from '../../../features/state/index.js';
+import type { Chunk } from '../../../features/state/members/format.js';
 
 /** The changes of a chunk as JSON, separated by commas: `["key",value]`, or `["key"]` for a deleted key. */
 export function pairsOf({ entries }: Chunk): string {

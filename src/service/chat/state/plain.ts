@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { GjallarError } from '../../../base/errors.js';
-import type { StateFormat, StateRoom } from '../../../features/state/index.js';
+import type { StateFormat } from '../../../features/state/members/format.js';
 import { requireRate } from '../../../features/state/options.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import { requireRoom } from '../../accounts/identity.js';
 import type { Member, PlainClient } from '../../plain/plain-socket.js';
 import type { ChatContext } from '../context.js';

@@ -1,7 +1,8 @@
 import { GjallarError } from '../../../base/errors.js';
 import { own } from '../../../base/owner.js';
 import { KEY_BYTES } from '../../../features/state/entries.js';
-import { type StateRoom, stateRoom } from '../../../features/state/index.js';
+import { openStateRoom } from '../../../features/state/open.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import type { Encoded } from '../../../features/state/values.js';
 import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
@@ -68,7 +69,7 @@ export class StateRooms {
     private readonly onWatched: (name: string) => void = () => {},
   ) {
     this.owners = new RoomOwners(limits.roomsPerUser);
-    this.directory = stateRoom(io, DIRECTORY, { maxKeys: limits.rooms, maxKeyLength: MAX_NAME_BYTES });
+    this.directory = openStateRoom(io, DIRECTORY, { maxKeys: limits.rooms, maxKeyLength: MAX_NAME_BYTES });
     this.directory.on('change', (names) => {
       for (const name of names) this.follow(name);
     });
@@ -258,7 +259,7 @@ export class StateRooms {
       behind,
     } = this.limits;
     const bounds = { maxKeys, maxBytes, maxValueBytes, maxPatchBytes, ...(behind && { maxBehind: behind }) };
-    const room = stateRoom(this.io, name, { event: eventOf(name), ...bounds });
+    const room = openStateRoom(this.io, name, { event: eventOf(name), ...bounds });
     this.open.set(name, room);
     this.watchers.opened(name, room);
     return room;

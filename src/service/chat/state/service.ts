@@ -1,7 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
 import { type RequestCosts, WorkQueue } from '../../../engine/limits/work-queue.js';
-import type { StateRoom } from '../../../features/state/index.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import { encodeValue } from '../../../features/state/values.js';
 import { parseJson } from '../../../io/http/json.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';

@@ -1,5 +1,6 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { StateFormat, StateReader, StateRoom } from '../../../features/state/index.js';
+import type { StateFormat, StateReader } from '../../../features/state/members/format.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import { pairsOf } from './pairs.js';
 
 /** A part of a snapshot, and the version after it. */

@@ -1,5 +1,6 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { Joined, JoinOptions, StateRoom } from '../../../features/state/index.js';
+import type { Joined, JoinOptions } from '../../../features/state/index.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import type { ChatSocket } from '../protocol.js';
 import { eventOf, type StateRooms } from './rooms.js';
 import type { Watcher } from './watchers.js';

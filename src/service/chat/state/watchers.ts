@@ -1,5 +1,5 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { StateRoom } from '../../../features/state/index.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 
 /** A client that follows a state room, whether the room exists or not. */
 export interface Watcher {

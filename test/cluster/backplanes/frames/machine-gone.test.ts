@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { Presence } from '../../../../src/features/presence/index.js';
+import { createPresence } from '../../../../src/features/presence/index.js';
 import { disconnectAll, pairOn } from '../../../io/rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { RedisProcess } from '../../../support/redis.js';
@@ -42,7 +42,7 @@ test('nothing waits for a worker or a machine that has ended without a word, and
   const one = await startOn(here);
   const others = [await startOn(there), await startOn(there)] as const;
   const presences = [one, ...others].map(({ io }) => {
-    const presence = new Presence(io);
+    const presence = createPresence(io);
     ends.push(() => presence.close());
     return presence;
   });

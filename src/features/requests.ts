@@ -1,0 +1,42 @@
+import { GjallarError } from '../base/errors.js';
+import { owned } from '../base/owner.js';
+import type { AnySocket } from '../io/any.js';
+
+/** How many requests of one client may be in progress, with each part. */
+const MAX_REQUESTS = 100;
+
+/**
+ * Answers requests of a client: with `{ ok: true }` and what its handler returns, or with `{ ok: false, code, message }`.
+ * @param handlers by event
+ * @param onError told of errors without a code, which the client gets as INTERNAL
+ * @returns what ends it
+ */
+export function answerRequests(
+  socket: AnySocket,
+  handlers: Readonly<Record<string, (input: unknown) => Promise<object>>>,
+  onError: (error: unknown) => void,
+): () => void {
+  let requests = 0;
+  const listeners = Object.entries(handlers).map(([event, answer]) => {
+    const listener = async (input: unknown, reply: unknown) => {
+      if (typeof reply !== 'function') return;
+      requests++;
+      try {
+        if (requests > MAX_REQUESTS) throw new GjallarError('RATE_LIMITED');
+        reply({ ok: true, ...(await answer(input)) });
+      } catch (error) {
+        const isKnown = error instanceof Error && 'code' in error && 'status' in error;
+        if (!isKnown) onError(error);
+        const { code, message } = isKnown ? (error as GjallarError) : new GjallarError('INTERNAL');
+        reply({ ok: false, code, message });
+      } finally {
+        requests--;
+      }
+    };
+    return [event, owned(`answering ${event}`, listener)] as const;
+  });
+  for (const [event, listener] of listeners) socket.on(event, listener);
+  return () => {
+    for (const [event, listener] of listeners) socket.off(event, listener);
+  };
+}

@@ -1,0 +1,130 @@
+import type { Adapter } from 'socket.io-adapter';
+import { GjallarError } from '../../base/errors.js';
+import { hubServices } from '../../base/hub-service.js';
+import { own, reportFailure } from '../../base/owner.js';
+import { thisProcess } from '../../base/process.js';
+import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
+import { endWith, namespaceOf as namespaceOfAdapter } from '../../io/socket-io.private.js';
+import { answerRequests } from '../requests.js';
+import { linkOverHub, openHubService } from './hub-service.js';
+import { type Joined, type JoinOptions, type StateRoomOptions, settingsOf } from './options.js';
+import { SequencerClient } from './replica/client.js';
+import { LocalStateRoom } from './room.js';
+import { localLink } from './sequencer/local.js';
+
+/** The state rooms of a namespace, and what keeps them the same on all workers. */
+class Rooms {
+  readonly byName = new Map<string, LocalStateRoom>();
+  readonly client: SequencerClient;
+  private readonly answering = new Map<AnySocket, () => void>();
+  private isAnswering = false;
+
+  constructor(private readonly nsp: AnyNamespace) {
+    this.client = clientOf(nsp);
+  }
+
+  /** Lets clients join and leave by themselves. */
+  answer(): void {
+    if (this.isAnswering) return;
+    this.isAnswering = true;
+    this.nsp.on('connection', this.onConnection);
+    for (const socket of this.nsp.sockets.values()) this.onConnection(socket);
+  }
+
+  end(): void {
+    this.nsp.off('connection', this.onConnection);
+    for (const end of this.answering.values()) end();
+    this.answering.clear();
+  }
+
+  private readonly onConnection = (socket: AnySocket) => {
+    /** Joins that `mayJoin` has not decided on. */
+    const asking = new Map<string, object>();
+    const end = answerRequests(
+      socket,
+      {
+        'state:join': (input) => this.join(socket, input, asking),
+        'state:leave': async (name) => {
+          asking.delete(name as string);
+          this.byName.get(name as string)?.leave(socket);
+          return {};
+        },
+      },
+      (error) => reportFailure('letting a client into a state room', error),
+    );
+    this.answering.set(socket, end);
+    socket.once('disconnect', () => this.answering.delete(socket));
+  };
+
+  private async join(socket: AnySocket, input: unknown, asking: Map<string, object>): Promise<Joined> {
+    const { room: name, ...options } = (input ?? {}) as JoinOptions & { room?: unknown };
+    const room = this.byName.get(name as string);
+    if (!room) throw new GjallarError('BAD_ROOM', 'This server has no state room of this name. Check the name.');
+    const turn = {};
+    asking.set(room.name, turn);
+    const mayJoin = await room.mayJoin(socket);
+    if (asking.get(room.name) !== turn) throw new GjallarError('BAD_INPUT', 'The client has left, or joined again.');
+    asking.delete(room.name);
+    if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not join the state room "${room.name}".`);
+    return room.join(socket, options);
+  }
+}
+
+const rooms = new WeakMap<AnyNamespace, Rooms>();
+/** Rooms that are about to end. */
+const ending = new WeakMap<AnyNamespace, Set<Promise<void>>>();
+
+/**
+ * @param isPublic whether clients ask for the room with the event of all state rooms
+ * @throws GjallarError as createStateRoom()
+ */
+export function openStateRoom(
+  of: AnyServer | AnyNamespace,
+  name: string,
+  options: StateRoomOptions = {},
+  isPublic = false,
+): LocalStateRoom {
+  const nsp: AnyNamespace = namespaceOf(of);
+  const settings = settingsOf(name, options);
+  const known = rooms.get(nsp) ?? new Rooms(nsp);
+  const { client, byName } = known;
+  if (byName.has(name)) {
+    throw new GjallarError('BAD_INPUT', `There is a state room "${name}" already. Create it once, and keep it.`);
+  }
+  const room = new LocalStateRoom(nsp, client, name, settings, (ended) => {
+    byName.delete(name);
+    if (byName.size === 0) {
+      known.end();
+      rooms.delete(nsp);
+    }
+    const all = ending.get(nsp) ?? new Set();
+    ending.set(nsp, all.add(ended));
+    own(
+      'closing a state room',
+      ended.finally(() => all.delete(ended)),
+    );
+  });
+  byName.set(name, room);
+  rooms.set(nsp, known);
+  if (isPublic) known.answer();
+  endWith(nsp.adapter, closeAll);
+  return room;
+}
+
+const hubClients = new WeakMap<object, SequencerClient>();
+
+/** What keeps the rooms of a namespace: the hub of the machine, for all rooms of this worker, or this process. */
+function clientOf(nsp: AnyNamespace): SequencerClient {
+  const { hubLink } = thisProcess;
+  if (!hubLink) return new SequencerClient(localLink(nsp));
+  const client =
+    hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state, openHubService)));
+  hubClients.set(hubLink, client);
+  return client;
+}
+
+function closeAll(adapter: Adapter): Promise<unknown> {
+  const nsp: AnyNamespace = namespaceOfAdapter(adapter);
+  const closed = [...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close());
+  return Promise.all([...closed, ...(ending.get(nsp) ?? [])]);
+}

@@ -1,0 +1,41 @@
+import { afterEach, expect, jest, test } from '@jest/globals';
+import { Server as OtherCopy } from 'socket.io-4.5';
+import { createPresence } from '../../src/features/presence/index.js';
+import { alone } from '../../src/io/server/default-adapter.js';
+import { disconnectAll, pairOn } from '../io/rooms/support/clients.js';
+import { startNode } from '../io/rooms/support/node.js';
+import { until } from '../support/until.js';
+
+afterEach(() => {
+  disconnectAll();
+  jest.restoreAllMocks();
+});
+
+/** Stock socket.io's own adapter, of another copy than the one that gjallar has. */
+const stock = new OtherCopy().of('/').adapter.constructor as never;
+
+test.each([
+  ['gjallar', alone],
+  ['another copy of socket.io', (nsp: never) => new (stock as new (nsp: never) => never)(nsp)],
+])('presence works in silence in a process with the adapter of %s', async (_, adapter) => {
+  const warnings = jest.spyOn(console, 'warn').mockImplementation(() => {});
+  const node = await startNode(adapter as never);
+  const presence = createPresence(node.io);
+  const changed: string[] = [];
+  presence.on('change', (room) => changed.push(room));
+  const sent = jest.spyOn(node.io.of('/').adapter, 'serverSideEmit');
+  try {
+    const { socket, client } = await pairOn(node);
+    presence.track(socket, 'ada');
+    await socket.join('hall');
+    expect(presence.usersOf('hall')).toEqual({ members: 1, users: new Set(['ada']) });
+    client.disconnect();
+    await until(() => presence.usersOf('hall').members === 0);
+    expect(changed).toEqual(['hall', 'hall']);
+  } finally {
+    presence.close();
+    await node.close();
+  }
+  expect(sent).not.toHaveBeenCalled();
+  expect(warnings).not.toHaveBeenCalled();
+});
