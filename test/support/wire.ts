@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
+import { pass } from './until.js';
 
 /** A way to a server that can be cut and mended, or held up: whoever comes over it while it is cut finds nobody. */
 export class Wire {
@@ -7,6 +8,10 @@ export class Wire {
   /** The connections: from a client, and to the server. */
   private readonly ways = new Map<Socket, Socket>();
   private isCut = false;
+  /** By how much what the server sends is late, in ms. */
+  answersLateBy = 0;
+  /** Whether what the server sends gets lost. */
+  losesAnswers = false;
   /** How many connections were made so far. */
   connections = 0;
 
@@ -45,18 +50,24 @@ export class Wire {
 
   /** From now on, what the server sends waits. */
   holdAnswers(): void {
-    for (const [near, far] of this.ways) {
-      far.unpipe(near);
-      far.pause();
-    }
+    for (const far of this.ways.values()) far.pause();
   }
 
   /** What has waited goes on. */
   release(): void {
     for (const [near, far] of this.ways) {
       near.unpipe(far).pipe(far);
-      far.unpipe(near).pipe(near);
+      far.resume();
     }
+  }
+
+  private answer(near: Socket, far: Socket): void {
+    far.on('data', async (bytes) => {
+      if (this.losesAnswers) return;
+      if (this.answersLateBy > 0) await pass(this.answersLateBy);
+      near.write(bytes);
+    });
+    far.on('end', () => near.end());
   }
 
   close(): void {
@@ -74,7 +85,8 @@ export class Wire {
       [far, near],
     ] as const) {
       this.sockets.add(one);
-      one.pipe(other);
+      if (one === near) one.pipe(other);
+      else this.answer(near, far);
       one.on('error', () => {});
       one.on('close', () => {
         this.sockets.delete(one);

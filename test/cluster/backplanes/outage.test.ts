@@ -5,9 +5,10 @@ import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
 import { onNats, onRedisFrames, startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
-import { LateBroker } from '../../support/late-broker.js';
 import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess, until } from '../../support/redis.js';
+import { whileActing } from '../../support/until.js';
+import { Wire } from '../../support/wire.js';
 
 type Told = ['down', string] | ['up', number];
 type Member = TestNode & { bus: Backplane; told: Told[] };
@@ -166,9 +167,8 @@ describe('a bus while its server is away', () => {
 });
 
 describe('a bus whose server can be reached badly', () => {
-  const ways: LateBroker[] = [];
+  const wires: Record<string, Wire> = {};
   const scenes: Record<string, Scene> = {};
-  const wayOf: Record<string, LateBroker> = {};
 
   beforeAll(async () => {
     await Promise.all(
@@ -176,10 +176,11 @@ describe('a bus whose server can be reached badly', () => {
         const [open, start] = buses[name]!;
         const behind = async () => {
           const { url, process, remove } = await start();
-          const way = await LateBroker.before(url);
-          ways.push(way);
-          wayOf[name] = way;
-          return { url: way.url, process, remove };
+          const server = new URL(url);
+          const wire = await Wire.to(Number(server.port));
+          wires[name] = wire;
+          server.port = String(wire.port);
+          return { url: server.href, process, remove };
         };
         scenes[name] = await Scene.start(open, behind);
       }),
@@ -189,24 +190,23 @@ describe('a bus whose server can be reached badly', () => {
   afterAll(async () => {
     disconnectAll();
     await Promise.all(Object.values(scenes).map((scene) => scene.end()));
-    for (const way of ways) way.close();
+    for (const wire of Object.values(wires)) wire.close();
   });
 
   describe('where each answer is 1.5 s late, everything arrives, once and in order', () => {
     test.concurrent.each(names)('%s', async (name) => {
       const { members, pairs } = scenes[name]!;
-      wayOf[name]!.delayMs = 1500;
+      wires[name]!.answersLateBy = 1500;
       const heard: number[] = [];
       pairs[1]!.client.on('late', (number: number) => heard.push(number));
       let sent = 0;
-      const timer = setInterval(() => members[0].io.to('room').emit('late', sent++), 100);
       // Long enough for a check of its own to take it for down.
-      await until(() => heard.length >= 60, 20_000);
-      clearInterval(timer);
+      const several = until(() => heard.length >= 60);
+      await whileActing(100, () => members[0].io.to('room').emit('late', sent++), several);
       await until(() => heard.length === sent);
       expect(heard).toEqual([...heard.keys()]);
       for (const { told } of members) expect(told).toEqual([]);
-      wayOf[name]!.delayMs = 0;
+      wires[name]!.answersLateBy = 0;
     });
   });
 
@@ -215,10 +215,10 @@ describe('a bus whose server can be reached badly', () => {
       const scene = scenes[name]!;
       const { members } = scene;
       await scene.expectSpanned();
-      wayOf[name]!.isHalfOpen = true;
+      wires[name]!.losesAnswers = true;
       await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
       await scene.expectLocalWork();
-      wayOf[name]!.isHalfOpen = false;
+      wires[name]!.losesAnswers = false;
       await until(() => members.every(({ bus }) => bus.traffic.isUp));
       await scene.expectSpanned();
       for (const { told } of members)

@@ -123,7 +123,7 @@ test.each(places)('%s that is not read counts, and no longer once its client is 
  * here how its output is counted, and adds a row above if that is a way of its own.
  */
 const writers: Readonly<Record<string, string>> = {
-  'service/api/actions.ts': 'a streamed response',
+  'service/api/api.ts': 'a streamed response',
   'service/api/rooms.ts': 'a streamed response',
   'service/chat/application.ts': 'ends plain WebSockets',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',

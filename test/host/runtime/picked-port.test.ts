@@ -6,14 +6,13 @@ import { SharedPorts } from '../../../src/cluster/primary/ports.js';
 import { SharedListening } from '../../../src/io/server/listen/shared-listening.js';
 
 const HOST = '127.0.0.1';
-const listens = { net: NetServer.prototype.listen, http: HttpServer.prototype.listen };
+const { listen } = NetServer.prototype;
 const { close } = HttpServer.prototype;
 const closers: (() => void)[] = [];
 
 afterEach(() => {
   for (const end of closers.splice(0)) end();
-  NetServer.prototype.listen = listens.net;
-  HttpServer.prototype.listen = listens.http;
+  NetServer.prototype.listen = listen;
   HttpServer.prototype.close = close;
 });
 

@@ -67,7 +67,7 @@ const MARK = Buffer.from('x');
  * them its key and time, and for each change: key, clock, origin, meta, and the value with an x before it, or nothing if the key
  * was deleted.
  *
- * The rule is that of \`isNewer()\`: the greater clock wins, then the greater origin. Redis compares texts by its locale, so the
+ * The rule is that of `isNewer()`: the greater clock wins, then the greater origin. Redis compares texts by its locale, so the
  * origins are compared by bytes.
  */
 const write = `
