@@ -86,7 +86,7 @@ export abstract class EngineParts extends EventEmitter {
     this.closing = new Closing(clock);
     this.requestGuard = new RequestGuard(clock);
     // How late the event loop is, a test's clock cannot tell.
-    this.load = new LoadMonitor(systemClock);
+    this.load = new LoadMonitor(systemClock, () => this.outbox.lateMs);
     const { maxBuffered, maxIncoming } = this.settings;
     this.bufferBudget = new BufferBudget(maxBuffered, () => this.bufferingClients(), clock, maxIncoming);
     this.frameGuard = new FrameGuard(clock, this.incoming);

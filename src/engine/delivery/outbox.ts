@@ -25,7 +25,7 @@ export class Apps implements Publisher {
   }
 }
 
-/** A message to a topic without some of its subscribers, or to one WebSocket. */
+/** A message to a topic without some of its subscribers, or to one WebSocket, or what waits for those before it. */
 interface Entry {
   topic: string | undefined;
   except: readonly NativeWebSocket[];
@@ -33,12 +33,23 @@ interface Entry {
   message: string | Uint8Array;
   isBinary: boolean;
   compress: boolean;
+  action: (() => void) | undefined;
+  /** When it was passed to the outbox. */
+  at: number;
 }
 
 /** The outbox spends at most this share of the time on sending, as long as the longest window allows it. */
 const SHARE_OF_TIME = 1 / 20;
 /** Approximate cost of writing to one subscriber, in ms. */
 const WRITE_COST_MS = 0.004;
+/** About what a delivery costs a busy worker, which sends many together, in ms: whatever its length, and for each byte. */
+const DELIVERY_MS = 0.0003;
+const BYTE_MS = 0.0000015;
+/** How long messages to rooms are sent in one turn of the event loop, in ms: meanwhile, nothing is read. */
+const MAX_TURN_MS = 100;
+/** From this age of the oldest message on, all are sent in one turn: what comes in waits, and does not pile up here. */
+const MAX_AGE_MS = 1000;
+const NO_SOCKETS: readonly NativeWebSocket[] = [];
 
 /**
  * Group commit for sockets. An idle worker sends at once: as soon as the current callback has returned. A worker that
@@ -55,8 +66,12 @@ export class Outbox {
   /** Deliveries of these messages: one per subscriber, including dropped ones. */
   deliveries = 0;
   private entries: Entry[] = [];
-  /** The number of held messages by topic. */
+  /** The first of the entries that is not sent yet. */
+  private next = 0;
+  /** The topics with held messages, and how many subscribers they had. */
   private readonly held = new Map<string, number>();
+  /** About how long it takes to send the held messages to topics, in ms. */
+  private heldMs = 0;
   private cancelFlush: (() => void) | undefined;
   private heldUntil = 0;
   /** The length of the last window, in ms. */
@@ -64,8 +79,6 @@ export class Outbox {
   /** Other senders that hold something for the same window. Each returns the approximate cost of its flush, in ms. */
   private readonly others = new Set<() => number>();
   private isFlushingOthers = false;
-  /** What waits until everything that is held has been sent. */
-  private actions: (() => void)[] = [];
   /** The number of bytes held for single WebSockets. */
   private readonly heldBytes = new Map<WebSocketConnection, number>();
 
@@ -85,6 +98,17 @@ export class Outbox {
   /** The number of held messages. */
   get waiting(): number {
     return this.entries.length;
+  }
+
+  /** How long the oldest held message has waited, in ms. */
+  private get ageMs(): number {
+    const oldest = this.entries[this.next];
+    return oldest ? this.clock.now() - oldest.at : 0;
+  }
+
+  /** How late a message to a room leaves that is passed to the outbox now, in ms, if it is late because of the others. */
+  get lateMs(): number {
+    return Math.max(this.heldMs, this.ageMs);
   }
 
   /** How long a message that takes `leadMs` to prepare may wait without leaving later, in ms; 0 on an idle worker. */
@@ -119,10 +143,9 @@ export class Outbox {
     message: string | Uint8Array,
     isBinary: boolean,
     compress: boolean,
-    except: readonly NativeWebSocket[] = [],
+    except: readonly NativeWebSocket[] = NO_SOCKETS,
   ): void {
-    this.entries.push({ topic, except, webSocket: undefined, message, isBinary, compress });
-    this.held.set(topic, (this.held.get(topic) ?? 0) + 1);
+    this.hold(topic, except, undefined, message, isBinary, compress, undefined);
     this.published++;
     if (this.longest === 0) this.flush();
     else if (!this.cancelFlush) this.planFlush();
@@ -135,20 +158,40 @@ export class Outbox {
       this.budget?.sending(message.length);
       webSocket.send(message, isBinary, compress);
     } else {
-      this.entries.push({ topic: undefined, except: [], webSocket, message, isBinary, compress });
-      this.heldBytes.set(webSocket, (this.heldBytes.get(webSocket) ?? 0) + message.length);
+      this.hold(undefined, NO_SOCKETS, webSocket, message, isBinary, compress, undefined);
     }
+  }
+
+  private hold(
+    topic: string | undefined,
+    except: readonly NativeWebSocket[],
+    webSocket: WebSocketConnection | undefined,
+    message: string | Uint8Array,
+    isBinary: boolean,
+    compress: boolean,
+    action: (() => void) | undefined,
+  ): void {
+    const entry = { topic, except, webSocket, message, isBinary, compress, action, at: this.clock.now() };
+    this.entries.push(entry);
+    this.count(entry);
+  }
+
+  private count({ topic, webSocket, message }: Entry): void {
+    if (topic !== undefined) this.heldMs += this.subscribersOf(topic) * (DELIVERY_MS + message.length * BYTE_MS);
+    if (webSocket) this.heldBytes.set(webSocket, this.heldFor(webSocket) + message.length);
   }
 
   /** Runs an action once everything that is held has been sent: at once if nothing is. */
   afterHeld(action: () => void): void {
-    if (this.isHolding) this.actions.push(action);
+    if (this.isHolding) this.hold(undefined, NO_SOCKETS, undefined, '', false, false, action);
     else action();
   }
 
   /** Drops the messages held for a closed WebSocket, which must not be used any more. */
   forget(webSocket: WebSocketConnection): void {
-    if (this.heldBytes.delete(webSocket)) this.entries = this.entries.filter((entry) => entry.webSocket !== webSocket);
+    if (!this.heldBytes.delete(webSocket)) return;
+    this.entries = this.entries.slice(this.next).filter((entry) => entry.webSocket !== webSocket);
+    this.next = 0;
   }
 
   /** Approximate number of bytes held for one WebSocket alone. */
@@ -173,43 +216,84 @@ export class Outbox {
     if (this.held.has(topic)) this.flush();
   }
 
-  /** Sends all held messages. */
-  flush(): void {
+  /**
+   * Sends all held messages.
+   * @param maxMs after this time, messages to rooms stay for the next turn
+   */
+  flush(maxMs = Number.POSITIVE_INFINITY): void {
     this.cancelPlan();
     if (this.entries.length === 0 && this.others.size === 0) return;
     const otherCost = this.flushOthers();
     this.cancelPlan();
-    const { entries, actions } = this;
-    this.entries = [];
-    this.actions = [];
-    let writes = 0;
-    const subscribersOf = new Map<string, number>();
-    for (const [topic, messages] of this.held) {
-      const subscribers = this.publisher.numSubscribers(topic);
-      subscribersOf.set(topic, subscribers);
-      writes += subscribers;
-      this.deliveries += subscribers * messages;
-    }
-    this.budget?.sending(bytesOf(entries, subscribersOf));
-    this.held.clear();
-    this.heldBytes.clear();
+    const end = this.clock.now() + maxMs;
+    const counted = new Set<string>();
     const singles = new Map<WebSocketConnection, Entry[]>();
-    for (const entry of entries) {
-      if (entry.topic !== undefined) {
-        writes += sendSingles(singles);
-        this.tryToPublish(entry.topic, entry);
-      } else if (!this.isMuted(entry.webSocket!)) {
-        const waiting = singles.get(entry.webSocket!);
+    let writes = 0;
+    let bytes = 0;
+    // What the actions send comes behind the rest, and what they flush goes on from here.
+    while (this.next < this.entries.length) {
+      const entry = this.entries[this.next++]!;
+      const { topic, message, webSocket, action } = entry;
+      if (topic !== undefined) {
+        writes += this.sendSingles(singles);
+        const subscribers = this.subscribersOf(topic);
+        if (!counted.has(topic)) writes += subscribers;
+        counted.add(topic);
+        this.deliveries += subscribers;
+        bytes += message.length * subscribers;
+        this.tryToPublish(topic, entry);
+        if (this.clock.now() >= end) break;
+      } else if (action) {
+        writes += this.sendSingles(singles) + 1;
+        attempt('sending what waits for the window', action);
+      } else if (!this.isMuted(webSocket!)) {
+        bytes += message.length;
+        const waiting = singles.get(webSocket!);
         if (waiting) waiting.push(entry);
-        else singles.set(entry.webSocket!, [entry]);
+        else singles.set(webSocket!, [entry]);
       }
     }
-    writes += sendSingles(singles);
-    for (const action of actions) attempt('sending what waits for the window', action);
-    writes += actions.length;
-    const cost = writes * WRITE_COST_MS + otherCost;
-    this.window = Math.min(this.longest, cost / SHARE_OF_TIME);
-    this.heldUntil = this.clock.now() + this.window;
+    writes += this.sendSingles(singles);
+    this.forgetSent();
+    this.budget?.sending(bytes);
+    this.window = Math.min(this.longest, (writes * WRITE_COST_MS + otherCost) / SHARE_OF_TIME);
+    this.heldUntil = this.clock.now() + (this.entries.length > 0 ? 0 : this.window);
+    if (this.entries.length > 0) this.planFlush();
+  }
+
+  /** The subscribers of a topic, which do not change while messages to it are held. */
+  private subscribersOf(topic: string): number {
+    let subscribers = this.held.get(topic);
+    if (subscribers === undefined) {
+      subscribers = this.publisher.numSubscribers(topic);
+      this.held.set(topic, subscribers);
+    }
+    return subscribers;
+  }
+
+  private forgetSent(): void {
+    this.entries = this.entries.slice(this.next);
+    this.next = 0;
+    this.held.clear();
+    this.heldMs = 0;
+    this.heldBytes.clear();
+    for (const entry of this.entries) this.count(entry);
+  }
+
+  /** Sends the messages to single WebSockets with one write each. Returns the number of writes. */
+  private sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
+    if (singles.size === 0) return 0;
+    for (const [webSocket, entries] of singles) {
+      const sendAll = () => {
+        for (const { message, isBinary, compress } of entries) webSocket.send(message, isBinary, compress);
+      };
+      // Those that are still held are counted again once this flush is over.
+      this.heldBytes.delete(webSocket);
+      attempt('sending a message to a client', () => (entries.length === 1 ? sendAll() : webSocket.cork(sendAll)));
+    }
+    const writes = singles.size;
+    singles.clear();
+    return writes;
   }
 
   /** Lets other senders send. What they publish, or make others hold, leaves with the rest. Returns the cost. */
@@ -236,14 +320,18 @@ export class Outbox {
   private planFlush(): void {
     const wait = this.heldUntil - this.clock.now();
     if (wait > 0) {
-      const timer = this.clock.setTimeout(() => this.flush(), wait);
+      const timer = this.clock.setTimeout(() => this.flushInTurn(), wait);
       this.cancelFlush = () => this.clock.clearTimeout(timer);
       return;
     }
     // Never publish from within a handler of uWebSockets.js. The handler's socket holds the only cork buffer, so each
     // subscriber would get uncorked writes.
-    const immediate = this.clock.setImmediate(() => this.flush());
+    const immediate = this.clock.setImmediate(() => this.flushInTurn());
     this.cancelFlush = () => this.clock.clearImmediate(immediate);
+  }
+
+  private flushInTurn(): void {
+    this.flush(this.ageMs < MAX_AGE_MS ? MAX_TURN_MS : undefined);
   }
 
   private isMuted(webSocket: WebSocketConnection): boolean {
@@ -269,26 +357,4 @@ export class Outbox {
     for (const webSocket of left) webSocket.subscribe(topic);
     this.deliveries -= left.length;
   }
-}
-
-/** About how many bytes the entries are on the wire, for all who get them. */
-function bytesOf(entries: readonly Entry[], subscribersOf: ReadonlyMap<string, number>): number {
-  let bytes = 0;
-  for (const { topic, message } of entries) {
-    bytes += message.length * (topic === undefined ? 1 : subscribersOf.get(topic)!);
-  }
-  return bytes;
-}
-
-/** Sends the messages to single WebSockets with one write each. Returns the number of writes. */
-function sendSingles(singles: Map<WebSocketConnection, Entry[]>): number {
-  for (const [webSocket, entries] of singles) {
-    const sendAll = () => {
-      for (const { message, isBinary, compress } of entries) webSocket.send(message, isBinary, compress);
-    };
-    attempt('sending a message to a client', () => (entries.length === 1 ? sendAll() : webSocket.cork(sendAll)));
-  }
-  const writes = singles.size;
-  singles.clear();
-  return writes;
 }

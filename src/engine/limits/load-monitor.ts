@@ -5,10 +5,13 @@ const INTERVAL_MS = 100;
 /** The number of measurements for which a level is kept, so that it does not flap. */
 const HELD_FOR = 5;
 
+/** If a message to a room would leave later than this, it is rejected, in ms. */
+const MAX_LATE_MS = 250;
+
 /** From this share of a core on, a process is late because of what it does itself. */
 const BUSY_SHARE = 0.7;
 
-/** The levels, each from a delay of the event loop on, in ms. An accepted message waits about as long as the delay. */
+/** The levels, each from a delay on, in ms. An accepted message waits about as long as the delay. */
 export const levels = [
   { name: 'normal', fromMs: 0 },
   /** Volatile messages to rooms are dropped; presence events too if they are volatile. */
@@ -21,10 +24,10 @@ export const levels = [
 
 export type LoadLevel = 0 | 1 | 2 | 3;
 
-/** Measures the delay of the event loop, and derives a load level from it. */
+/** Measures the delay of the event loop and of the outbox, and derives a load level from the longer of them. */
 export class LoadMonitor {
   level: LoadLevel = 0;
-  /** The last measured delay of the event loop, in ms. */
+  /** The last measured delay, in ms. */
   delayMs = 0;
   /** Called with each new level. */
   onChange: ((level: LoadLevel) => void) | undefined;
@@ -36,13 +39,22 @@ export class LoadMonitor {
   private heldFor = 0;
   private timer: unknown;
 
-  /** @param cpuMs the CPU time that this process has used, in ms */
+  /**
+   * @param lateMs how late a message to a room leaves that comes now, in ms
+   * @param cpuMs the CPU time that this process has used, in ms
+   */
   constructor(
     private readonly clock: Clock,
+    private readonly lateMs: () => number,
     private readonly cpuMs = cpuOfProcess,
   ) {
     this.lookedAt = clock.now();
     this.due = this.lookedAt + INTERVAL_MS;
+  }
+
+  /** Whether a new message must be rejected: an accepted one would be sent too late. */
+  get rejectsMessages(): boolean {
+    return this.level >= 3 || this.lateMs() > MAX_LATE_MS;
   }
 
   start(): void {
@@ -58,7 +70,7 @@ export class LoadMonitor {
   private readonly look = (): void => {
     const now = this.clock.now();
     this.recent.shift();
-    this.recent.push(this.isBusy(now) ? Math.max(0, now - this.due) : 0);
+    this.recent.push(this.isBusy(now) ? Math.max(now - this.due, this.lateMs(), 0) : 0);
     this.delayMs = Math.min(...this.recent);
     const level = levelOf(this.delayMs);
     if (level >= this.level) this.heldFor = HELD_FOR;

@@ -57,7 +57,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     onRevocation: () => revocations?.refresh(),
     isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
     isBusy: () => engine.load.level >= 1,
-    isOverloaded: () => engine.load.level >= 3,
+    isOverloaded: () => engine.load.rejectsMessages,
     costs: engine.costs,
     onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
     state: stateLimits(config),

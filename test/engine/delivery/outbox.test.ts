@@ -128,3 +128,54 @@ test('what misses the next flush of held messages may wait for the flush after i
   outbox.publish('topic', 'second', false, false);
   expect(outbox.spareMs(5)).toBe(22);
 });
+
+/** An outbox whose sockets take `ms` for each message to a room. */
+function slowOutbox(ms: number) {
+  const clock = new TestClock();
+  const sent: string[] = [];
+  const publish = (_topic: string, message: string | Uint8Array) => {
+    clock.stall(ms);
+    return sent.push(String(message)) > 0;
+  };
+  const outbox = new Outbox({ publish, numSubscribers: () => 1000 }, 25, clock);
+  const say = (message: string) => outbox.publish('topic', message, false, false);
+  const socket = { send: (message: string) => sent.push(message), cork: (send: () => void) => send() } as never;
+  return { clock, sent, outbox, say, socket };
+}
+
+test('what takes longer than a turn may is sent in several turns, in order with what is for one client', () => {
+  const { clock, sent, outbox, say, socket } = slowOutbox(60);
+  for (const text of ['a', 'b']) say(text);
+  outbox.send(socket, 'one', false, false);
+  outbox.afterHeld(() => sent.push('done'));
+  for (const text of ['c', 'd']) say(text);
+  expect(outbox.heldFor(socket)).toBe(3);
+  clock.advance(0);
+  expect(sent).toEqual(['a', 'b']);
+  expect(outbox.heldFor(socket)).toBe(3);
+  say('e');
+  clock.advance(0);
+  expect(sent).toEqual(['a', 'b', 'one', 'done', 'c', 'd']);
+  expect(outbox.heldFor(socket)).toBe(0);
+  outbox.flush();
+  expect(sent.at(-1)).toBe('e');
+  expect([outbox.isHolding, outbox.lateMs, outbox.deliveries]).toEqual([false, 0, 5000]);
+});
+
+test('a message is late by the age of those before it, or by what they cost', () => {
+  const { clock, outbox, say } = slowOutbox(60);
+  say('x'.repeat(1000));
+  expect(outbox.lateMs).toBeCloseTo(1.8);
+  clock.stall(10);
+  expect(outbox.lateMs).toBe(10);
+  for (let n = 0; n < 99; n++) say('x'.repeat(1000));
+  expect(outbox.lateMs).toBeCloseTo(180);
+});
+
+test('what has waited for a second is sent in one turn, so that senders wait instead', () => {
+  const { clock, sent, say } = slowOutbox(60);
+  for (let n = 0; n < 5; n++) say('x');
+  clock.stall(1000);
+  clock.advance(0);
+  expect(sent).toHaveLength(5);
+});

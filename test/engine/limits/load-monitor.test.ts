@@ -11,11 +11,18 @@ let monitor: LoadMonitor;
 let changes: LoadLevel[];
 /** The CPU time that the process has used. */
 let used: number;
+/** How late a message leaves that comes now. */
+let waited: number;
 
 beforeEach(() => {
   clock = new TestClock();
   used = 0;
-  monitor = new LoadMonitor(clock, () => used);
+  waited = 0;
+  monitor = new LoadMonitor(
+    clock,
+    () => waited,
+    () => used,
+  );
   changes = [];
   monitor.onChange = (level) => changes.push(level);
   monitor.start();
@@ -56,6 +63,19 @@ test('one long turn alone is no overload', () => {
 test('a process that gets no CPU is not overloaded', () => {
   for (let n = 0; n < 10; n++) late(600, 0.3);
   expect(changes).toEqual([]);
+});
+
+test('a message that would leave late is rejected at once, and what waits for long is a level like a late event loop', () => {
+  waited = 250;
+  expect(monitor.rejectsMessages).toBe(false);
+  waited = 251;
+  expect(monitor.rejectsMessages).toBe(true);
+  for (let n = 0; n < 2; n++) late(0);
+  expect(changes).toEqual([]);
+  late(0);
+  expect(changes).toEqual([2]);
+  waited = 0;
+  expect(monitor.rejectsMessages).toBe(false);
 });
 
 test('a level is kept for half a second, so that it does not flap', () => {
