@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { atExit, own } from '../test/support/children.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
-import { atExit, own } from './harness/process/at-exit.js';
 import { runTool } from './harness/process/tool.js';
 import { program } from './harness/service.js';
 import { servers } from './suites/servers.js';
@@ -56,7 +56,7 @@ async function runSuite(name) {
   const folder = install(name);
   const rows = await Promise.all(
     on.map(async (server) => {
-      const running = await servers[server].start({ SUITE: name }, temporary);
+      const running = await servers[server].start({ SUITE: name });
       return { server, running, clean: 0, most: 0, failed: new Map() };
     }),
   );

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { jest } from '@jest/globals';
-import { endWithFile } from '../../test/support/children.js';
+import { own } from '../../test/support/children.js';
 import { cleanEnvironment } from '../../test/support/server.js';
 import { compare } from '../src/index.js';
 
@@ -18,7 +18,7 @@ export const app = (name: string) => fileURLToPath(new URL(`apps/${name}`, impor
  */
 export function startCommand(args: string[], environment: Record<string, string> = {}, shell?: string[]) {
   const [program, before] = shell ? ['/bin/sh', shell] : [process.execPath, []];
-  const child = endWithFile(
+  const child = own(
     spawn(program, [...before, main, ...args], {
       env: { ...cleanEnvironment(), ...environment },
       stdio: ['ignore', 'pipe', 'pipe'],

@@ -53,14 +53,14 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
 
 /**
  * Builds the commit. The peers and generators in its folder are today's, so that both versions run the same application;
- * they need what `gjallar compare` measures processes with.
+ * they need what `gjallar compare` measures processes with, and what starts servers.
  * @returns {string} the folder
  */
 function buildAt(commit) {
   const folder = build(commit);
   rmSync(join(folder, 'load'), { recursive: true, force: true });
   const filter = (path) => !/\/(node_modules|results|target|artillery)$/.test(path);
-  for (const part of ['load', 'compare/dist'])
+  for (const part of ['load', 'compare/dist', 'test/support'])
     cpSync(join(root, part), join(folder, part), { recursive: true, filter });
   return folder;
 }

@@ -12,21 +12,7 @@ import { stateHere, stateNodes } from './state.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
-  ...{
-    connect,
-    echo,
-    idle,
-    broadcast,
-    fanout,
-    rooms,
-    windows,
-    nodes,
-    cluster,
-    placement,
-    workers,
-    portable,
-    correspondence,
-  },
-  ...{ history, sizing, marketdata, connections, backpressure, recovery, state: stateHere, 'state-nodes': stateNodes },
-  ...{ http, express, start },
+  ...{ connect, echo, idle, broadcast, fanout, rooms, windows, nodes, cluster, placement, workers, portable },
+  ...{ correspondence, history, sizing, marketdata, connections, backpressure, recovery },
+  ...{ state: stateHere, 'state-nodes': stateNodes, http, express, start },
 };

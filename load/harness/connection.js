@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { takeFrame } from './frame.js';
 
@@ -35,6 +36,31 @@ export class Connection {
   /** @param {string | Buffer} bytes a string is taken for one byte per character */
   write(bytes) {
     if (!this.isClosed) this.socket.write(bytes, 'latin1');
+    return this;
+  }
+
+  /**
+   * Writes, and waits until there is room for more.
+   * @returns {Promise<boolean>} false once the connection is closed, or when there is no room for `patience` ms
+   */
+  async send(bytes, patience = PATIENCE) {
+    if (this.isClosed) return false;
+    if (this.socket.write(bytes)) return true;
+    const signal = AbortSignal.timeout(Math.max(1, Math.ceil(patience)));
+    const events = ['drain', 'close'].map((event) => once(this.socket, event, { signal }));
+    await Promise.race(events).catch(() => {});
+    return !this.isClosed && !signal.aborted;
+  }
+
+  /** Reads on, and throws away what comes. */
+  discard() {
+    this.isDiscarding = true;
+    return this;
+  }
+
+  /** Reads no more, so that the answers wait at the server. */
+  stopReading() {
+    this.socket.pause();
     return this;
   }
 

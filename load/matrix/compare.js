@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { atExit, own } from '../harness/process/at-exit.js';
+import { atExit, own } from '../../test/support/children.js';
 import { runTool } from '../harness/process/tool.js';
 import { program } from '../harness/service.js';
 
@@ -20,7 +20,12 @@ export const ways = {
   portable: { title: 'portable sockets', env: { GJALLAR_SOCKETS: 'portable' } },
 };
 
-/** The arguments of `gjallar compare` for one part of an application. @param {import('./applications.js').Part} part */
+/**
+ * The arguments of `gjallar compare` for one part of an application.
+ * @param {{ file: string, folder?: string, path?: string }} application
+ * @param {import('./applications.js').Part} part
+ * @param {{ args?: string[] }} way
+ */
 export function argumentsOf({ file, folder = apps, path }, part, way) {
   const { namespace = '/', get = [], events = [], auth } = part;
   const measured = ['--json', '--clients', '0', '--settle', String(SETTLE_MS)];

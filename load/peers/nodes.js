@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { NatsProcess } from '../../test/support/nats.js';
+import { RedisProcess } from '../../test/support/redis.js';
 import { familyOf } from '../harness/process/processes.js';
-import { startNats } from '../harness/servers/nats.js';
-import { Redis } from '../harness/servers/redis.js';
 import { program as gjallar, startService, WITHOUT_LIMITS } from '../harness/service.js';
 import { clusterEngine } from './support/cluster-engine.js';
 import { SIGNAL } from './support/collect.cjs';
@@ -56,8 +56,8 @@ function kill(pid) {
 }
 
 const brokers = {
-  redis: () => redis && Redis.start({ directory: folder, settings: [] }),
-  nats: () => bus === 'nats' && startNats(),
+  redis: () => redis && RedisProcess.start(),
+  nats: () => bus === 'nats' && NatsProcess.start(),
 };
 const urls = {};
 const helpers = {};

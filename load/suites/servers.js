@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { freePort } from '../harness/ports.js';
-import { own } from '../harness/process/at-exit.js';
-import { startHaproxy } from '../harness/servers/proxy.js';
-import { Redis } from '../harness/servers/redis.js';
+import { own } from '../../test/support/children.js';
+import { HaProxy } from '../../test/support/haproxy.js';
+import { RedisProcess } from '../../test/support/redis.js';
 import { program, startService } from '../harness/service.js';
 import { bareEnvironment } from '../torture/support/service.js';
 
@@ -22,12 +21,12 @@ const start = (env, main = app, args = []) =>
 const hosted = (workers, env) => start(env, program, ['run', app, '--workers', String(workers)]);
 
 /** Hosts on one Redis, behind HAProxy without affinity: each request goes to the next host. */
-async function startHosts(env, folder) {
-  const redis = await Redis.start();
+async function startHosts(env) {
+  const redis = await RedisProcess.start();
   const hosts = await Promise.all(Array.from({ length: HOSTS }, () => hosted(1, { ...env, REDIS_URL: redis.url })));
-  const port = await freePort();
   const lines = hosts.map((host, index) => `  server host${index} 127.0.0.1:${host.port}\n`);
-  const configuration = `
+  const proxy = await HaProxy.with(
+    (port) => `
 defaults
   mode http
   timeout connect 2s
@@ -40,20 +39,19 @@ frontend clients
   default_backend hosts
 backend hosts
   balance roundrobin
-${lines.join('')}`;
-  const proxy = await startHaproxy(folder, configuration, [port]);
-  if (!proxy) throw new Error('haproxy is not installed');
+${lines.join('')}`,
+  );
   const stop = async () => {
-    proxy.kill('SIGKILL');
+    await proxy.remove();
     await Promise.all(hosts.map((host) => host.stop()));
-    await redis.stop();
+    await redis.remove();
   };
-  return { port, stop };
+  return { port: proxy.port, stop };
 }
 
 /**
  * What the suites run against. `start` resolves with the port, and a function that ends everything.
- * @type {Record<string, { about: string, start: (env: object, folder: string) => Promise<{ port: number, stop(): Promise<unknown> }> }>}
+ * @type {Record<string, { about: string, start: (env: object) => Promise<{ port: number, stop(): Promise<unknown> }> }>}
  */
 export const servers = {
   stock: { about: 'stock socket.io, one process', start: (env) => start({ ...env, PRINT_PORT: '1' }) },

@@ -2,22 +2,12 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { applications } from '../matrix/applications.js';
+import { argumentsOf, ways } from '../matrix/compare.js';
 import '../../test/support/long.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = readFileSync(new URL('../../docs/gallery.md', import.meta.url), 'utf8');
-
-interface Application {
-  state?: string;
-  version?: string;
-}
-const { applications } = (await import(new URL('../matrix/applications.js', import.meta.url).href)) as {
-  applications: Record<string, Application>;
-};
-const { argumentsOf, ways } = (await import(new URL('../matrix/compare.js', import.meta.url).href)) as {
-  argumentsOf(application: object, part: object, way: object): string[];
-  ways: Record<string, object>;
-};
 
 const run = (...args: string[]) => {
   const { status, stdout, stderr } = spawnSync(process.execPath, ['load/matrix.js', ...args], {

@@ -4,13 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { reportOf } from '../report/report.js';
 
 const root = new URL('../../', import.meta.url);
 const command = fileURLToPath(new URL('load/report/index.js', root));
 const docs = fileURLToPath(new URL('docs/', root));
-const { reportOf } = (await import(new URL('load/report/report.js', root).href)) as {
-  reportOf(files: string[]): [path: string, text: string][];
-};
 
 const { keptUp } = (await import(new URL('load/harness/row/verdict.js', root).href)) as {
   keptUp(offered: number, achieved: number, server: number, timed: object): { saturated: boolean; starved: boolean };

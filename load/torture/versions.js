@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { DURABLE, RedisProcess } from '../../test/support/redis.js';
 import { build, commitOf, lastRelease } from '../harness/older.js';
-import { Redis } from '../harness/servers/redis.js';
 import { until } from '../harness/until.js';
 import { Members } from './support/members.js';
 import { progress } from './support/scenario.js';
@@ -21,7 +21,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     throw new Error(from ? `git knows no version "${from}"` : 'there is no release yet; name a commit with --from');
   progress(`building ${commit}`);
   const older = join(build(commit), 'dist', 'main.js');
-  const redis = await Redis.start();
+  const redis = await RedisProcess.start(...DURABLE);
   const environment = { REDIS_URL: redis.url, BUS: bus, DRAIN_TIMEOUT: `${DRAIN_MS}ms` };
   const running = new Set();
   const start = async (main) => {
@@ -115,7 +115,7 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
     clearInterval(check);
     for (const { wire } of fronts) wire.close();
     await Promise.all([...running].map((service) => service.stop()));
-    await redis.stop();
+    await redis.remove();
   }
 }
 

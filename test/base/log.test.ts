@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { endWithFile } from '../support/children.js';
+import { own } from '../support/children.js';
 import { freePort } from '../support/ports.js';
 import { readinessOf } from '../support/reports.js';
 import { cleanEnvironment } from '../support/server.js';
@@ -27,7 +27,7 @@ const script = `
 `;
 
 test('a process whose log has no reader any more ends', async () => {
-  const child = endWithFile(
+  const child = own(
     spawn(process.execPath, ['--input-type=module', '-e', script, built], { stdio: ['pipe', 'pipe', 'pipe'] }),
   );
   await once(child.stderr!, 'data');
@@ -65,7 +65,7 @@ test('lines wait while the log cannot be written; those that do not fit are drop
   try {
     // 512 or 1,024 bytes each, as the shell likes.
     const command = 'ulimit -f 4096; exec "$0" --input-type=module -e "$1" "$2" >> "$3"';
-    const child = endWithFile(
+    const child = own(
       spawn('sh', ['-c', command, process.execPath, filling, built, file], { stdio: ['pipe', 'ignore', 'pipe'] }),
     );
     const [answer] = await once(createInterface(child.stderr!), 'line');
@@ -95,7 +95,7 @@ test('a server whose log has no space serves, warns, counts, and ends on SIGTERM
   const [port, adminPort] = [await freePort(), await freePort()];
   const env = { ...cleanEnvironment(), PORT: `${port}`, ADMIN_PORT: `${adminPort}`, WORKERS: '2', LOG_LEVEL: 'debug' };
   const command = 'exec "$0" "$1" > /dev/full';
-  const child = endWithFile(
+  const child = own(
     spawn('sh', ['-c', command, process.execPath, main], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }),
   );
   await once(child, 'message');

@@ -5,7 +5,7 @@ import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { endWithFile } from '../support/children.js';
+import { own } from '../support/children.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { pass, until } from '../support/until.js';
@@ -36,7 +36,7 @@ beforeAll(async () => {
   }, read('deploy/haproxy/haproxy.cfg'));
   writeFileSync(join(directory, 'haproxy.cfg'), config);
   const env = { PATH: `${process.env.PATH}:/usr/sbin` };
-  proxy = endWithFile(spawn('haproxy', ['-db', '-f', join(directory, 'haproxy.cfg')], { env, stdio: 'ignore' }));
+  proxy = own(spawn('haproxy', ['-db', '-f', join(directory, 'haproxy.cfg')], { env, stdio: 'ignore' }));
   await until(areUp);
 });
 

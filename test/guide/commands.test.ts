@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { applicationWith, root } from '../io/server/support/package.js';
-import { endWithFile } from '../support/children.js';
+import { own } from '../support/children.js';
 import { nextEvent } from '../support/clients.js';
 import { copyPem } from '../support/pem.js';
 import { freePort } from '../support/ports.js';
@@ -33,9 +33,7 @@ function folderWith(files: Record<string, string>) {
         .replace(/^npx gjallar/, `node ${join(root, 'dist/main.js')}`)
         .split(' ');
       const env = { ...cleanEnvironment(), DRAIN_TIMEOUT: '0', ...environment };
-      const child = endWithFile(
-        spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] }),
-      );
+      const child = own(spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] }));
       const lines: string[] = [];
       createInterface(child.stdout!).on('line', (line) => lines.push(line));
       const ended = new Promise((resolve) => child.once('exit', resolve));

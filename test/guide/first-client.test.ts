@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { applicationWith } from '../io/server/support/package.js';
-import { endWithFile } from '../support/children.js';
+import { own } from '../support/children.js';
 import { cleanEnvironment } from '../support/server.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
@@ -24,7 +24,7 @@ async function firstLineOf(code: string): Promise<string> {
   const application = applicationWith({ 'client.mjs': code.replaceAll('http://localhost:3000', server.url) });
   const options = { cwd: application.folder, env: cleanEnvironment() };
   const child = spawn(process.execPath, ['client.mjs'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
-  endWithFile(child);
+  own(child);
   try {
     const [line] = await once(createInterface(child.stdout), 'line');
     return line as string;

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { endWithFile } from '../support/children.js';
+import { own } from '../support/children.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';
@@ -81,7 +81,7 @@ test.each(Object.entries(proxies))('%s, as the guide configures it', async (name
   const [program, ...args] = command as [string, ...string[]];
   const path = `${process.env.PATH}:/usr/sbin`;
   const env = { PATH: path, HOME: folder };
-  const proxy = endWithFile(spawn(program, [...args, file], { env, stdio: ['ignore', 'ignore', 'pipe'] }), 'SIGTERM');
+  const proxy = own(spawn(program, [...args, file], { env, stdio: ['ignore', 'ignore', 'pipe'] }), 'SIGTERM');
   let errors = '';
   proxy.stderr!.on('data', (chunk) => {
     errors += chunk;

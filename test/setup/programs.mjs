@@ -14,7 +14,7 @@ export const PROGRAMS = [
     found: () => inPath('redis-server'),
     services: ['redis-server'],
     usedBy: [
-      'support/redis.ts',
+      'support/redis.js',
       'cluster/backplanes/frames/hosts.test.ts',
       'torture/faults.test.ts',
       'torture/drill.test.ts',
@@ -25,7 +25,7 @@ export const PROGRAMS = [
     package: 'nats-server',
     found: () => inPath('nats-server'),
     services: ['nats-server'],
-    usedBy: ['support/nats.ts'],
+    usedBy: ['support/nats.js'],
   },
   {
     package: 'chromium',
@@ -38,13 +38,13 @@ export const PROGRAMS = [
     // Debian keeps each version's programs in a directory that is not in the path.
     found: () => inPath('postgres') || versionsOfPostgres().some((bin) => isProgram(join(bin, 'postgres'))),
     services: ['postgresql'],
-    usedBy: ['features/history/support/databases.ts', 'torture/faults.test.ts', 'torture/drill.test.ts'],
+    usedBy: ['support/databases.js', 'torture/faults.test.ts', 'torture/drill.test.ts'],
   },
   {
     package: 'mariadb-server',
     found: () => inPath('mariadbd'),
     services: ['mariadb'],
-    usedBy: ['features/history/support/databases.ts'],
+    usedBy: ['support/databases.js'],
   },
   {
     package: 'openssl',
@@ -85,7 +85,7 @@ export const PROGRAMS = [
       'guide/proxies.test.ts',
       ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
       ...(name === 'haproxy'
-        ? ['guide/hot-rooms.test.ts', 'support/haproxy.ts', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
+        ? ['guide/hot-rooms.test.ts', 'support/haproxy.js', 'deploy/compose.test.ts', 'deploy/failover.test.ts']
         : []),
     ],
   })),

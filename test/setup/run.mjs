@@ -24,7 +24,7 @@ const chosen = choose();
 if (!prepare(Object.values(chosen).flat(), here.install)) process.exit(1);
 
 const folder = mkdtempSync(join(tmpdir(), 'gjallar-results-'));
-/** Each start of a Redis by a test adds a byte: see test/support/redis.ts. */
+/** Each start of a Redis by a test adds a byte: see test/support/redis.js. */
 const redisStarts = join(folder, 'redis-starts');
 writeFileSync(redisStarts, '');
 const started = Date.now();

@@ -42,7 +42,7 @@ test('what a plain `npm test` runs needs no other program', () => {
 });
 
 test('a file that imports only types of processes starts none', () => {
-  expect(canStartProcesses('test/support/children.ts')).toBe(false);
+  expect(canStartProcesses('test/support/children.js')).toBe(false);
   expect(canStartProcesses('test/io/rooms/support/node.ts')).toBe(false);
   expect(canStartProcesses('test/support/server.ts')).toBe(true);
 });

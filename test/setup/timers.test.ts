@@ -10,7 +10,7 @@ const { testsByTier } = (await import(new URL('tiers.mjs', import.meta.url).href
 
 const OWN = 'test/setup/timers.test.ts';
 /** Helpers that wait, and that move or imitate the time. */
-const CLOCKS = ['test/support/until.ts', 'test/support/clock.ts', 'test/engine/support/clock.ts'];
+const CLOCKS = ['test/support/until.js', 'test/support/clock.ts', 'test/engine/support/clock.ts'];
 
 /** Timers that do something, and clocks that measure. The time of day is data of many tests; a difference of it measures. */
 const FORBIDDEN = [
@@ -31,7 +31,7 @@ function codeOf(file: string): string[] {
 
 /** What tests of all tiers import. */
 const helpers = readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-  .filter((file) => /(?<!\.(?:test|fixture))\.ts$/.test(file))
+  .filter((file) => /(?<!\.(?:test|fixture))\.[jt]s$/.test(file))
   .map((file) => `test/${file}`)
   .filter((file) => !CLOCKS.includes(file));
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import { TestEnvironment } from 'jest-environment-node';
 import { nativeOnly } from '../engine/bases/native-only.mjs';
@@ -7,11 +8,22 @@ import { forbidProcesses } from './no-processes.mjs';
 /** How long a process that was told to end may take before the file is blamed for it. */
 const GRACE_MS = 5_000;
 
+/** Servers that wait for another test file of this process: see redis.js. */
+const parkedServers = new Map();
+process.on('exit', () => {
+  for (const { child, directory } of [...parkedServers.values()].flat()) {
+    child.kill('SIGKILL');
+    rmSync(directory, { recursive: true, force: true });
+  }
+});
+// Jest ends a process so that does not end by itself.
+process.once('SIGTERM', () => process.exit(143));
+
 /**
  * Node's environment, with four rules for each test file:
  * - A `beforeAll` that fails is reported once. Its tests are skipped rather than failed one after the other, and the
  *   `afterAll` beside it, which rarely finds what it needs, is not blamed.
- * - Processes that the file has started (see children.ts) end with it. Otherwise jest would wait for them forever.
+ * - Processes that the file has started (see children.js) end with it. Otherwise jest would wait for them forever.
  *   Leaving one behind fails the file, unless a test has failed anyway.
  * - A file of the tier `unit` that starts a process fails.
  * - With GJALLAR_SOCKETS=portable, tests that are about native sockets alone are skipped.
@@ -38,6 +50,7 @@ export default class extends TestEnvironment {
     if (PROCESS_COVERAGE) process.env.NODE_V8_COVERAGE = resolve(PROCESS_COVERAGE);
     await super.setup();
     this.global.testChildren = this.#children;
+    this.global.parkedServers = parkedServers;
     if (this.#isUnit) this.#allowProcesses = forbidProcesses((error) => this.#startErrors.push(error));
   }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { endWithFile } from './children.js';
+import { own } from './children.js';
 import { Lines } from './lines.js';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
@@ -59,7 +59,7 @@ export async function startServer(
     };
     const env = { ...cleanEnvironment(), ...defaults, ...environment, PORT: String(port) };
     const [command = process.execPath, ...args] = [...through, process.execPath];
-    const started = endWithFile(spawn(command, [...args, main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
+    const started = own(spawn(command, [...args, main], { env, stdio: ['ignore', 'pipe', 'pipe'] }));
     let errors = '';
     started.stderr.on('data', (chunk) => {
       errors += chunk;

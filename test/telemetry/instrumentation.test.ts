@@ -4,7 +4,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { blockOf } from '../guide/support/blocks.js';
 import { applicationWith, root } from '../io/server/support/package.js';
-import { endWithFile } from '../support/children.js';
+import { own } from '../support/children.js';
 import { expectOk, nextEvent } from '../support/clients.js';
 import { cleanEnvironment, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
@@ -54,7 +54,7 @@ test.each([
     cleanUps.push(remove);
     const [, ...args] = command.replace('npx gjallar', `node ${root}/dist/main.js`).split(' ');
     const telemetry = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
-    const child = endWithFile(
+    const child = own(
       spawn(process.execPath, args, {
         cwd: folder,
         env: { ...cleanEnvironment(), DRAIN_TIMEOUT: '0', ...telemetry },

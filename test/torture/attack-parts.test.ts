@@ -1,40 +1,19 @@
 import { expect, test } from '@jest/globals';
+import { Pace } from '../../load/torture/attack/attacker/pace.js';
+import { attacks } from '../../load/torture/attack/attacks.js';
+import { Waits } from '../../load/torture/attack/probes/waits.js';
+import { tableOf } from '../../load/torture/attack/table.js';
+import { faultsOf, isNoisy } from '../../load/torture/attack/verdict.js';
 
-interface Waits {
-  answered: number;
-  isSettled: boolean;
-  sent(id: number, at: number): void;
-  answer(id: number, at: number): void;
-  abandon(at: number): void;
-  longest(now: number): number;
-  reset(): void;
-}
-
-interface Row {
-  server: { memory: number; disk: number; deaths: number; redis?: number };
-  others: { same: number; other: number; post: number; lost: number; lag: number };
-  programs?: number;
-}
-
-const part = <T>(name: string): Promise<T> =>
-  import(new URL(`../../load/torture/attack/${name}.js`, import.meta.url).href) as Promise<T>;
-
-const { Pace } = await part<{ Pace: new (rate: number, clock: () => number) => { take(bytes: number): number } }>(
-  'attacker/pace',
-);
-const { Waits } = await part<{ Waits: new () => Waits }>('probes/waits');
-const { faultsOf, isNoisy } = await part<{
-  faultsOf(row: Row, bounds?: Record<string, number>): string[];
-  isNoisy(row: Row): boolean;
-}>('verdict');
-const { attacks } = await part<{ attacks: { name: string; about: string }[] }>('attacks');
-const { tableOf } = await part<{ tableOf(rows: object[]): string }>('table');
+type Row = Parameters<typeof isNoisy>[0];
 
 const quiet: Row = {
-  server: { memory: 1, disk: 1, deaths: 0 },
+  spent: { bytes: 1_500_000, connections: 2, cpu: 0.1 },
+  server: { cpu: 1.25, memory: 1, disk: 1, deaths: 0 },
   others: { same: 5, other: 5, post: 20, lost: 0, lag: 3 },
 };
 const changed = (change: Partial<Row['server'] & Row['others']>): Row => ({
+  ...quiet,
   server: { ...quiet.server, ...change },
   others: { ...quiet.others, ...change },
 });
@@ -122,9 +101,7 @@ test('the table has a row for each attack', () => {
   const row = {
     attack: 'control',
     limits: 'default',
-    spent: { bytes: 1_500_000, connections: 2, cpu: 0.1 },
-    server: { ...quiet.server, cpu: 1.25 },
-    others: quiet.others,
+    ...quiet,
     ok: true,
   };
   const [head, , first] = tableOf([row]).split('\n');

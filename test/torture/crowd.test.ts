@@ -1,32 +1,14 @@
 import { expect, test } from '@jest/globals';
-
-interface Client {
-  heard: Map<string, object[]>;
-  ids: Set<string>;
-  gaps: { after: number; before: number | undefined }[];
-}
-
-interface Counts {
-  clients: Client[];
-  repeated: number;
-  hear(client: Client, stream: string, entry: object): void;
-  outOfOrder(placesOf?: (entry: { key: string; place: number }) => [string, number][]): number;
-  lost(confirmed: Map<number, string[]>): number;
-  missed(confirmed: Map<number, string[]>): number;
-}
-
-const load = async <T>(file: string) =>
-  (await import(new URL(`../../load/torture/${file}`, import.meta.url).href)) as T;
-const { Listeners } = await load<{ Listeners: new () => Counts }>('application/trial.js');
+import { Listeners } from '../../load/torture/application/trial.js';
 
 /** A crowd of one client, which hears these numbers of a worker; `new` is a new session. */
-function crowdThatHears(...numbers: (number | 'new')[]): Counts {
+function crowdThatHears(...numbers: (number | 'new')[]): Listeners {
   const crowd = new Listeners();
   const heard = new Map<string, object[]>([
     ['room', []],
     ['own', []],
   ]);
-  const client: Client & { last?: number } = { heard, ids: new Set(['mine']), gaps: [] };
+  const client: (typeof crowd.clients)[number] = { heard, ids: new Set(['mine']), gaps: [] };
   crowd.clients.push(client);
   for (const one of numbers) {
     if (one === 'new') client.gaps.push({ after: client.last ?? 0, before: undefined });
@@ -36,7 +18,7 @@ function crowdThatHears(...numbers: (number | 'new')[]): Counts {
 }
 
 const confirmed = (...numbers: number[]) => new Map(numbers.map((number) => [number, [] as string[]]));
-const countsOf = (crowd: Counts, all: Map<number, string[]>) => ({
+const countsOf = (crowd: Listeners, all: Map<number, string[]>) => ({
   lost: crowd.lost(all),
   missed: crowd.missed(all),
   repeated: crowd.repeated,

@@ -22,7 +22,7 @@ ${listed([
 Exit code: 0; 1 when a threshold was missed; 2 when the arguments are wrong; 3 when nothing could run; 4 when a threshold
 was missed, but artillery or other programs may be the reason.`;
 
-/** @throws UsageError */
+/** @param {{ TARGET?: string }} environment @throws UsageError */
 export function readArguments({ TARGET }, args = process.argv.slice(2)) {
   const { values, positionals } = parseArguments({ quick: { type: 'boolean', default: false } }, args);
   const all = Object.keys(scenarios);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { end, own } from './at-exit.js';
+import { end, own } from '../../../test/support/children.js';
 import { commandOn } from './cores.js';
 
 /** A child process that answers orders: see `generator/process.js` and `peers/support/control.js` for the other end. */

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { own } from '../process/at-exit.js';
+import { own } from '../../../test/support/children.js';
 import { commandOn, generatorCore } from '../process/cores.js';
 import { cpuShare } from '../process/machine.js';
 import { runTool } from '../process/tool.js';

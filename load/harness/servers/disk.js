@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { atExit } from '../process/at-exit.js';
+import { atExit } from '../../../test/support/children.js';
 
 /** A folder on a file system of its own, in memory, that can be filled up. */
 export class Disk {

@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { atExit } from '../process/at-exit.js';
+import { atExit } from '../../../test/support/children.js';
 
 const SELF = '10.0.0.254';
 

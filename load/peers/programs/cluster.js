@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { createAdapter as createRedisAdapter } from '@socket.io/redis-adapter';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
-import { freePort } from '../../harness/ports.js';
+import { freePort } from '../../../test/support/ports.js';
 import { applications } from '../applications.js';
 
 const { HOST, PORT, REDIS_URL, SETTINGS } = process.env;

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { freePort } from '../../../test/support/ports.js';
 import { cleanEnvironment } from '../../../test/support/server.js';
+import { readArguments } from '../../artillery/command/arguments.js';
 
 const load = fileURLToPath(new URL('../../load.js', import.meta.url));
 
@@ -23,10 +24,6 @@ async function run(args: string[], environment: Record<string, string> = {}) {
   const [code] = await once(child, 'close');
   return { code, ...output };
 }
-
-const { readArguments } = (await import(new URL('../../artillery/command/arguments.js', import.meta.url).href)) as {
-  readArguments(environment: Record<string, string>, args: string[]): object;
-};
 
 test.each<[string[], string]>([
   [['chat', 'chess', 'toString'], 'unknown scenario: chess, toString'],

@@ -1,24 +1,10 @@
 import { expect, test } from '@jest/globals';
+import { scenarios, scriptOf } from '../../artillery/scenarios.js';
 
 interface Step {
   function?: string;
   loop?: Step[];
 }
-interface Script {
-  config: {
-    processor: string;
-    phases: { duration: number; arrivalCount: number }[];
-    variables: { clients: number };
-    plugins: { ensure: { conditions: { expression: string }[] } };
-  };
-  scenarios: { engine: string; flow: Step[] }[];
-}
-
-const { scenarios, scriptOf } = (await import(new URL('../../artillery/scenarios.js', import.meta.url).href)) as {
-  scenarios: Record<string, object>;
-  scriptOf(name: string, quick: boolean): Script;
-};
-
 const functionsOf = (steps: Step[]): string[] =>
   steps.flatMap((step) => [...(step.function ? [step.function] : []), ...functionsOf(step.loop ?? [])]);
 

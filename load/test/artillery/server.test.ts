@@ -7,23 +7,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { untilGone } from '../../../test/support/process.js';
 import { cleanEnvironment } from '../../../test/support/server.js';
 import { until } from '../../../test/support/until.js';
-
-const command = new URL('../../artillery/command/', import.meta.url);
-const { startServer, checkTarget } = (await import(new URL('server.js', command).href)) as {
-  startServer(
-    logFile: string,
-    environment: Record<string, string>,
-  ): Promise<{ url: string; pid: number; stop(): Promise<void> }>;
-  checkTarget(url: string): Promise<void>;
-};
-type Reading = { at: number; micros: number };
-const harness = new URL('../../harness/process/', import.meta.url);
-const { cpuShare, readCpu, readMachine } = (await import(new URL('machine.js', harness).href)) as {
-  cpuShare(before: Reading, after: Reading): number;
-  readCpu(pids: number[]): Reading;
-  readMachine(text: string): { used: number; stolen: number };
-};
-const { familyOf } = (await import(new URL('processes.js', harness).href)) as { familyOf(pid: number): number[] };
+import { checkTarget, startServer } from '../../artillery/command/server.js';
+import { cpuShare, readCpu, readMachine } from '../../harness/process/machine.js';
+import { familyOf } from '../../harness/process/processes.js';
 
 let folder: string;
 beforeAll(() => {

@@ -1,28 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import * as summary from '../../artillery/command/summary.js';
 
-interface Run {
-  name: string;
-  code: number | null;
-  end?: string;
-  printed: string;
-  report?: object;
-}
-
+type Run = Parameters<typeof summary.summarize>[0];
+type Result = ReturnType<typeof summary.summarize>;
 type Machine = Record<'cores' | 'used' | 'stolen', number>;
-
-interface Result {
-  verdict: 'ok' | 'inconclusive' | 'failed';
-  reasons: string[];
-  users: { created: number; completed: number; failed: number };
-  errors: Record<string, number>;
-}
-
-const module = new URL('../../artillery/command/summary.js', import.meta.url);
-const summary = (await import(module.href)) as {
-  summarize(run: Run, cpu: { artillery: number; server: number }, machine?: Machine): Result;
-  describe(result: Result): string[];
-};
 
 /** What artillery printed and reported in a real run of seconds: against gjallar (met, busy), and against a bad server. */
 function recorded(name: string): Run {

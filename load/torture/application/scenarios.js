@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { own } from '../../../test/support/children.js';
 import { numberOption, rejectUnknown } from '../../harness/command.js';
-import { own } from '../../harness/process/at-exit.js';
 import { until } from '../../harness/until.js';
 import { progress, randomFrom } from '../support/scenario.js';
 import { Service } from '../support/service.js';

@@ -1,5 +1,5 @@
+import { hasRedis } from '../../../test/support/redis.js';
 import { UsageError } from '../../harness/command.js';
-import { hasRedis } from '../../harness/servers/redis.js';
 import { progress } from '../support/scenario.js';
 import { attacks } from './attacks.js';
 import { runRow } from './row.js';

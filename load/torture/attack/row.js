@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
 import { Child } from '../../harness/process/child.js';
 import { machineShare, machineUse } from '../../harness/process/machine.js';
 import { cpuOf } from '../../harness/process/processes.js';
-import { Redis } from '../../harness/servers/redis.js';
 import { tokenFor } from '../fuzz/tokens.js';
 import { Service } from '../support/service.js';
 import { faultsOf, isNoisy } from './verdict.js';
@@ -32,7 +32,7 @@ const probesFile = fileURLToPath(new URL('probes/probes.js', import.meta.url));
  * @param {{ seconds: number, rate: number, sockets?: string }} options `sockets`: `native` or `portable`
  */
 export async function runRow(attack, pass, { sockets, ...options }) {
-  const redis = pass.isRedis ? await Redis.start() : undefined;
+  const redis = pass.isRedis ? await RedisProcess.start(...DURABLE) : undefined;
   const environment = {
     DRAIN_TIMEOUT: '0',
     WORKERS: String(WORKERS),
@@ -68,7 +68,7 @@ export async function runRow(attack, pass, { sockets, ...options }) {
   } finally {
     for (const child of children) await child.stop();
     if (service) await stop(service);
-    await redis?.stop();
+    await redis?.remove();
   }
 }
 

@@ -21,7 +21,7 @@ const MAX_PROGRAMS = 0.3;
  * What one attack cost, and what it did to others.
  * @typedef {object} Row
  * @property {{ bytes: number, connections: number, cpu: number }} spent by the attacker
- * @property {{ cpu: number, memory: number, disk: number, deaths: number }} server CPU seconds, MB above idle, MB, workers
+ * @property {{ cpu: number, memory: number, disk: number, deaths: number, redis?: number }} server CPU seconds, MB above idle, MB, workers
  * @property {{ same: number, other: number, post: number, lost: number, lag: number }} others waits in ms, connections lost,
  *   and how late the probes themselves were
  * @property {number} [programs] cores that other programs took

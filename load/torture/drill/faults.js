@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Redis as RedisClient } from 'ioredis';
 import { io } from 'socket.io-client';
+import { postgres as startPostgres } from '../../../test/support/databases.js';
+import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
 import { Disk } from '../../harness/servers/disk.js';
-import { Postgres } from '../../harness/servers/postgres.js';
-import { Redis } from '../../harness/servers/redis.js';
 import { Service } from '../support/service.js';
 
 /**
@@ -39,8 +39,8 @@ const nothing = () => {};
 export const parts = {
   /** Redis with the documented user: its rights are taken away, then it stops. */
   async redis({ atEnd }) {
-    const redis = await Redis.start();
-    atEnd(() => redis.stop());
+    const redis = await RedisProcess.start(...DURABLE);
+    atEnd(() => redis.remove());
     const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
     const user = /^(ACL SETUSER gjallar .*)$/m.exec(docs)[1].split(' ');
     const call = async (...words) => {
@@ -60,8 +60,8 @@ export const parts = {
       {
         ...{ name: 'Redis stopped', readyz: 'REDIS_UNREACHABLE', remedy: /Check that Redis runs/ },
         metric: 'gjallar_bus_up{instance="$i"} == 0 and on() gjallar_problem{instance="$i",code="REDIS_UNREACHABLE"}',
-        inject: () => redis.kill(),
-        undo: () => redis.restart().then(() => call(...user)),
+        inject: () => redis.stop(),
+        undo: () => redis.start().then(() => call(...user)),
       },
     ];
     return { server, faults };
@@ -71,8 +71,8 @@ export const parts = {
   async data({ directory, atEnd }) {
     const disk = new Disk(join(directory, 'disk'), '16m');
     atEnd(() => disk.remove());
-    const postgres = await Postgres.start(join(directory, 'archive'));
-    atEnd(() => postgres.kill());
+    const postgres = await startPostgres();
+    atEnd(() => postgres.remove());
     const server = await start({ DATA_DIR: join(disk.path, 'data'), ARCHIVE_URL: postgres.url });
     const client = io(server.url, { forceNew: true });
     atEnd(() => client.disconnect());
@@ -85,7 +85,7 @@ export const parts = {
       {
         ...{ name: 'archive down', readyz: 'ARCHIVE_FAILS', remedy: /Check the database of `ARCHIVE_URL`/ },
         metric: 'gjallar_archive_failures_total{instance="$i"} > 0',
-        ...{ inject: () => postgres.kill(), undo: () => postgres.begin() },
+        ...{ inject: () => postgres.kill(), undo: () => postgres.start() },
       },
       {
         ...{ name: 'disk full', readyz: 'STORE_FAILS', remedy: /check free space/ },

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../harness/ports.js';
-import { end, own } from '../../harness/process/at-exit.js';
+import { end, own } from '../../../test/support/children.js';
+import { freePort } from '../../../test/support/ports.js';
 
 const PROGRAM = '/usr/bin/prometheus';
 const rules = new URL('../../../deploy/prometheus/alerts.yml', import.meta.url);

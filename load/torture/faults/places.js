@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
+import { postgres as startPostgres, whyNoPostgres } from '../../../test/support/databases.js';
+import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
 import { descriptorsOf, rssOf } from '../../harness/process/processes.js';
 import { Disk } from '../../harness/servers/disk.js';
-import { Postgres, whyNoPostgres } from '../../harness/servers/postgres.js';
-import { Redis } from '../../harness/servers/redis.js';
 import { heardFigures, injectFaults } from '../support/inject.js';
 import { Members } from '../support/members.js';
 import { SupervisedService } from '../support/supervised-service.js';
@@ -18,8 +18,8 @@ const PORT = 3000;
 
 const some = (list, random) => list[Math.floor(random() * list.length)];
 const fault = (name, inject) => ({ name, inject });
-/** Does something, waits, and undoes it. */
-const passing = (name, begin, end, least = 500, more = 2000) =>
+/** Does something, waits, and undoes it. @param {{ begin(): unknown, end(): unknown }} what */
+const passing = (name, { begin, end }, least = 500, more = 2000) =>
   fault(name, async (random) => {
     await begin();
     await sleep(least + random() * more);
@@ -33,7 +33,7 @@ export async function onOneHost(options) {
   const skipped = [];
   const skip = (name, reason) => skipped.push({ name, value: `skipped: ${reason}` });
   const without = whyNoPostgres();
-  const postgres = without ? skip('archive down', without) && undefined : await Postgres.start(join(directory, 'db'));
+  const postgres = without ? skip('archive down', without) && undefined : await startPostgres();
   const disk = new Disk(join(directory, 'data'));
   if (disk.whyNotLimited) skip('disk full', disk.whyNotLimited);
   const environment = { WORKERS: String(WORKERS), DATA_DIR: disk.path, DRAIN_TIMEOUT: '1s', HISTORY_TTL: '365d' };
@@ -44,34 +44,14 @@ export async function onOneHost(options) {
     service = await SupervisedService.start({ directory: join(directory, 'service'), environment });
     const faults = [
       ...faultsOf(service),
-      ...(postgres
-        ? [
-            passing(
-              'archive down',
-              () => postgres.kill(),
-              () => postgres.begin(),
-              500,
-              0,
-            ),
-          ]
-        : []),
-      ...(disk.whyNotLimited
-        ? []
-        : [
-            passing(
-              'disk full',
-              () => disk.fill(),
-              () => disk.free(),
-              1000,
-              0,
-            ),
-          ]),
-    ];
+      postgres && passing('archive down', { begin: postgres.kill, end: postgres.start }, 500, 0),
+      !disk.whyNotLimited && passing('disk full', { begin: () => disk.fill(), end: () => disk.free() }, 1000, 0),
+    ].filter(Boolean);
     const urlOf = () => `http://127.0.0.1:${service.port}`;
     return [...skipped, ...(await figuresOf('one host', { ...options, faults, services: [service], urlOf }))];
   } finally {
     await service?.stop();
-    await postgres?.kill();
+    await postgres?.remove();
     disk.remove();
     rmSync(directory, { recursive: true, force: true });
   }
@@ -140,7 +120,9 @@ export async function onTwoHosts(hosts, options) {
       mkdirSync(join(directory, name));
       return { directory: join(directory, name), launch: hosts.launcher(name) };
     };
-    redis = await Redis.start({ ...on('redis'), host: hosts.addressOf('redis'), port: 6379 });
+    const { directory: data, launch } = on('redis');
+    redis = new RedisProcess(6379, data, { settings: DURABLE, host: hosts.addressOf('redis'), launch });
+    await redis.start();
     const names = ['first', 'second'];
     for (const name of names) {
       // The short form still has two workers on one host.
@@ -149,24 +131,16 @@ export async function onTwoHosts(hosts, options) {
       Object.assign(environment, { REDIS_URL: redis.url, DRAIN_TIMEOUT: '1s' });
       services.push(await SupervisedService.start({ ...on(name), environment }));
     }
-    const cut = (title, name) =>
-      passing(
-        title,
-        () => hosts.cut(name),
-        () => hosts.heal(name),
-      );
-    const pause = passing(
-      'Redis paused',
-      () => redis.signal('SIGSTOP'),
-      () => redis.signal('SIGCONT'),
-    );
+    const cut = (title, name) => passing(title, { begin: () => hosts.cut(name), end: () => hosts.heal(name) });
+    const signals = { begin: () => redis.signal('SIGSTOP'), end: () => redis.signal('SIGCONT') };
+    const pause = passing('Redis paused', signals);
     const restart = fault('Redis restarted', () => redis.restart());
     const faults = [restart, pause, cut('host cut off', 'second'), cut('Redis cut off', 'redis')];
     const urlOf = (index) => `http://${hosts.addressOf(names[index % 2])}:${PORT}`;
     return await figuresOf('two hosts', { ...options, faults, services, urlOf });
   } finally {
     await Promise.all(services.map((service) => service.stop()));
-    await redis?.kill();
+    await redis?.stop();
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Redis as RedisClient } from 'ioredis';
 import { DurableRooms } from '../../../public/gjallar-client.js';
-import { Redis } from '../../harness/servers/redis.js';
+import { RedisProcess } from '../../../test/support/redis.js';
 import { soon } from '../../harness/until.js';
 import { heardFigures, injectFaults } from '../support/inject.js';
 import { Members } from '../support/members.js';
@@ -83,13 +83,13 @@ class Scene {
 
   /** Ends Redis. It returns with what its directory has then. */
   async takeDown(downtime, restore) {
-    await this.redis.kill();
+    await this.redis.stop();
     const settled = performance.now() - DELIVERY;
     this.tally.lost += this.members.missing((verdict) => this.isCurrent(verdict) && verdict.at < settled);
     await sleep(downtime);
     this.lose();
     restore?.();
-    await this.redis.begin();
+    await this.redis.start();
   }
 
   empty = (downtime) => this.takeDown(downtime, () => rmSync(this.snapshot, { force: true }));
@@ -119,7 +119,7 @@ class Scene {
 
 /** The chat on one machine or two. */
 async function ofChat(machines, { short, seed, times, minutes }) {
-  const redis = await Redis.start({ settings });
+  const redis = await RedisProcess.start(...settings);
   const wire = await Wire.to(redis.port);
   const services = [];
   let members;
@@ -187,13 +187,13 @@ async function ofChat(machines, { short, seed, times, minutes }) {
     members?.leave();
     await Promise.all(services.map((service) => service.stop()));
     wire.close();
-    await redis.stop();
+    await redis.remove();
   }
 }
 
 /** Durable rooms on two machines under `gjallar run`, with a Redis for the bus and one for the store. */
 async function ofDurableRooms({ short, seed, times, minutes }) {
-  const [bus, store] = await Promise.all([Redis.start({ settings }), Redis.start({ settings })]);
+  const [bus, store] = await Promise.all([1, 2].map(() => RedisProcess.start(...settings)));
   const wires = { bus: await Wire.to(bus.port), store: await Wire.to(store.port) };
   const machines = [];
   let members;
@@ -259,7 +259,7 @@ async function ofDurableRooms({ short, seed, times, minutes }) {
     members?.leave();
     await Promise.all(machines.map((machine) => machine.stop()));
     for (const wire of Object.values(wires)) wire.close();
-    await Promise.all([bus.stop(), store.stop()]);
+    await Promise.all([bus.remove(), store.remove()]);
   }
 }
 

@@ -1,26 +1,19 @@
-import { startNats } from '../../harness/servers/nats.js';
-import { hasRedis, Redis } from '../../harness/servers/redis.js';
-import { startRedisCluster } from '../../harness/servers/redis-cluster.js';
-
-const noServer = async () => ({ url: undefined, stop: async () => {} });
-
-async function startRedis() {
-  const redis = await Redis.start();
-  return { url: redis.url, stop: () => redis.stop() };
-}
+import { NatsProcess } from '../../../test/support/nats.js';
+import { hasRedis, RedisCluster, RedisProcess } from '../../../test/support/redis.js';
 
 /** What starts the server of each backplane, by the value of the option BUS. */
 const servers = {
-  embedded: noServer,
-  'redis-frames': startRedis,
-  'redis-frames-sharded': startRedisCluster,
-  redis: startRedis,
-  nats: startNats,
+  embedded: async () => undefined,
+  'redis-frames': () => RedisProcess.start(),
+  'redis-frames-sharded': () => RedisCluster.start(),
+  redis: () => RedisProcess.start(),
+  nats: () => NatsProcess.start(),
 };
 
 export const buses = Object.keys(servers);
 
 /** What joins the workers: two machines over Redis or NATS, or one machine without either. */
 export async function startBus(name = hasRedis() ? 'redis-frames' : 'embedded') {
-  return { name, ...(await servers[name]()) };
+  const server = await servers[name]();
+  return { name, url: server?.url, stop: async () => server?.remove() };
 }

@@ -4,13 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { end } from '../../harness/process/at-exit.js';
+import { end, own } from '../../../test/support/children.js';
 
 const script = fileURLToPath(new URL('worker.mjs', import.meta.url));
 const hubScript = fileURLToPath(new URL('hub.mjs', import.meta.url));
 
 /** Workers that share the state room `quotes`, with the hubs of their machines: two over a bus, or one without. */
 export class Cluster {
+  /** @type {Worker[]} */
   workers = [];
   #directories;
   #bus;
@@ -21,9 +22,9 @@ export class Cluster {
 
   /**
    * @param {{ name: string, url: string | undefined }} bus what joins the workers
-   * @param {string | undefined} store the URL of the Redis that the room is stored in
+   * @param {string} [store] the URL of the Redis that the room is stored in
    */
-  constructor(bus, store) {
+  constructor(bus, store = undefined) {
     this.#bus = bus;
     this.#store = store;
     this.#directories = (bus.url ? [0, 1] : [0]).map(() => mkdtempSync(join(tmpdir(), 'gjallar-state-')));
@@ -39,7 +40,7 @@ export class Cluster {
     const id = ++this.#ids;
     const others = this.workers.filter((worker) => worker.machine === machine).map((worker) => `${worker.id}`);
     const args = [this.#directories[machine], `${id}`, `machine${machine}`, this.#store ?? '-', '0', ...others];
-    const child = fork(script, args, { execArgv: ['--no-warnings'] });
+    const child = own(fork(script, args, { execArgv: ['--no-warnings'] }));
     child.setMaxListeners(0);
     const worker = new Worker(child, id, machine);
     child.once('exit', () => {
@@ -56,7 +57,7 @@ export class Cluster {
     const { name, url = '-' } = this.#bus;
     const args = [this.#directories[machine], `machine${machine}`, name, url, ...workers];
     rmSync(join(this.#directories[machine], '0.sock'), { force: true });
-    const hub = fork(hubScript, args, { execArgv: ['--no-warnings'] });
+    const hub = own(fork(hubScript, args, { execArgv: ['--no-warnings'] }));
     this.#hubs[machine] = hub;
     await once(hub, 'message');
   }
@@ -75,7 +76,7 @@ export class Cluster {
   }
 }
 
-class Worker {
+export class Worker {
   url = '';
   #child;
   #numbers = 0;
@@ -107,6 +108,15 @@ class Worker {
       if (child.connected) child.send({ number, name, args }, () => {});
       else onExit();
     });
+  }
+
+  async state() {
+    return Object.fromEntries(await this.call('entries'));
+  }
+
+  /** `SIGSTOP` lets it run no more and notice nothing, `SIGCONT` go on. */
+  signal(signal) {
+    this.#child.kill(signal);
   }
 
   async kill() {

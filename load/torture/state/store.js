@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as Client } from 'ioredis';
-import { Redis } from '../../harness/servers/redis.js';
+import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
 
 const KEY = 'gjallar:{state:%2F:quotes}';
 /** How long it hangs at most, in ms: longer than the workers wait for an answer. */
@@ -18,7 +18,7 @@ export class Store {
   static async start(random) {
     const store = new Store();
     store.#random = random;
-    store.#redis = await Redis.start();
+    store.#redis = await RedisProcess.start(...DURABLE);
     store.#client = new Client(store.url);
     store.#client.on('error', () => {});
     return store;
@@ -39,11 +39,11 @@ export class Store {
     } else if (kind === 1) await this.#client.flushall();
     else if (kind === 2) await this.#redis.restart();
     else {
-      await this.#redis.kill();
+      await this.#redis.stop();
       rmSync(join(this.#redis.directory, 'appendonlydir'), { recursive: true, force: true });
       rmSync(join(this.#redis.directory, 'appendonly.aof'), { force: true });
       await sleep(this.#random() * MAX_HANG_MS);
-      await this.#redis.begin();
+      await this.#redis.start();
     }
   }
 
@@ -56,6 +56,6 @@ export class Store {
 
   async stop() {
     this.#client.disconnect();
-    await this.#redis.stop();
+    await this.#redis.remove();
   }
 }

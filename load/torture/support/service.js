@@ -2,10 +2,10 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { own } from '../../harness/process/at-exit.js';
+import { own } from '../../../test/support/children.js';
+import { Lines } from '../../../test/support/lines.js';
 import { descriptorsOf } from '../../harness/process/processes.js';
 import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
-import { LogLines } from './log-lines.js';
 
 /**
  * What a service needs of the environment; what is set here for another does not hold for it. Reloads are quick where the
@@ -35,7 +35,7 @@ export class Service {
   /** The processes that are or were workers of the chat service, by worker. */
   pids = new Map();
   /** The log, where there is an admin port. */
-  log = new LogLines();
+  log = new Lines();
   #running;
 
   /**
@@ -55,7 +55,7 @@ export class Service {
       onSpawn: own,
     });
     if (hasAdmin) {
-      const { port } = await service.log.until(({ msg }) => msg === 'the admin port is open');
+      const { port } = await service.log.first(({ msg }) => msg === 'the admin port is open');
       service.admin = `http://127.0.0.1:${port}`;
     }
     return service;
@@ -157,9 +157,9 @@ export class Service {
 
   /** Reloads the workers. Resolves with the log line that the reload ends with. */
   reload() {
-    const from = this.log.length;
+    const from = this.log.all.length;
     process.kill(this.primary, 'SIGHUP');
-    return this.log.until(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
+    return this.log.first(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
   }
 
   /** Stops it in order. Resolves with its exit code. */

@@ -4,7 +4,7 @@ import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { own } from '../../harness/process/at-exit.js';
+import { own } from '../../../test/support/children.js';
 import { childrenOf } from '../../harness/process/processes.js';
 import { addressIn, program, WITHOUT_LIMITS } from '../../harness/service.js';
 import { bareEnvironment } from './service.js';

@@ -10,6 +10,10 @@ export const MAX_WAITING = 1000;
 export const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** How many requests are in progress at the same time. */
 const MAX_RUNNING = 4;
+/** A client for which more bytes wait has to read them before its next request: several replies could be too much for it. */
+const MAX_UNREAD_BYTES = 64 * 1024;
+/** How often the queue looks whether it has, in ms. */
+const UNREAD_MS = 20;
 
 interface Client {
   waiting: { readonly run: () => Promise<void>; readonly bytes: number }[];
@@ -20,7 +24,8 @@ interface Client {
 /**
  * Requests whose cost grows with what is stored: one at a time for each client, and a few in all. Clients take turns, so
  * that one that asks for much delays the others by one request each at most, and everything else runs between two
- * requests. A client that owes something for the requests before waits until that is paid.
+ * requests. A client that owes something for the requests before waits until that is paid, and one that has not read
+ * their replies, until it has.
  */
 export class WorkQueue {
   private readonly clients = new Map<object | string, Client>();
@@ -66,9 +71,9 @@ export class WorkQueue {
     });
   }
 
-  /** Has the client's next request begin once it owes nothing. */
+  /** Has the client's next request begin once it owes nothing, and has read the replies before. */
   private admit(client: object | string, entry: Client): void {
-    const wait = this.costs?.waitOf(client) ?? 0;
+    const wait = Math.max(this.costs?.waitOf(client) ?? 0, isBehind(client) ? UNREAD_MS : 0);
     entry.isBusy = wait > 0;
     if (entry.isBusy) {
       setTimeout(() => this.admit(client, entry), Math.ceil(wait));
@@ -95,11 +100,17 @@ export class WorkQueue {
     this.waitingBytes -= bytes;
     await run();
     this.running--;
-    entry.isBusy = false;
-    if (entry.waiting.length > 0) this.admit(client, entry);
+    // The reply is sent first.
+    if (entry.waiting.length > 0) setImmediate(() => this.admit(client, entry));
     else this.clients.delete(client);
     this.begin();
   }
+}
+
+/** Whether a session has much to read. Nothing is known of other clients. */
+function isBehind(client: object | string): boolean {
+  const { readyState, bufferedAmount = 0 } = client as { readyState?: unknown; bufferedAmount?: number };
+  return readyState === 'open' && bufferedAmount > MAX_UNREAD_BYTES;
 }
 
 /**

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterEach(disconnectAll);
 afterAll(async () => {
-  await proxy.stop();
+  await proxy.remove();
   await Promise.all(servers.map((server) => server.stop()));
   await redis.remove();
 });

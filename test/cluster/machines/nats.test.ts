@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterEach(disconnectAll);
 afterAll(async () => {
-  await proxy.stop();
+  await proxy.remove();
   await Promise.all(servers.map((server) => server.stop()));
   await nats.remove();
 });

@@ -79,3 +79,19 @@ test('work that throws at once rejects, and keeps no place', async () => {
   }
   expect(await queue.run('alice', async () => 'read')).toBe('read');
 });
+
+test('a session that has not read its replies waits before its next request, and others do not', async () => {
+  const queue = new WorkQueue('reads');
+  const session = { readyState: 'open', bufferedAmount: 0 };
+  const order: string[] = [];
+  const first = queue.run(session, async () => {
+    session.bufferedAmount = 1_000_000;
+    order.push('first');
+  });
+  const second = queue.run(session, async () => order.push('second'));
+  await first;
+  for (const name of ['alice', 'bob']) await queue.run(name, async () => order.push(name));
+  session.bufferedAmount = 0;
+  await second;
+  expect(order).toEqual(['first', 'alice', 'bob', 'second']);
+});

@@ -4,7 +4,7 @@ import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { applicationWith, root } from '../../io/server/support/package.js';
-import { endWithFile } from '../../support/children.js';
+import { own } from '../../support/children.js';
 import { Lines } from '../../support/lines.js';
 import { freePort } from '../../support/ports.js';
 import { cleanEnvironment } from '../../support/server.js';
@@ -71,7 +71,7 @@ export class Example {
       env: { ...cleanEnvironment(), ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const program = new Program(endWithFile(child));
+    const program = new Program(own(child));
     this.programs.push(program);
     return program;
   }

@@ -9,9 +9,9 @@ import { readThrough } from '../../../src/features/history/page.js';
 import { RedisHistoryStore } from '../../../src/features/history/redis/store.js';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import { type Change, type HistoryStore, MAX_PAGE_BYTES } from '../../../src/features/history/store.js';
+import { mariadb, postgres } from '../../support/databases.js';
 import { RedisProcess } from '../../support/redis.js';
 import { HOUR, say, texts } from './contract/subject.js';
-import { mariadb, postgres } from './support/databases.js';
 
 const count = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
 const offsets = (messages: readonly { offset: number }[]): number[] => messages.map(({ offset }) => offset);

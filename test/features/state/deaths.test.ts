@@ -1,15 +1,17 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
+import { Cluster, type Worker } from '../../../load/torture/state/cluster.js';
 import { until } from '../../support/until.js';
-import { StateMachine, type StateWorker } from './support/processes.js';
 import { View } from './support/view.js';
 import '../../support/long.js';
 
-let machine: StateMachine;
+/** One machine. */
+let machine: Cluster;
 const clients: Socket[] = [];
 
 beforeEach(async () => {
-  machine = await StateMachine.start();
+  machine = new Cluster({ name: 'embedded', url: undefined });
+  await machine.startHub(0);
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) client.disconnect();
@@ -17,7 +19,7 @@ afterEach(async () => {
 });
 
 /** A client that joins with a version. */
-async function member({ url }: StateWorker, version?: string, onValue?: (key: string, value: unknown) => void) {
+async function member({ url }: Worker, version?: string, onValue?: (key: string, value: unknown) => void) {
   const client = io(url, { forceNew: true, transports: ['websocket'], reconnection: false });
   clients.push(client);
   const view = new View(client, 'quote', onValue);
@@ -26,7 +28,7 @@ async function member({ url }: StateWorker, version?: string, onValue?: (key: st
   return view;
 }
 
-async function haveSame(workers: readonly StateWorker[], expected: Record<string, unknown>): Promise<void> {
+async function haveSame(workers: readonly Worker[], expected: Record<string, unknown>): Promise<void> {
   for (const worker of workers) {
     await until(async () => JSON.stringify(sorted(await worker.state())) === JSON.stringify(sorted(expected)));
   }
@@ -36,8 +38,8 @@ const sorted = (state: Record<string, unknown>) =>
   Object.entries(state).sort(([one], [other]) => (one < other ? -1 : 1));
 
 test('members of a worker that was killed get only what has changed since, from the others', async () => {
-  const owner = await machine.startWorker();
-  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const owner = await machine.start(0);
+  const [one, two] = [await machine.start(0), await machine.start(0)];
   for (let key = 0; key < 50; key++) await owner.call('set', `k${key}`, key);
   await owner.call('delete', 'k7');
   const view = await member(owner);
@@ -53,19 +55,19 @@ test('members of a worker that was killed get only what has changed since, from 
   expect(again.messages.filter(([, meta]) => meta.snapshot)).toEqual([]);
   expect(again.map.size).toBeLessThan(10);
   await haveSame([one, two], { ...state, k1: 'new' });
-  const late = await machine.startWorker();
+  const late = await machine.start(0);
   await haveSame([late], { ...state, k1: 'new' });
   await late.call('set', 'k0', 'late');
   await haveSame([one, two, late], { ...state, k0: 'late', k1: 'new' });
 }, 120_000);
 
 test('what a killed worker has set reaches a worker that was paused, and is not lost to clients that saw it', async () => {
-  const owner = await machine.startWorker();
-  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const owner = await machine.start(0);
+  const [one, two] = [await machine.start(0), await machine.start(0)];
   await owner.call('set', 'k0', 'old');
   await haveSame([one, two], { k0: 'old' });
   const seen = await member(one);
-  two.pause();
+  two.signal('SIGSTOP');
   // More than the system holds for a worker that does not read.
   const text = 'x'.repeat(100_000);
   const expected: Record<string, unknown> = {};
@@ -76,7 +78,7 @@ test('what a killed worker has set reaches a worker that was paused, and is not 
   await haveSame([one], expected);
   await seen.shows(({ k99 }) => k99 !== undefined);
   await owner.kill();
-  two.resume();
+  two.signal('SIGCONT');
   await haveSame([one, two], expected);
   // A client that had all of it has all of it there, and gets what is new.
   expected.k0 = 'new';
@@ -89,11 +91,11 @@ test('what a killed worker has set reaches a worker that was paused, and is not 
 }, 120_000);
 
 test('a worker that was taken for gone does not bring back what was deleted meanwhile', async () => {
-  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const [one, two] = [await machine.start(0), await machine.start(0)];
   await one.call('set', 'kept', 1);
   await one.call('set', 'gone', 1);
   await haveSame([two], { kept: 1, gone: 1 });
-  one.pause();
+  one.signal('SIGSTOP');
   await two.call('delete', 'gone');
   // More deletions than are remembered, also of a silent worker.
   for (let key = 0; key < 4100; key++) {
@@ -101,13 +103,13 @@ test('a worker that was taken for gone does not bring back what was deleted mean
     await two.call('delete', `k${key}`);
   }
   await two.call('set', 'kept', 2);
-  one.resume();
+  one.signal('SIGCONT');
   await one.call('set', 'fresh', 1);
   await haveSame([one, two], { kept: 2, fresh: 1 });
 }, 120_000);
 
 test('a deletion right after a set that was acknowledged on another worker takes effect', async () => {
-  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const [one, two] = [await machine.start(0), await machine.start(0)];
   for (let round = 0; round < 50; round++) {
     await one.call('set', `k${round}`, round);
     await one.call('caughtUp');
@@ -119,7 +121,7 @@ test('a deletion right after a set that was acknowledged on another worker takes
 });
 
 test('of patches and increments of two workers at once, none is lost', async () => {
-  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const [one, two] = [await machine.start(0), await machine.start(0)];
   const all: Promise<unknown>[] = [];
   for (let round = 0; round < 100; round++) {
     for (const [at, worker] of [one, two].entries()) {
@@ -137,7 +139,7 @@ test('of patches and increments of two workers at once, none is lost', async () 
 });
 
 test('a hub that is killed loses nothing, and no client goes back', async () => {
-  const [one, two] = [await machine.startWorker(), await machine.startWorker()];
+  const [one, two] = [await machine.start(0), await machine.start(0)];
   const newest = new Map<string, number>();
   const back: string[] = [];
   const view = await member(two, undefined, (key, value) => {
@@ -149,10 +151,10 @@ test('a hub that is killed loses nothing, and no client goes back', async () => 
     await two.call('set', 'of two', round);
     await one.call('set', `k${round % 7}`, round);
     if (round % 20 !== 10) continue;
-    await machine.killHub();
+    await machine.killHub(0);
     await one.call('set', 'meanwhile', round);
     await two.call('delete', 'k1');
-    await machine.startHub();
+    await machine.startHub(0);
   }
   const expected = { 'of one': 60, 'of two': 60, meanwhile: 50 };
   await until(async () => {
@@ -164,6 +166,6 @@ test('a hub that is killed loses nothing, and no client goes back', async () => 
   await view.shows((state) => JSON.stringify(sorted(state)) === JSON.stringify(sorted(view.state)));
   expect(back).toEqual([]);
   // A worker that starts now has the same.
-  const three = await machine.startWorker();
+  const three = await machine.start(0);
   await haveSame([three], await one.state());
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endWithFile } from '../../support/children.js';
+import { own } from '../../support/children.js';
 import { envoyProgram } from '../../support/envoy.js';
 import { freePort } from '../../support/ports.js';
 import { until } from '../../support/until.js';
@@ -104,7 +104,7 @@ export async function startProxy(name: string, configuration: string): Promise<R
   writeFileSync(file, around(configuration.replace(/(\blisten |\bbind :|"port_value": )80\b/, `$1${port}`), folder));
   const [program, ...args] = command as [string, ...string[]];
   const env = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder };
-  const child = endWithFile(spawn(program, [...args, file], { env, stdio: ['ignore', 'ignore', 'pipe'] }), 'SIGTERM');
+  const child = own(spawn(program, [...args, file], { env, stdio: ['ignore', 'ignore', 'pipe'] }), 'SIGTERM');
   let errors = '';
   child.stderr!.on('data', (chunk) => {
     errors += chunk;

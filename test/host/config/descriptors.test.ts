@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { connectionsWithin, maxDescriptors, openDescriptors } from '../../../src/base/system-limits.js';
 import { descriptorLimit } from '../../../src/host/config/limits.js';
-import { endWithFile } from '../../support/children.js';
+import { own } from '../../support/children.js';
 import { cleanEnvironment, type LogLine } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
@@ -44,7 +44,7 @@ test.each([64, 100, 300, 511, 512, 1024, 65_536])('a limit of %i leaves room bes
 
 test('a limit of 300 is reported at the start; of 300 connections, each is served or closed', async () => {
   const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
-  const child = endWithFile(spawn('sh', limited(300, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
+  const child = own(spawn('sh', limited(300, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: LogLine[] = [];
   createInterface(child.stdout).on('line', (text) => lines.push(JSON.parse(text) as LogLine));
   const logged = async (pattern: RegExp) => {
@@ -80,7 +80,7 @@ test('a limit of 300 is reported at the start; of 300 connections, each is serve
 
 test('the start warns of a limit that is low for the machine, and the metrics have it', async () => {
   const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
-  const child = endWithFile(spawn('sh', limited(700, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
+  const child = own(spawn('sh', limited(700, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: LogLine[] = [];
   let url = '';
   for await (const text of createInterface(child.stdout)) {
@@ -110,7 +110,7 @@ test('a library that closes connections beyond its descriptors does not say that
     new Server(http);
     http.listen(0, '127.0.0.1', () => console.log('port', http.address().port));`;
   const args = limited(300, '--no-warnings', '--input-type=module', '--eval', application);
-  const child = endWithFile(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
+  const child = own(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: string[] = [];
   createInterface(child.stdout).on('line', (line) => lines.push(line));
   await until(() => lines.length > 0);

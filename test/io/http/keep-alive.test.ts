@@ -20,7 +20,7 @@ beforeAll(async () => {
   );
 });
 afterAll(async () => {
-  await proxy.stop();
+  await proxy.remove();
   await server.stop();
 });
 

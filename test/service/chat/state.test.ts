@@ -159,25 +159,6 @@ describe.each([
     }
     for (const api of apis) await until(async () => JSON.stringify(await api.get(room)).includes('["after",19]'));
   });
-
-  test('outlive a reload, and a worker that is killed', async () => {
-    const room = 'kept';
-    for (let key = 0; key < 20; key++) await apis[0]!.put(room, `${key}`, { key });
-    const before = servers[0]!.log.length;
-    servers[0]!.process.kill('SIGHUP');
-    await until(() => servers[0]!.log.slice(before).some(({ msg }) => msg === 'reload finished'));
-    await apis[0]!.put(room, 'after', 'the reload');
-    const witnesses = (await clientsOf(servers)).map((client) => follow(client, room));
-    await Promise.all(witnesses.map((map) => map.until(({ size }) => size === 21)));
-    disconnectAll();
-    const pid = servers[0]!.log.findLast(({ msg }) => msg === 'listening')!.pid as number;
-    process.kill(pid, 'SIGKILL');
-    const clients = servers.flatMap(({ url }) =>
-      Array.from({ length: 6 }, () => connect(url, { reconnectionDelay: 10 })),
-    );
-    const maps = clients.map((client) => follow(client, room));
-    await Promise.all(maps.map((map) => map.until(({ size }) => size === 21)));
-  });
 });
 
 describe('one server', () => {

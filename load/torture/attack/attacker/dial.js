@@ -1,5 +1,4 @@
-import { frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
-import { RawConnection } from './raw-connection.js';
+import { Connection, frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
 
 export const ENGINE = '/socket.io/?EIO=4';
 
@@ -27,11 +26,11 @@ export class Dial {
   async polling(worker, { address = this.address, patience } = {}) {
     for (let tries = 1; ; tries++) {
       this.opened++;
-      const connection = new RawConnection(this.port, address);
+      const connection = new Connection(this.port, address);
       connection.write(request('GET', `${ENGINE}&transport=polling`));
       const response = await connection.response(patience);
       if (response?.status !== 200) {
-        connection.close();
+        connection.end();
         throw new Refused(`no session: ${response?.status} ${response?.body}`);
       }
       const { sid } = JSON.parse(response.body.slice(1));
@@ -43,7 +42,7 @@ export class Dial {
       };
       if (worker === undefined || session.worker === worker || tries === MAX_TRIES) return session;
       await this.#leave(session);
-      connection.close();
+      connection.end();
     }
   }
 
@@ -88,7 +87,7 @@ export class Dial {
     connection.write(upgradeRequest(path));
     const response = await connection.response();
     if (response?.status === 101) return;
-    connection.close();
+    connection.end();
     throw new Refused(`no WebSocket: ${response?.status} ${response?.body}`);
   }
 
@@ -96,7 +95,7 @@ export class Dial {
     connection.write(text(`40${JSON.stringify(auth)}`));
     const answer = await connection.frame(patience);
     if (answer?.payload.toString().startsWith('40')) return;
-    connection.close();
+    connection.end();
     throw new Refused(`not let in: ${answer?.payload}`);
   }
 }

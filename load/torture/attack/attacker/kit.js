@@ -61,7 +61,7 @@ export class Attacker {
     if (wait > 0) await sleep(Math.min(wait, Math.max(0, this.left)));
     if (this.isOver || connection.isClosed) return false;
     this.bytes += bytes.length;
-    return connection.write(bytes, this.left);
+    return connection.send(bytes, this.left);
   }
 
   /** Sends the same bytes again and again until the connection or the time ends. */
@@ -87,7 +87,7 @@ export class Attacker {
       const connection = await open();
       await this.flood(connection, bytes);
       if (!this.isOver) this.refused++;
-      connection.close();
+      connection.end();
     });
   }
 
@@ -98,10 +98,10 @@ export class Attacker {
       const connection = await this.http();
       while (await this.send(connection, bytes)) {
         for (let answers = 0; answers < count; answers++) {
-          if (!(await connection.response(Math.max(1, this.left)))) return connection.close();
+          if (!(await connection.response(Math.max(1, this.left)))) return connection.end();
         }
       }
-      connection.close();
+      connection.end();
     };
     return Promise.all(Array.from({ length: connections }, () => this.again(ask)));
   }
@@ -128,7 +128,7 @@ export class Attacker {
       });
     } finally {
       clearInterval(pongs);
-      for (const connection of connections) connection.close();
+      for (const connection of connections) connection.end();
     }
   }
 
@@ -184,8 +184,8 @@ export class Attacker {
         if (!this.isOver) this.refused++;
       } finally {
         session.isOver = true;
-        session.connection.close();
-        session.polls?.close();
+        session.connection.end();
+        session.polls?.end();
         await polling;
       }
     });

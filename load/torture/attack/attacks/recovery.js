@@ -69,11 +69,11 @@ async function prepared(attacker, { clients, rooms, packets, isMissed = false })
   // The crowd may have all the connections that its address may have.
   const { connection } = await enter(attacker, {}, attacker.other, FILLER);
   // What was sent to them while they were away is what they lack.
-  if (isMissed) for (const one of connections) one.close();
+  if (isMissed) for (const one of connections) one.end();
   connection.write(text(`421${JSON.stringify(['fill', isMissed ? ['r0'] : named('x', 1000), packets])}`));
   await packet(connection, (one) => one.startsWith('431'), FILL_MS);
-  connection.close();
-  for (const one of connections) one.close();
+  connection.end();
+  for (const one of connections) one.end();
   return sessions;
 }
 
@@ -90,7 +90,7 @@ const returning = (name, about, { atOnce = FEW, ...size }, authOf) => ({
         attacker.again(async () => {
           const session = sessions[index % sessions.length];
           const { connection, pid } = await enter(attacker, authOf(session));
-          connection.discard().close();
+          connection.discard().end();
           if (pid !== session.pid) attacker.refused++;
         }),
       ),
@@ -101,7 +101,7 @@ const broadcast = (attacker) =>
   attacker.again(async () => {
     const connection = await attacker.socket();
     while (await attacker.send(connection, text('42["message",{"room":"x0","text":""}]'))) await sleep(BROADCAST_MS);
-    connection.close();
+    connection.end();
   });
 
 const senders = (count, number) =>
@@ -130,13 +130,13 @@ const listening = {
     await packet(connection, (one) => one.startsWith('431'));
     other.connection.write(text('421["message",{"room":"secret","text":"after"}]'));
     await packet(connection, (one) => one.startsWith('42["message"'));
-    connection.close();
+    connection.end();
     const back = await enter(attacker, { pid, offset }, attacker.other);
     if (back.pid !== pid) throw new Error('the client was not recovered');
     const missed = back.before.filter((one) => one.startsWith('42["message"'));
     if (missed.length !== 1 || !missed[0].includes('after')) throw new Error(`the client got ${missed}`);
-    back.connection.close();
-    other.connection.close();
+    back.connection.end();
+    other.connection.end();
   },
 };
 
@@ -196,7 +196,7 @@ export const recoveryAttacks = [
         await attacker.send(connection, text(`42["join",${rooms}]`));
         while (await attacker.send(connection, text('42["join",["y"]]')))
           await attacker.send(connection, text('42["leave",["y"]]'));
-        connection.close();
+        connection.end();
       }),
   },
   listening,

@@ -84,7 +84,7 @@ const growing = (name, about, packetOf, more) => ({
     return attacker.again(async () => {
       const connection = await attacker.socket();
       while (await attacker.send(connection, Buffer.concat(Array.from({ length: 50 }, () => packetOf(next++)))));
-      connection.close();
+      connection.end();
     });
   },
   ...more,
@@ -193,14 +193,14 @@ const framing = Object.entries({
     attacker.again(async () => {
       const connection = await http(attacker);
       await attacker.send(connection, Buffer.from(chunked + body, 'latin1'));
-      connection.close();
+      connection.end();
     }),
 }));
 
 /** A session on another worker, as the connection to the worker that is attacked sees it: both work for it. */
 async function elsewhere(attacker) {
   const { path, connection } = await attacker.polling({ worker: attacker.other });
-  connection.close();
+  connection.end();
   return { path, connection: await attacker.http() };
 }
 
@@ -215,7 +215,7 @@ const relayedPipeline = (name, headOf) => ({
     attacker.again(async () => {
       const { head, connection } = await headOf(attacker);
       await attacker.flood(connection.stopReading(), filled(head, SIZE));
-      connection.close();
+      connection.end();
     }),
 });
 

@@ -1,6 +1,5 @@
-import { upgradeRequest } from '../../../harness/connection.js';
+import { Connection, upgradeRequest } from '../../../harness/connection.js';
 import { text } from '../attacker/dial.js';
-import { RawConnection } from '../attacker/raw-connection.js';
 
 // What the tables of attacks are made of: ways in, and ways to attack. A row has a name, what is sent, and more fields
 // of an Attack.
@@ -35,7 +34,7 @@ export const probed = (owner) => async (attacker) => {
 /** A connection to any worker. */
 export async function raw(attacker, bytes, address = attacker.address) {
   attacker.dial.opened++;
-  const connection = new RawConnection(attacker.port, address);
+  const connection = new Connection(attacker.port, address);
   await attacker.send(connection, bytes);
   return connection;
 }

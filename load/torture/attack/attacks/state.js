@@ -47,7 +47,7 @@ const unread = {
         attacker.again(async () => {
           const connection = (await attacker.dial.http(attacker.target, { address: addressOf(reader) })).stopReading();
           if (await attacker.send(connection, request('GET', ROOM, headers))) await connection.ended(attacker.left);
-          connection.close();
+          connection.end();
         }),
       ),
     ),
@@ -101,7 +101,7 @@ const future = {
       });
     }
     await attacker.asks(request('PUT', `${ROOM}/key`, headers, '2'));
-    for (const connection of connections) connection.close();
+    for (const connection of connections) connection.end();
   },
 };
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { endWithFile } from '../../../support/children.js';
+import { own } from '../../../support/children.js';
 import { late } from '../../../support/until.js';
 
 /** Why hosts cannot be made here, or undefined where they can. */
@@ -50,7 +50,7 @@ export class Network {
 
   /** Starts a program on a host. */
   run(name: string, command: string, args: readonly string[], options: SpawnOptions): ChildProcess {
-    const child = endWithFile(spawn('ip', ['netns', 'exec', this.hostOf(name), command, ...args], options));
+    const child = own(spawn('ip', ['netns', 'exec', this.hostOf(name), command, ...args], options));
     this.children.add(child);
     child.once('exit', () => this.children.delete(child));
     return child;

@@ -1,40 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Position } from '../../../../src/features/history/store.js';
-import { endWithFile } from '../../../support/children.js';
+import { own } from '../../../support/children.js';
 
 const appender = fileURLToPath(new URL('appender.mjs', import.meta.url));
 
 export interface Acknowledged extends Position {
   from: string;
   text: string;
-}
-
-/** Ends a process that a test has started and waits until it has gone. */
-export async function end(child: ChildProcess, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = once(child, 'exit');
-  child.kill(signal);
-  await gone;
-}
-
-/** Resolves with the first line of a process's output that has the text; rejects if it ends before. */
-export async function lineWith(
-  child: ChildProcess,
-  text: string,
-  from: 'stdout' | 'stderr' = 'stdout',
-): Promise<string> {
-  const lines: string[] = [];
-  for await (const line of createInterface({ input: child[from]! })) {
-    lines.push(line);
-    if (line.includes(text)) {
-      child[from]!.resume();
-      return line;
-    }
-  }
-  throw new Error(`${child.spawnfile} has ended:\n${lines.join('\n')}`);
 }
 
 /** Another process that appends, with the build; see appender.mjs. `until` is called with each acknowledged message. */
@@ -46,7 +21,7 @@ export async function appendInProcess(
   until: (acknowledged: Acknowledged[]) => boolean = () => false,
 ): Promise<Acknowledged[]> {
   const args = [appender, JSON.stringify(options), conversation, from, `${count}`];
-  const child = endWithFile(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }));
+  const child = own(spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] }));
   const exit = once(child, 'exit');
   const acknowledged: Acknowledged[] = [];
   for await (const line of createInterface({ input: child.stdout! })) {

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endWithFile } from '../../../support/children.js';
+import { own } from '../../../support/children.js';
 import { useHub, Wanderer } from './recovering.js';
 
 const script = fileURLToPath(new URL('recovering-worker.mjs', import.meta.url));
@@ -28,7 +28,7 @@ export class RecoveringMachine {
   async start(id: number): Promise<RecoveringWorker> {
     await this.hub.hub;
     const others = [...this.workers.keys()].map(String);
-    const child = endWithFile(fork(script, [this.directory, String(id), ...others], { execArgv: [] }));
+    const child = own(fork(script, [this.directory, String(id), ...others], { execArgv: [] }));
     const [url] = (await once(child, 'message')) as [string];
     const act = (action: string, input = {}) => void child.send({ action, ...input });
     const worker = { id, url, process: child, act };

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { endWithFile } from '../../../support/children.js';
+import { own } from '../../../support/children.js';
 import { Lines } from '../../../support/lines.js';
 import { cleanEnvironment, type LogLine } from '../../../support/server.js';
 
@@ -48,7 +48,7 @@ export async function runApp(
   { args = [], env = {}, main = ownMain }: { args?: string[]; env?: Record<string, string>; main?: string } = {},
 ): Promise<RunningApplication> {
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-run-'));
-  const child = endWithFile(
+  const child = own(
     spawn(process.execPath, [main, 'run', pathOf(app), ...args], {
       env: { ...cleanEnvironment(), ...defaults, TMPDIR: directory, ...env },
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

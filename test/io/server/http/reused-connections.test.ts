@@ -44,7 +44,7 @@ afterEach(() => {
 });
 afterAll(async () => {
   await closeAll();
-  await proxy.stop();
+  await proxy.remove();
 });
 
 const transports = [['polling'], ['websocket'], ['polling', 'websocket']];

@@ -1,39 +1,29 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
-import { createConnection } from 'mysql2/promise';
-import { endWithFile } from '../../../support/children.js';
-import { freePort } from '../../../support/ports.js';
-import { end, lineWith } from './process.js';
+import { end, own } from './children.js';
+import { lineWith } from './owned-process.js';
+import { freePort } from './ports.js';
 
-/** A database server of the test's own: on the loopback, with a directory of its own, not run as root. */
-export interface DatabaseServer {
-  /** An `ARCHIVE_URL`. */
-  readonly url: string;
-  /** As if the machine had failed. */
-  kill(): Promise<void>;
-  /** Starts it again, with what it had kept. */
-  start(): Promise<void>;
-  remove(): Promise<void>;
-}
+/**
+ * A database server of its own: on the loopback, with a directory of its own, not run as root.
+ * @typedef {object} DatabaseServer
+ * @property {string} url an `ARCHIVE_URL`
+ * @property {() => Promise<void>} kill as if the machine had failed
+ * @property {() => Promise<void>} start starts it again, with what it had kept
+ * @property {() => Promise<void>} remove
+ */
 
-interface Service {
-  readonly url: string;
-  /** What it writes when it takes connections. */
-  readonly ready: string;
-  readonly killedBy: NodeJS.Signals;
-  spawn(): ChildProcess;
-  /** What is left to do once it runs for the first time. */
-  prepare?(): Promise<void>;
-}
+const POSTGRES = '/usr/lib/postgresql';
 
-type Account = { uid?: number; gid?: number };
+/** Why there is no PostgreSQL here, or undefined where there is. */
+export const whyNoPostgres = () => (existsSync(POSTGRES) ? undefined : 'PostgreSQL is not installed');
 
-/** Packages: postgresql (12 or later). */
-export function postgres(): Promise<DatabaseServer> {
+/** Packages: postgresql (12 or later). @returns {Promise<DatabaseServer>} */
+export function postgres() {
   return setUp('PostgreSQL', 'postgres', async (directory, user) => {
     const port = await freePort();
     const data = ['-D', directory];
@@ -52,8 +42,8 @@ export function postgres(): Promise<DatabaseServer> {
   });
 }
 
-/** Packages: mariadb-server (10.5 or later). */
-export function mariadb(): Promise<DatabaseServer> {
+/** Packages: mariadb-server (10.5 or later). @returns {Promise<DatabaseServer>} */
+export function mariadb() {
   return setUp('MariaDB', 'mysql', async (directory, user) => {
     const port = await freePort();
     const data = ['--no-defaults', `--datadir=${directory}`];
@@ -67,6 +57,7 @@ export function mariadb(): Promise<DatabaseServer> {
       killedBy: 'SIGKILL',
       spawn: () => spawn(program('mariadbd'), [...data, ...settings], { ...user, stdio: ['ignore', 'ignore', 'pipe'] }),
       async prepare() {
+        const { createConnection } = await import('mysql2/promise');
         const admin = await createConnection({ host: '127.0.0.1', port, user: 'root' });
         await admin.query('CREATE DATABASE gjallar');
         await admin.end();
@@ -75,18 +66,14 @@ export function mariadb(): Promise<DatabaseServer> {
   });
 }
 
-/** Servers that this test file could not set up. The reason is reported once, and they are not tried again. */
-const failed = new Set<string>();
+/** Servers that could not be set up. The reason is reported once, and they are not tried again. */
+const failed = new Set();
 
 /** Starts a server in a directory of its own. If that fails, nothing is left behind, and one error says why. */
-async function setUp(
-  name: string,
-  account: string,
-  install: (directory: string, user: Account) => Promise<Service>,
-): Promise<DatabaseServer> {
+async function setUp(name, account, install) {
   if (failed.has(name)) throw new Error(`The tests' ${name} could not be set up, as reported before.`);
-  let directory: string | undefined;
-  let server: Omit<DatabaseServer, 'remove'> | undefined;
+  let directory;
+  let server;
   const remove = async () => {
     await server?.kill();
     if (directory) await rm(directory, { recursive: true, force: true });
@@ -102,49 +89,49 @@ async function setUp(
   } catch (error) {
     failed.add(name);
     await remove();
-    throw new Error(`The tests' ${name} could not be set up: ${(error as Error).message.trim()}`);
+    throw new Error(`The tests' ${name} could not be set up: ${error.message.trim()}`);
   }
 }
 
-function serverOf({ url, ready, killedBy, spawn }: Service): Omit<DatabaseServer, 'remove'> {
-  let child: ChildProcess | undefined;
+/** `ready` is what it writes when it takes connections. */
+function serverOf({ url, ready, killedBy, spawn }) {
+  let child;
   return {
     url,
     async kill() {
       if (child) await end(child, killedBy);
     },
     async start() {
-      child = endWithFile(spawn(), killedBy);
+      child = own(spawn(), killedBy);
       await lineWith(child, ready, 'stderr');
     },
   };
 }
 
 /** Runs a program to its end. The error of one that fails, or takes too long, has what it wrote. */
-async function run(name: string, args: string[], user: Account): Promise<void> {
+async function run(name, args, user) {
   await promisify(execFile)(program(name), args, { ...user, timeout: 50_000, killSignal: 'SIGKILL' });
 }
 
 /** The account that a package runs its server as. Where a test is not root, it runs it as itself. */
-async function owner(name: string): Promise<{ uid?: number; gid?: number }> {
+async function owner(name) {
   if (process.getuid?.() !== 0) return {};
-  const id = (option: string) => Number(execFileSync('id', [option, name], { encoding: 'utf8' }));
+  const id = (option) => Number(execFileSync('id', [option, name], { encoding: 'utf8' }));
   return { uid: id('-u'), gid: id('-g') };
 }
 
-async function directoryOf({ uid, gid }: { uid?: number; gid?: number }, prefix: string): Promise<string> {
+async function directoryOf({ uid, gid }, prefix) {
   const directory = await mkdtemp(join(tmpdir(), prefix));
   if (uid !== undefined && gid !== undefined) await chown(directory, uid, gid);
   return directory;
 }
 
 /** Debian keeps PostgreSQL's programs out of the path, by version. */
-function program(name: string): string {
-  const versions = '/usr/lib/postgresql';
-  const found = existsSync(versions) ? readdirSync(versions).sort((a, b) => Number(b) - Number(a)) : [];
+function program(name) {
+  const found = existsSync(POSTGRES) ? readdirSync(POSTGRES).sort((a, b) => Number(b) - Number(a)) : [];
   const places = [
     ...(process.env.PATH ?? '').split(delimiter),
-    ...found.map((version) => join(versions, version, 'bin')),
+    ...found.map((version) => join(POSTGRES, version, 'bin')),
     '/usr/sbin',
   ];
   const place = places.find((one) => existsSync(join(one, name)));

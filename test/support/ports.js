@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 
 /**
  * Below the ports that Linux gives to outgoing connections (32768 and up), so that no client takes the port of a
@@ -13,12 +13,10 @@ const PORTS_PER_PROCESS = 100;
 let next = (process.pid * PORTS_PER_PROCESS) % PORTS;
 
 /** A port of the loopback interface that nobody listens on, another one each time. */
-export async function freePort(): Promise<number> {
-  return freePorts(1);
-}
+export const freePort = () => freePorts(1);
 
-/** The first of so many ports in a row that nobody listens on. */
-export async function freePorts(count: number): Promise<number> {
+/** The first of so many ports in a row that nobody listens on. @param {number} count */
+export async function freePorts(count) {
   for (let tries = 0; tries < PORTS; tries += count) {
     if (next + count > PORTS) next = 0;
     const first = FIRST_PORT + next;
@@ -34,9 +32,10 @@ const MAX_TRIES = 5;
 /**
  * Starts something that listens on a free port. Another process may take the port before it listens: then it is tried on
  * another one.
- * @param start rejects if the port is taken
+ * @template T
+ * @param {(port: number) => Promise<T>} start rejects if the port is taken
  */
-export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+export async function onFreePort(start) {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     try {
@@ -47,7 +46,7 @@ export async function onFreePort<T>(start: (port: number) => Promise<T>): Promis
   }
 }
 
-async function isFree(port: number): Promise<boolean> {
+async function isFree(port) {
   const server = createServer().listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');
@@ -57,4 +56,16 @@ async function isFree(port: number): Promise<boolean> {
   server.close();
   await once(server, 'close');
   return true;
+}
+
+/** Whether a port accepts connections. @param {number} port @param {string} [host] @returns {Promise<boolean>} */
+export function accepts(port, host = '127.0.0.1') {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port });
+    const tell = (isOpen) => {
+      socket.destroy();
+      resolve(isOpen);
+    };
+    socket.once('connect', () => tell(true)).once('error', () => tell(false));
+  });
 }
