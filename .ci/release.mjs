@@ -34,7 +34,7 @@ if (!dryRun && git('status', '--porcelain')) {
 
 const { name, version: present, ...fields } = JSON.parse(readFileSync('package.json', 'utf8'));
 // npm's page of the package links to them, and its provenance compares the repository with the one that publishes.
-const unset = ['repository', 'bugs', 'homepage'].filter((field) => !fields[field]);
+const unset = ['repository', 'bugs', 'homepage', 'author'].filter((field) => !fields[field]);
 const missing = `set ${unset.join(', ')} in package.json before the first publication: npm requires the repository for provenance.`;
 if (unset.length > 0 && !dryRun) {
   console.error(`release: ${missing}`);

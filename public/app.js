@@ -4,6 +4,7 @@
 //            │          │
 //       MessageList    view
 import { Connection } from './connection.js';
+import { byId } from './dom.js';
 import { askEntry, forgetRoom, recall, rememberRoom, rememberUser, roomOfAddress, showInAddress } from './entry.js';
 import { MessageList } from './messages.js';
 import { isAboutName, isAboutToken, MAX_TEXT, problemOf } from './problems.js';
@@ -11,7 +12,7 @@ import { Room } from './room.js';
 import {
   announceMessage,
   announceState,
-  byId,
+  showAddressee,
   showBanner,
   showMe,
   showPeople,
@@ -27,6 +28,8 @@ const draft = byId('draft');
 const COUNT_FROM = 1_000;
 let unseen = 0;
 let lastState = '';
+/** The only user who gets what is written; undefined for everyone in the room. */
+let addressee;
 
 if (globalThis.io) start();
 else
@@ -38,22 +41,22 @@ else
 function start() {
   const connection = new Connection();
   const room = new Room(connection);
-  const list = new MessageList(
-    {
-      scroller: byId('scroller'),
-      older: byId('older'),
-      list: byId('messages'),
-      outbox: byId('outbox'),
-      empty: byId('empty'),
-      jump: byId('jump'),
-    },
-    {
-      retry: (id) => refocus(() => room.retry(id)),
-      edit: (id) => refocus(() => editDraft(room.take(id))),
-      discard: (id) => refocus(() => room.discard(id)),
-      loadOlder: (message) => room.earlierThan(message),
-    },
-  );
+  const list = new MessageList({
+    retry: (id) => refocus(() => room.retry(id)),
+    edit: (id) => refocus(() => edit(room.take(id))),
+    take: (id) => refocus(() => room.take(id)),
+    reply: (user) => refocus(() => address(user)),
+    loadOlder: (message) => room.earlierThan(message),
+  });
+  const address = (user) => {
+    addressee = user;
+    showAddressee(user, room.names);
+    if (user) room.recallWith(user);
+  };
+  const edit = ({ text, to }) => {
+    editDraft(text);
+    address(to);
+  };
   let wanted = recall();
   const ask = (focus, more = {}) => askEntry({ ...wanted, focus, first: false, ...more }, begin);
   /** The button for a rejected connection: asks for what the server rejected, or connects again. */
@@ -81,9 +84,13 @@ function start() {
   };
 
   watchConnection(connection, remedyFor);
-  watchRoom(room, list, connection, ask);
-  watchComposer(room, list);
-  watchPeoplePanel();
+  const closePeople = watchPeoplePanel();
+  const choose = (user) => {
+    closePeople();
+    refocus(() => address(user));
+  };
+  watchRoom(room, list, connection, { ask, address, choose });
+  watchComposer(room, list, () => address());
   watchPage();
   connection.addEventListener('identified', ({ detail }) => enter(detail.name));
   byId('me').addEventListener('click', () => ask('user'));
@@ -95,7 +102,6 @@ function start() {
   });
 
   showRoom(wanted.room);
-  showPeople({ members: 0, users: null, names: room.names }, '');
   if (wanted.name || wanted.token) begin(wanted);
   else ask('user', { first: true });
 }
@@ -115,12 +121,10 @@ function onState({ state, problem }, remedyFor) {
   if (state === 'reconnecting') {
     const what = lastState === 'connected' ? 'The connection is lost.' : 'The server is unreachable.';
     showBanner(`${what} Reconnecting. Messages you write are sent once you are connected again.`);
-    announceState(`${what} Reconnecting.`);
-  } else if (state === 'refused') {
+  } else if (state === 'rejected') {
     const { text } = problemOf(problem);
     const remedy = remedyFor(problem.code, text);
     showBanner(text, remedy);
-    announceState(text);
     // In the middle of a conversation, a dialog would take the focus from what the user is writing.
     if (remedy.asks && lastState === 'connecting') remedy.run();
   } else {
@@ -129,16 +133,15 @@ function onState({ state, problem }, remedyFor) {
   }
 }
 
-function watchRoom(room, list, connection, ask) {
+function watchRoom(room, list, connection, { ask, address, choose }) {
   room.addEventListener('entered', ({ detail }) => {
     list.clear();
+    address();
     showRoom(room.name);
     document.title = `${room.name} · gjallar`;
     if (detail.leftWaiting > 0) {
-      const what = detail.leftWaiting === 1 ? 'One message' : `${detail.leftWaiting} messages`;
-      list.note(
-        `${what} for ${detail.left} could not be sent yet. Return to that room to send ${detail.leftWaiting === 1 ? 'it' : 'them'}.`,
-      );
+      const [what, it] = detail.leftWaiting === 1 ? ['One message', 'it'] : [`${detail.leftWaiting} messages`, 'them'];
+      list.note(`${what} for ${detail.left} could not be sent yet. Return to that room to send ${it}.`);
     }
   });
   room.addEventListener('joined', ({ detail }) => {
@@ -154,24 +157,20 @@ function watchRoom(room, list, connection, ask) {
     if (!detail.complete && !detail.isFirst) list.note('Some messages you missed are no longer available.');
   });
   room.addEventListener('refused', ({ detail }) => {
-    const text = `You cannot enter ${room.name}: ${detail.text}`;
     if (detail.final) forgetRoom(room.name);
-    showBanner(text, { label: 'Choose another room', run: () => ask('room') });
-    announceState(text);
+    const remedy = { label: 'Choose another room', run: () => ask('room') };
+    showBanner(`You cannot enter ${room.name}: ${detail.text}`, remedy);
   });
   room.addEventListener('people', ({ detail }) => {
     list.setNames(detail.names);
-    showPeople(detail, connection.name);
+    showPeople(detail, connection.name, choose);
   });
   room.addEventListener('presence', ({ detail }) => {
     const others = (names) => names.filter((name) => name !== connection.name);
     list.presence(others(detail.joined), others(detail.left));
   });
-  room.addEventListener('outgoing', ({ detail }) => {
-    list.setOutgoing(detail);
-    if (detail.state === 'failed') announceState(`Not sent: ${detail.problem}`);
-  });
-  room.addEventListener('discarded', ({ detail }) => list.removeOutgoing(detail.id));
+  room.addEventListener('outbox', ({ detail }) => list.showOutbox(detail));
+  room.addEventListener('failed', ({ detail }) => announceState(`Not sent: ${detail}`));
   room.addEventListener('deleted', ({ detail }) => list.markDeleted(detail));
   room.addEventListener('message', ({ detail }) => {
     list.add(detail);
@@ -179,11 +178,13 @@ function watchRoom(room, list, connection, ask) {
     soundHorn();
     if (detail.own) return;
     announceMessage(detail.message, room.names);
-    if (document.hidden) countUnseen(room.name);
+    if (!document.hidden) return;
+    unseen += 1;
+    document.title = `(${unseen}) ${room.name} · gjallar`;
   });
 }
 
-function watchComposer(room, list) {
+function watchComposer(room, list, toEveryone) {
   const composer = byId('composer');
   composer.addEventListener('submit', (event) => {
     event.preventDefault();
@@ -194,11 +195,13 @@ function watchComposer(room, list) {
     if (!room.name) return;
     editDraft('');
     if (!text) return;
-    room.say(text);
+    room.say(text, addressee);
     list.toBottom();
   });
   draft.addEventListener('input', fitDraft);
+  byId('addressee-clear').addEventListener('click', () => refocus(toEveryone));
   draft.addEventListener('keydown', (event) => {
+    if (event.key === 'Escape' && addressee) toEveryone();
     // While an input method composes, Enter chooses a word.
     if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
     event.preventDefault();
@@ -242,6 +245,7 @@ function watchPeoplePanel() {
   byId('people-close').addEventListener('click', close);
   panel.addEventListener('keydown', (event) => event.key === 'Escape' && close());
   narrow.addEventListener('change', () => set(false));
+  return close;
 }
 
 function watchPage() {
@@ -257,11 +261,6 @@ function watchPage() {
     scrollTo(0, 0);
   };
   globalThis.visualViewport?.addEventListener('resize', fit);
-}
-
-function countUnseen(roomName) {
-  unseen += 1;
-  document.title = `(${unseen}) ${roomName} · gjallar`;
 }
 
 async function copyLink() {

@@ -1,6 +1,7 @@
 // Builds the elements of messages: bubbles, times, days, and who joined or left.
+import { element } from './dom.js';
 import { linkified } from './links.js';
-import { avatar, element, nameNode, painted } from './view.js';
+import { avatar, nameNode, painted } from './view.js';
 
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
@@ -10,13 +11,23 @@ const itemStates = { waiting: 'Waiting for the connection', sending: 'Sending…
 
 const DELETED = 'This message was deleted.';
 
-export function messageNode({ from, text, at, deleted }, own, names) {
+/** A message of an entry of the list. `actions`: see MessageList. */
+export function messageNode({ message, own, namesake }, names, actions) {
+  const { from, to, text, at, deleted } = message;
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
   const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
   const heading = element('p', { class: 'heading' }, sender, ' ', time);
+  // Another client with the name of this one.
+  if (namesake) sender.after(element('span', { title: 'Another client with your name' }, '(2)'));
+  if (to && own) heading.prepend(element('span', {}, 'only to ', nameNode(to, names, '')));
+  else if (to)
+    heading.append(
+      element('span', {}, 'only to you'),
+      button('Reply', () => actions.reply(from)),
+    );
   const content = element('p', { class: 'text', dir: 'auto' }, ...linkified(text));
   const bubble = element('div', { class: 'bubble' }, heading, content);
-  const node = painted(element('li', { class: own ? 'message own' : 'message' }, bubble), from);
+  const node = painted(element('li', { class: `message ${own ? 'own' : ''} ${to ? 'direct' : ''}` }, bubble), from);
   if (!own) node.prepend(avatar(from, names.get(from)));
   if (deleted) showDeleted(node);
   return node;
@@ -33,16 +44,13 @@ export function renameSender(node, { from }, names) {
   node.querySelector('.avatar').replaceWith(avatar(from, names.get(from)));
 }
 
-/**
- * A message that is not sent yet, with the buttons that its state allows: `actions` has retry(id), edit(id) and
- * discard(id).
- */
+/** A message that is not sent yet, with the buttons that its state allows. `actions`: see MessageList. */
 export function outgoingNode(item, actions) {
   const failed = item.state === 'failed';
   const status = failed ? `${itemStates.failed}: ${item.problem}` : itemStates[item.state];
   const node = element(
     'li',
-    { class: 'message own outgoing', 'data-state': item.state, 'data-id': String(item.id) },
+    { class: `message own outgoing ${item.to ? 'direct' : ''}`, 'data-state': item.state },
     element('div', { class: 'bubble' }, element('p', { class: 'text', dir: 'auto' }, item.text)),
   );
   if (status) node.append(element('p', { class: 'item-status' }, status));
@@ -50,16 +58,14 @@ export function outgoingNode(item, actions) {
     const again = item.final
       ? button('Edit', () => actions.edit(item.id))
       : button('Try again', () => actions.retry(item.id));
-    const discard = button('Discard', () => actions.discard(item.id));
+    const discard = button('Discard', () => actions.take(item.id));
     node.append(element('p', { class: 'item-actions' }, again, discard));
   }
   return node;
 }
 
-function button(label, action) {
-  const node = element('button', { type: 'button', class: 'quiet' }, label);
-  node.addEventListener('click', action);
-  return node;
+function button(label, click) {
+  return element('button', { type: 'button', class: 'quiet', click }, label);
 }
 
 export function dayOf(at) {
@@ -75,14 +81,11 @@ export function dayLabel(at) {
 
 /** Formats who joined and who left, from a map of users to `joined` or `left`. */
 export function presenceText(changes, names) {
-  return ['joined', 'left']
-    .map((what) => [
-      [...changes].filter(([, change]) => change === what).map(([user]) => names.get(user) ?? user),
-      what,
-    ])
-    .filter(([users]) => users.length > 0)
-    .map(([users, what]) => `${nameList(users)} ${what}`)
-    .join(' · ');
+  const text = (what) => {
+    const users = [...changes].filter(([, change]) => change === what).map(([user]) => names.get(user) ?? user);
+    return users.length > 0 && `${nameList(users)} ${what}`;
+  };
+  return ['joined', 'left'].map(text).filter(Boolean).join(' · ');
 }
 
 function nameList(names) {

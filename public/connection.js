@@ -14,46 +14,46 @@ export class RequestError extends Error {
 }
 
 /**
- * Events: `status` (anything in `status` changed), `identified` (the server has named the user of a token), `down`, and
- * the server's `presence`, whose payload is the event's `detail`.
+ * Events: `status` (anything in `status` changed), `identified` (the server has named the user of a token), `down`, and the
+ * server's `presence`, `direct` and `deleted`, whose payload is the event's `detail`.
  */
 export class Connection extends EventTarget {
-  #socket;
-  #name = '';
+  /** The Socket.IO socket. */
+  socket;
+  /** With a token, empty until the server has named the user. */
+  name = '';
   #token = '';
   #echoTimer = 0;
 
   /**
-   * `state` is one of `connecting`, `connected`, `reconnecting`, `refused`; `rtt` is in milliseconds. `problem` is the
-   * error, with `code` and `message`, that a refused client got.
+   * `state` is one of `connecting`, `connected`, `reconnecting`, `rejected`; `rtt` is in milliseconds. `problem` is the
+   * error, with `code` and `message`, that a rejected client got.
    */
   status = { state: 'connecting', transport: '', worker: '', rtt: null, problem: null };
 
   constructor() {
     super();
     // A function, so that every reconnection sends the current name or token.
-    const auth = (send) => send(this.#token ? { token: this.#token } : { name: this.#name });
-    this.#socket = globalThis.io({ autoConnect: false, auth });
-    this.#socket.on('connect', () => this.#onConnect());
-    this.#socket.on('disconnect', (reason) => this.#onDisconnect(reason));
-    this.#socket.on('connect_error', (error) => this.#onConnectError(error));
+    const auth = (send) => send(this.#token ? { token: this.#token } : { name: this.name });
+    this.socket = globalThis.io({ autoConnect: false, auth });
+    this.socket.on('connect', () => this.#onConnect());
+    this.socket.on('disconnect', (reason) => this.#onDisconnect(reason));
+    this.socket.on('connect_error', (error) => this.#onConnectError(error));
     // Each reconnection makes a new engine. `open` always precedes the upgrade; `connect` may not.
-    this.#socket.io.on('open', () => this.#socket.io.engine.on('upgrade', () => this.#readTransport()));
-    this.#socket.on('presence', (payload) => this.#announce('presence', payload));
+    this.socket.io.on('open', () => this.socket.io.engine.on('upgrade', () => this.#readTransport()));
+    for (const event of ['presence', 'direct', 'deleted']) {
+      this.socket.on(event, (payload) => this.#announce(event, payload));
+    }
     document.addEventListener('visibilitychange', () => this.#measure());
   }
 
-  /** The Socket.IO socket. */
-  get socket() {
-    return this.#socket;
-  }
-
-  get name() {
-    return this.#name;
+  /** Whether a token proves that the name is this user's. Any client may have a name without one. */
+  get isProven() {
+    return this.#token !== '';
   }
 
   get connected() {
-    return this.#socket.connected;
+    return this.socket.connected;
   }
 
   /**
@@ -61,22 +61,22 @@ export class Connection extends EventTarget {
    * another one means another connection.
    */
   open({ name, token }) {
-    const isSame = token === this.#token && (token || name === this.#name);
-    if (isSame && this.#socket.active) return;
-    this.#name = token ? '' : name;
+    const isSame = token === this.#token && (token || name === this.name);
+    if (isSame && this.socket.active) return;
+    this.name = token ? '' : name;
     this.#token = token;
-    this.#socket.disconnect();
+    this.socket.disconnect();
     this.#update({ state: 'connecting', problem: null });
-    this.#socket.connect();
+    this.socket.connect();
   }
 
   /** Sends an event and resolves with the server's reply; rejects with a RequestError. Only useful when connected. */
   async request(event, payload) {
     let reply;
     try {
-      reply = await this.#socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck(event, payload);
+      reply = await this.socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck(event, payload);
     } catch {
-      throw this.#socket.connected
+      throw this.socket.connected
         ? new RequestError('TIMEOUT', 'The server did not answer.')
         : new RequestError('LOST', 'The connection was lost before the server answered.');
     }
@@ -93,7 +93,7 @@ export class Connection extends EventTarget {
   #onConnect() {
     this.#update({ state: 'connected', problem: null });
     this.#readTransport();
-    if (this.#token && !this.#name) this.#identify();
+    if (this.#token && !this.name) this.#identify();
   }
 
   /** Sends the token again as an event, because the reply to that names its user. */
@@ -102,16 +102,16 @@ export class Connection extends EventTarget {
     try {
       const { name } = await this.request('token', token);
       if (token !== this.#token) return;
-      this.#name = name;
+      this.name = name;
       this.#announce('identified', { name });
     } catch (problem) {
-      if (token !== this.#token || !this.#socket.connected) return;
+      if (token !== this.#token || !this.socket.connected) return;
       if (problem.code !== 'TOKENS_OFF') {
-        setTimeout(() => token === this.#token && this.#socket.connected && this.#identify(), IDENTIFY_DELAY_MS);
+        setTimeout(() => token === this.#token && this.socket.connected && this.#identify(), IDENTIFY_DELAY_MS);
         return;
       }
-      this.#socket.disconnect();
-      this.#update({ state: 'refused', problem });
+      this.socket.disconnect();
+      this.#update({ state: 'rejected', problem });
     }
   }
 
@@ -120,30 +120,30 @@ export class Connection extends EventTarget {
     this.#update({ state: 'reconnecting', transport: '', worker: '', rtt: null });
     this.#announce('down');
     // The client reconnects by itself, unless the server ended the connection.
-    if (reason === 'io server disconnect') setTimeout(() => this.#socket.connect(), RETURN_DELAY_MS);
+    if (reason === 'io server disconnect') setTimeout(() => this.socket.connect(), RETURN_DELAY_MS);
   }
 
   #onConnectError(error) {
     // `active` is true if the server is unreachable, which the client retries, and false if it rejected the client.
-    if (!this.#socket.active)
-      this.#update({ state: 'refused', problem: { code: error.data?.code, message: error.message } });
+    if (!this.socket.active)
+      this.#update({ state: 'rejected', problem: { code: error.data?.code, message: error.message } });
     else if (this.status.state !== 'reconnecting') this.#update({ state: 'reconnecting' });
   }
 
   #readTransport() {
-    this.#update({ transport: this.#socket.io.engine.transport.name });
+    this.#update({ transport: this.socket.io.engine.transport.name });
     this.#measure();
   }
 
   /** Times one `echo`, and schedules the next one. A page in the background sends none. */
   async #measure() {
     clearTimeout(this.#echoTimer);
-    if (!this.#socket.connected || document.hidden) return;
+    if (!this.socket.connected || document.hidden) return;
     const timer = setTimeout(() => this.#measure(), ECHO_INTERVAL_MS);
     this.#echoTimer = timer;
     const start = performance.now();
     try {
-      await this.#socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck('echo', start);
+      await this.socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck('echo', start);
       if (this.#echoTimer === timer) this.#update({ rtt: performance.now() - start });
     } catch {
       // A lost echo has no round-trip time. A lost connection is reported by its own event.

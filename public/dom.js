@@ -20,6 +20,10 @@ export function write(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
+export function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
+}
+
 /**
  * Keeps the rows of a table or list in step with the items, without replacing them: focus and selection stay. While the
  * pointer or the focus is on a row, rows do not change places: a click must not hit another one.

@@ -1,9 +1,11 @@
 // The dialog for name or token, and room. The page remembers them: the token only as long as the tab is open.
-import { byId } from './view.js';
+import { byId } from './dom.js';
 
 const DEFAULT_ROOM = 'lobby';
 
 const ROOM = 'gjallar.room';
+const SENT = 'gjallar.sent';
+const KEEP_SENT = 1000;
 
 /** The remembered name, token and room. The room in the URL takes precedence, so that a link leads to its room. */
 export function recall() {
@@ -18,6 +20,15 @@ export function recall() {
 export function rememberUser({ name, token }) {
   if (name) write('localStorage', 'gjallar.name', name);
   write('sessionStorage', 'gjallar.token', token);
+}
+
+/** The positions of the latest messages that this tab has sent. */
+export function recallSent() {
+  return new Set(read('sessionStorage', SENT).split('\n'));
+}
+
+export function rememberSent(positions) {
+  write('sessionStorage', SENT, [...positions].slice(-KEEP_SENT).join('\n'));
 }
 
 /** Remembers a room that the server let the user into. */

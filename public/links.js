@@ -1,5 +1,5 @@
 // Finds the links in a message. A message is text from another user, so only http and https become links.
-import { element } from './view.js';
+import { element } from './dom.js';
 
 const ADDRESS = /\bhttps?:\/\/[^\s<>"]+/giu;
 /** Marks that end a sentence rather than the address before them. */

@@ -1,8 +1,8 @@
 // A state room seen by two clients: a fast one on a WebSocket, and one that polls, and is as slow as the button says.
 import { io, XHR } from '/socket.io/socket.io.esm.min.js';
+import { byId, element } from './dom.js';
 import { recall } from './entry.js';
 import { StateMap } from './gjallar-client.js';
-import { byId, element } from './view.js';
 
 const ROOM = 'demo quotes';
 const SLOW_MS = 3_000;

@@ -1,8 +1,8 @@
 // The list of messages: ordered, bounded, and stable while the reader has scrolled up.
 
 import { dayLabel, dayOf, messageNode, outgoingNode, presenceText, renameSender, showDeleted } from './bubbles.js';
+import { byId, element, syncRows } from './dom.js';
 import { keyOf } from './room.js';
-import { element } from './view.js';
 
 /** Messages kept in the page. */
 const KEEP = 500;
@@ -15,12 +15,11 @@ const GROUP_MS = 5 * 60_000;
 const NEAR_BOTTOM_PX = 60;
 
 export class MessageList {
-  #parts;
   #actions;
-  /** What is in the list, in order: `{ node, message, own }` for a message, `{ node }` for a note. */
+  /** What is in the list, in order: `{ node, message, own, namesake }` for a message, `{ node }` for a note. */
   #entries = [];
   #keys = new Set();
-  #outgoing = new Map();
+  #outbox = [];
   #queue = [];
   #frame = 0;
   #atBottom = true;
@@ -33,56 +32,51 @@ export class MessageList {
   /** Display names by user. */
   #names = new Map();
 
-  /**
-   * `parts`: the elements scroller, older, list, outbox, empty, jump. `actions`: retry(id), edit(id), discard(id), and
-   * loadOlder(message), which resolves with messages before that one, as Room.earlierThan does.
-   */
-  constructor(parts, actions) {
-    this.#parts = parts;
+  /** `actions`: retry(id), edit(id) and take(id) of the outbox, reply(user), and loadOlder(message), see Room.earlierThan. */
+  constructor(actions) {
     this.#actions = actions;
-    parts.scroller.addEventListener('scroll', () => this.#onScroll(), { passive: true });
-    parts.jump.addEventListener('click', () => {
+    byId('scroller').addEventListener('scroll', () => this.#onScroll(), { passive: true });
+    byId('jump').addEventListener('click', () => {
       this.toBottom();
-      parts.scroller.focus({ preventScroll: true });
+      byId('scroller').focus({ preventScroll: true });
     });
     this.#olderButton.addEventListener('click', () => this.#loadOlder());
     // A growing text field or a keyboard sliding in must not hide the newest message.
     const observer = new ResizeObserver(() => this.#atBottom && this.#scrollDown());
-    for (const part of [parts.scroller, parts.list, parts.outbox]) observer.observe(part);
+    for (const part of ['scroller', 'messages', 'outbox']) observer.observe(byId(part));
   }
 
   clear() {
     this.#entries = [];
     this.#keys.clear();
-    this.#outgoing.clear();
     this.#queue = [];
     this.#presence = null;
     this.#setOlder(false);
-    this.#parts.list.replaceChildren();
-    this.#parts.outbox.replaceChildren();
-    this.#parts.empty.hidden = true;
+    byId('messages').replaceChildren();
+    this.showOutbox([]);
+    byId('empty').hidden = true;
     this.toBottom();
   }
 
   /**
    * Inserts new or earlier messages at their positions. Draws them with the next frame, so that a burst of messages
-   * costs one layout per frame. `replaces` is the outbox item that an own message came from.
+   * costs one layout per frame.
    */
   add(...arrivals) {
     this.#queue.push(...arrivals);
     // A page in the background draws no frames, so its queue must be bounded here.
     if (this.#queue.length > 2 * KEEP) this.#draw();
-    if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
+    this.#schedule();
   }
 
-  /** Shows an item of the outbox below the messages, in its current state. */
-  setOutgoing(item) {
-    this.#outgoing.get(item.id)?.remove();
-    const node = outgoingNode(item, this.#actions);
-    this.#outgoing.set(item.id, node);
-    const next = [...this.#parts.outbox.children].find((each) => Number(each.dataset.id) > item.id);
-    this.#parts.outbox.insertBefore(node, next ?? null);
-    this.#settle();
+  /** Shows the items of the outbox below the messages, and the messages that came of others in the same frame. */
+  showOutbox(items) {
+    this.#outbox = items;
+    this.#schedule();
+  }
+
+  #schedule() {
+    if (!this.#frame) this.#frame = requestAnimationFrame(() => this.#draw());
   }
 
   /** Shows the messages of these users under their display names, those that are in the list included. */
@@ -93,12 +87,6 @@ export class MessageList {
     for (const { node, message, own } of this.#entries) {
       if (message && !own && known.get(message.from) !== names.get(message.from)) renameSender(node, message, names);
     }
-  }
-
-  removeOutgoing(id) {
-    this.#outgoing.get(id)?.remove();
-    this.#outgoing.delete(id);
-    this.#settle();
   }
 
   /** Shows that messages were deleted, in their places. */
@@ -141,7 +129,7 @@ export class MessageList {
   /** Called after the join: from now on, an empty list means that the room has no messages. */
   showEmptyHint() {
     this.#draw();
-    this.#parts.empty.hidden = this.#hasMessages();
+    byId('empty').hidden = this.#hasMessages();
     const first = this.#firstMessage();
     if (first?.offset > 1) this.#setOlder(true);
   }
@@ -159,22 +147,24 @@ export class MessageList {
     const anchor = this.#atBottom ? null : this.#anchor();
     const arrivals = this.#queue.splice(0);
     for (const arrival of arrivals) this.#insert(arrival);
+    const keyOfItem = ({ id, state, problem }) => [id, state, problem].join();
+    syncRows(byId('outbox'), this.#outbox, keyOfItem, (item) => outgoingNode(item, this.#actions));
     if (this.#atBottom) this.#trim();
     else this.#trim(KEEP_ABOVE);
     if (anchor) this.#restore(anchor);
     this.#settle();
   }
 
-  #insert({ message, own, replaces }) {
-    if (replaces !== undefined) this.removeOutgoing(replaces);
+  #insert(arrival) {
+    const { message, own } = arrival;
     const key = keyOf(message);
     if (key !== undefined && this.#keys.has(key)) return;
     if (key !== undefined) this.#keys.add(key);
 
     const index = this.#placeFor(message);
-    const entry = { message, own, node: messageNode(message, own, this.#names) };
+    const entry = { ...arrival, node: messageNode(arrival, this.#names, this.#actions) };
     const last = index === this.#entries.length;
-    this.#parts.list.insertBefore(entry.node, this.#entries[index]?.node ?? null);
+    byId('messages').insertBefore(entry.node, this.#entries[index]?.node ?? null);
     this.#entries.splice(index, 0, entry);
     this.#arrange(index);
     this.#arrange(index + 1);
@@ -199,21 +189,20 @@ export class MessageList {
   #arrange(index) {
     const entry = this.#entries[index];
     if (!entry?.message) return;
-    const before = this.#entries[index - 1]?.message ?? this.#entries[index - 2]?.message;
-    const newDay = !before || dayOf(before.at) !== dayOf(entry.message.at);
-    const follows =
-      this.#entries[index - 1]?.message !== undefined &&
-      !newDay &&
-      before.from === entry.message.from &&
-      entry.message.at - before.at < GROUP_MS;
+    const { from, to, at } = entry.message;
+    const previous = this.#entries[index - 1];
+    const before = previous?.message ?? this.#entries[index - 2]?.message;
+    const newDay = !before || dayOf(before.at) !== dayOf(at);
+    const isSame = previous?.message && previous.own === entry.own && before.from === from && before.to === to;
+    const follows = Boolean(isSame) && !newDay && at - before.at < GROUP_MS;
     entry.node.classList.toggle('follows', follows);
     entry.node.querySelector('.day')?.remove();
-    if (newDay) entry.node.prepend(element('p', { class: 'day' }, dayLabel(entry.message.at)));
+    if (newDay) entry.node.prepend(element('p', { class: 'day' }, dayLabel(at)));
   }
 
   #appendNote(text) {
     const node = element('li', { class: 'note' }, text);
-    this.#parts.list.append(node);
+    byId('messages').append(node);
     this.#entries.push({ node });
     this.#settle();
     return node;
@@ -230,21 +219,21 @@ export class MessageList {
     if (this.#firstMessage()?.offset > 1) this.#setOlder(true);
   }
 
-  /** The oldest message that is shown. */
+  /** The oldest message of the room that is shown. */
   #firstMessage() {
-    return this.#entries.find(({ message }) => message)?.message;
+    return this.#entries.find(({ message }) => message && !message.to)?.message;
   }
 
   get #olderButton() {
-    return this.#parts.older.querySelector('button');
+    return byId('older').querySelector('button');
   }
 
   /** Shows the button for earlier messages, or `end`, or nothing. */
   #setOlder(hasOlder, end = '') {
     this.#hasOlder = hasOlder;
-    this.#parts.older.hidden = !hasOlder && !end;
+    byId('older').hidden = !hasOlder && !end;
     this.#olderButton.hidden = !hasOlder;
-    this.#parts.older.querySelector('p').textContent = end;
+    byId('older').querySelector('p').textContent = end;
   }
 
   async #loadOlder() {
@@ -272,16 +261,16 @@ export class MessageList {
   }
 
   #settle() {
-    if (this.#hasMessages()) this.#parts.empty.hidden = true;
+    if (this.#hasMessages()) byId('empty').hidden = true;
     if (this.#atBottom) this.#scrollDown();
   }
 
   #hasMessages() {
-    return this.#outgoing.size > 0 || this.#entries.some(({ message }) => message);
+    return this.#outbox.length > 0 || this.#entries.some(({ message }) => message);
   }
 
   #onScroll() {
-    const { scrollTop, scrollHeight, clientHeight } = this.#parts.scroller;
+    const { scrollTop, scrollHeight, clientHeight } = byId('scroller');
     const isUp = scrollTop < this.#lastTop;
     this.#lastTop = scrollTop;
     if (isUp && scrollTop < NEAR_TOP_PX) this.#loadOlder();
@@ -293,26 +282,26 @@ export class MessageList {
   }
 
   #scrollDown() {
-    const { scroller } = this.#parts;
+    const scroller = byId('scroller');
     scroller.scrollTop = scroller.scrollHeight;
     this.#lastTop = scroller.scrollTop;
   }
 
   /** The first visible entry and its position, which must not change when entries are inserted above it. */
   #anchor() {
-    const top = this.#parts.scroller.getBoundingClientRect().top;
+    const top = byId('scroller').getBoundingClientRect().top;
     const entry = this.#entries.find(({ node }) => node.getBoundingClientRect().bottom > top);
     return entry && { node: entry.node, top: entry.node.getBoundingClientRect().top };
   }
 
   #restore({ node, top }) {
-    if (node.isConnected) this.#parts.scroller.scrollTop += node.getBoundingClientRect().top - top;
+    if (node.isConnected) byId('scroller').scrollTop += node.getBoundingClientRect().top - top;
   }
 
   #setUnread(count) {
     this.#unread = count;
-    this.#parts.jump.hidden = count === 0;
-    this.#parts.jump.textContent = count === 1 ? '1 new message' : `${count} new messages`;
+    byId('jump').hidden = count === 0;
+    byId('jump').textContent = count === 1 ? '1 new message' : `${count} new messages`;
   }
 }
 

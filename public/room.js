@@ -1,8 +1,8 @@
 // The room the user is in: its messages, its members, and the messages that are not sent yet. gjallar-client.js recovers
 // messages that were missed while the connection was lost.
 
+import { recallSent, rememberSent } from './entry.js';
 import { Rooms } from './gjallar-client.js';
-import { learnNames } from './names.js';
 import { problemOf } from './problems.js';
 
 /** Number of earlier messages to show. */
@@ -10,13 +10,15 @@ const EARLIER = 50;
 /** Above this the server sends the number of members without their names. */
 const NAMED_MEMBERS = 100;
 const WHO_DELAY_MS = 500;
+/** Display names to remember. Those of users who left stay on their messages. */
+const KEEP_NAMES = 1000;
 
 /**
  * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection,
  * missing: number of earlier messages that follow }, `recovered` (they have arrived) { complete, isFirst },
- * `refused` { text, final: whether another try fails too }, `people` { members, users, names: display names by user }, `presence` { joined, left },
- * `message` { message, own, replaces, earlier: published before the join },
- * `outgoing` (an item of the outbox is new or has changed), `discarded` (an item is gone).
+ * `refused` { text, final: whether another try fails too }, `people` { members, users, names }, `presence` { joined, left },
+ * `message` { message, own, namesake: of another client with this name, earlier: published before the join }, `deleted`,
+ * `outbox` (its items that have not arrived), `failed` (an item, with why).
  *
  * An item of the outbox goes waiting ─▶ sending ─▶ sent ─▶ (its message arrives, the item is dropped)
  *                                  ▲        └───▶ failed ─▶ discarded
@@ -25,6 +27,8 @@ const WHO_DELAY_MS = 500;
 export class Room extends EventTarget {
   name = '';
   joined = false;
+  /** Display names by user. A new map after each change. */
+  names = new Map();
   /** Why the server did not let the user in: the problem, or null. */
   #refusal = null;
   #connection;
@@ -35,17 +39,22 @@ export class Room extends EventTarget {
   #joinedAs = '';
   #members = 0;
   #users = null;
-  #names = new Map();
   #whoTimer = 0;
-  /** Offsets of our own messages that have arrived, for acknowledgements that come after their message. */
-  #heard = new Set();
+  /** The positions of the messages of this client: others may have the same name. */
+  #sent = recallSent();
+  /** The users with whom direct messages were exchanged. */
+  #partners = new Set();
 
   constructor(connection) {
     super();
     this.#connection = connection;
     this.#rooms = new Rooms(connection.socket);
     connection.addEventListener('down', () => this.#onDown());
-    connection.addEventListener('presence', (event) => this.#onPresence(event.detail));
+    connection.addEventListener('presence', ({ detail }) => this.#onPresence(detail));
+    connection.addEventListener('direct', ({ detail }) => this.#onDirect(detail));
+    connection.addEventListener('deleted', ({ detail }) => {
+      if (detail.with || detail.room === this.name) this.#announce('deleted', detail);
+    });
   }
 
   /** Changes to another room. Unsent messages for the old room stay in the outbox until the user returns to it. */
@@ -59,11 +68,10 @@ export class Room extends EventTarget {
     this.#refusal = null;
     this.#joinedAs = '';
     this.#outbox = this.#outbox.filter((item) => item.state !== 'sent');
-    this.#heard.clear();
-    this.#names = new Map();
+    this.names = new Map();
     this.#setPeople(0, null);
     this.#announce('entered', { left, leftWaiting });
-    for (const item of this.#ofThisRoom()) this.#announce('outgoing', item);
+    this.#showOutbox();
     this.#join();
   }
 
@@ -75,12 +83,12 @@ export class Room extends EventTarget {
     this.joined = false;
   }
 
-  /** Sends a text, now or as soon as the room is joined. */
-  say(text) {
+  /** Sends a text to the room or only to a user, now or as soon as the room is joined. */
+  say(text, to) {
     this.#lastId += 1;
-    const item = { id: this.#lastId, room: this.name, text, at: Date.now(), state: 'waiting', problem: '' };
+    const item = { id: this.#lastId, room: this.name, to, text, state: 'waiting', problem: '' };
     this.#outbox.push(item);
-    this.#announce('outgoing', item);
+    this.#showOutbox();
     if (this.#refusal) this.#failWaiting();
     this.#flush();
   }
@@ -93,11 +101,21 @@ export class Room extends EventTarget {
     this.#flush();
   }
 
-  /** Takes a failed item out of the outbox. Returns its text. */
+  /** Takes a failed item out of the outbox. Returns its text and its recipient. */
   take(id) {
     const item = this.#outbox.find((each) => each.id === id);
     if (item) this.#drop(item);
-    return item?.text ?? '';
+    return item ?? { text: '' };
+  }
+
+  /** Announces the latest messages exchanged with a user. */
+  async recallWith(user) {
+    this.#partners.add(user);
+    const page = { with: user, limit: EARLIER };
+    const { messages } = await this.#connection.request('history', page).catch(() => ({ messages: [] }));
+    for (const message of messages.filter(({ deleted }) => !deleted)) {
+      this.#announce('message', { ...this.#senderOf(message), earlier: true });
+    }
   }
 
   /**
@@ -110,15 +128,10 @@ export class Room extends EventTarget {
     // Another room is on the page by now, or the server has lost the log that the offset belongs to.
     const messages = name === this.name && page.epoch === epoch ? page.messages : [];
     return {
-      messages: messages.map((message) => ({ message, own: message.from === this.#connection.name, earlier: true })),
+      messages: messages.map((message) => ({ ...this.#senderOf(message), earlier: true })),
       reachesStart: messages.length < EARLIER || messages[0].offset === 1,
       complete: page.complete && page.epoch === epoch,
     };
-  }
-
-  discard(id) {
-    const item = this.#outbox.find((each) => each.id === id);
-    if (item) this.#drop(item);
   }
 
   /** Called once per room: after a lost connection, Rooms joins the room again by itself. */
@@ -129,7 +142,6 @@ export class Room extends EventTarget {
         last: EARLIER,
         onJoined: (joined) => name === this.name && this.#onJoined(joined),
         onMessage: (message) => name === this.name && this.#onMessage(message),
-        onDeleted: (deleted) => name === this.name && this.#announce('deleted', deleted),
         onRecovered: (recovery) => name === this.name && this.#onRecovered(recovery),
         onRefused: (error) => this.#onRefused(name, error),
       });
@@ -149,6 +161,7 @@ export class Room extends EventTarget {
     this.#announce('joined', { returned, missing });
     this.#flush();
     this.#askWho(0);
+    if (returned) for (const user of this.#partners) this.recallWith(user);
   }
 
   #onRecovered({ complete, isFirst }) {
@@ -184,8 +197,12 @@ export class Room extends EventTarget {
   async #send(item) {
     this.#change(item, { state: 'sending' });
     try {
-      const { epoch, offset } = await this.#connection.request('message', { room: item.room, text: item.text });
-      if (item.echoed || item.room !== this.name || this.#heard.has(keyOf({ epoch, offset }))) this.#drop(item);
+      const { room, to, text } = item;
+      const { epoch, offset } = await (to
+        ? this.#connection.request('direct', { to, text })
+        : this.#connection.request('message', { room, text }));
+      this.#remember({ epoch, offset });
+      if (item.echoed || room !== this.name) this.#drop(item);
       else this.#change(item, { state: 'sent', epoch, offset });
     } catch (error) {
       // The message may have arrived, so the user decides whether to send it again.
@@ -197,13 +214,34 @@ export class Room extends EventTarget {
   }
 
   #onMessage(message) {
-    const own = message.from === this.#connection.name;
-    const earlier = this.#isShowingEarlier;
-    const item = own && !earlier ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
-    if (own && message.offset !== undefined) this.#heard.add(keyOf(message));
-    this.#announce('message', { message, own, replaces: item?.id, earlier });
+    const isNamed = message.from === this.#connection.name;
+    const earlier = this.#isShowingEarlier && !message.to;
+    const item = isNamed && !earlier ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
+    const sender = item ? { message, own: true } : this.#senderOf(message);
+    if (item) this.#remember(message);
+    this.#announce('message', { ...sender, earlier });
     if (item && item.state !== 'sending') this.#outbox.splice(this.#outbox.indexOf(item), 1);
     else if (item) item.echoed = true;
+    if (item) this.#showOutbox();
+  }
+
+  #onDirect(message) {
+    this.#partners.add(message.from === this.#connection.name ? message.to : message.from);
+    this.#onMessage(message);
+  }
+
+  /** Whether a message is of this client, or of another one with its name. A token proves whose name it is. */
+  #senderOf(message) {
+    const isNamed = message.from === this.#connection.name;
+    const own = isNamed && (this.#connection.isProven || this.#sent.has(keyOf(message)));
+    return { message, own, namesake: isNamed && !own };
+  }
+
+  #remember(message) {
+    const key = keyOf(message);
+    if (key === undefined || this.#sent.has(key)) return;
+    this.#sent.add(key);
+    rememberSent(this.#sent);
   }
 
   #onPresence({ room, members, joined, left, names }) {
@@ -218,7 +256,7 @@ export class Room extends EventTarget {
     const users = this.#users && new Set(this.#users);
     for (const name of went) users?.delete(name);
     for (const name of came) users?.add(name);
-    this.#names = learnNames(this.#names, [...came, ...went], names);
+    this.#learnNames([...came, ...went], names);
     this.#setPeople(members, users);
     this.#announce('presence', { joined: came, left: went });
     // One user can be connected twice, or join and leave within one event: then the server's list is needed.
@@ -232,7 +270,7 @@ export class Room extends EventTarget {
       if (!this.joined || this.#members > NAMED_MEMBERS) return;
       const reply = await this.#connection.request('who', name).catch(() => null);
       if (!reply || name !== this.name) return;
-      this.#names = learnNames(this.#names, reply.users ?? [], reply.names);
+      this.#learnNames(reply.users ?? [], reply.names);
       this.#setPeople(reply.members ?? this.#members, reply.users ? new Set(reply.users) : null);
     }, delay);
   }
@@ -243,13 +281,26 @@ export class Room extends EventTarget {
     this.#announce('people', { members, users: this.#users && [...this.#users], names: this.names });
   }
 
-  /** Display names by user. A new map after each change. */
-  get names() {
-    return this.#names;
+  /** Takes over the display names in `given`. Users that it does not list have none. */
+  #learnNames(users, given = {}) {
+    const nameOf = (user) => (Object.hasOwn(given, user) ? given[user] : undefined);
+    const changed = users.filter((user) => nameOf(user) !== this.names.get(user));
+    if (changed.length === 0) return;
+    const learned = new Map(this.names);
+    for (const user of changed) {
+      learned.delete(user);
+      if (nameOf(user) !== undefined) learned.set(user, nameOf(user));
+    }
+    this.names = new Map([...learned].slice(-KEEP_NAMES));
   }
 
   #ofThisRoom() {
     return this.#outbox.filter((item) => item.room === this.name);
+  }
+
+  #showOutbox() {
+    const items = this.#ofThisRoom().filter(({ echoed }) => !echoed);
+    this.#announce('outbox', items);
   }
 
   #waiting() {
@@ -258,12 +309,13 @@ export class Room extends EventTarget {
 
   #change(item, changes) {
     Object.assign(item, changes);
-    if (item.room === this.name) this.#announce('outgoing', item);
+    this.#showOutbox();
+    if (item.state === 'failed' && item.room === this.name) this.#announce('failed', item.problem);
   }
 
   #drop(item) {
     this.#outbox.splice(this.#outbox.indexOf(item), 1);
-    this.#announce('discarded', item);
+    this.#showOutbox();
   }
 
   #announce(type, detail) {
@@ -279,7 +331,8 @@ export function keyOf({ epoch, offset }) {
 /** Whether an own message is that item: compares positions if both are known, and texts otherwise. */
 function isEchoOf(message, item) {
   // An item that failed without an answer may have arrived, and is then among the recovered messages.
-  if (item.echoed || item.state === 'waiting' || (item.state === 'failed' && !item.doubt)) return false;
+  if (item.to !== message.to || item.echoed || item.state === 'waiting' || (item.state === 'failed' && !item.doubt))
+    return false;
   if (item.offset !== undefined && message.offset !== undefined) return keyOf(item) === keyOf(message);
   return item.text === message.text;
 }

@@ -1,28 +1,10 @@
 // Everything on the page except the messages: connection, people, banner, screen reader announcements.
+import { byId, capital, element, syncRows, write } from './dom.js';
 
 const FIRST_ANNOUNCE_MS = 100;
 const ANNOUNCE_MS = 1_000;
 const TRACE_LENGTH = 32;
 const WORLDS = 9;
-
-const stateNames = {
-  connecting: 'Connecting',
-  connected: 'Connected',
-  reconnecting: 'Reconnecting',
-  refused: 'Rejected',
-};
-
-export function byId(id) {
-  return document.getElementById(id);
-}
-
-/** An element with attributes and children. Strings become text nodes, so a user's text is never markup. */
-export function element(tag, attributes, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
 
 /** Gives a node one of nine colours by a user's name, the same on every page. Returns the node. */
 export function painted(node, user) {
@@ -52,11 +34,11 @@ export function avatar(user, shown = user) {
 const roundTrips = [];
 
 export function showStatus({ state, transport, worker, rtt }) {
-  setText(byId('state'), stateNames[state]);
+  write(byId('state'), capital(state));
   byId('state').dataset.state = state;
-  setText(byId('transport'), transport || '–');
-  setText(byId('worker'), worker || '–');
-  setText(byId('rtt'), rtt === null ? '–' : milliseconds(rtt));
+  write(byId('transport'), transport || '–');
+  write(byId('worker'), worker || '–');
+  write(byId('rtt'), rtt === null ? '–' : `${rtt < 10 ? rtt.toFixed(1) : Math.round(rtt)} ms`);
 }
 
 /** Draws the last round-trip times; the scale follows the slowest of them. */
@@ -70,38 +52,47 @@ export function traceRoundTrip(rtt) {
 
 export function showMe(name) {
   byId('me').hidden = false;
-  setText(byId('me-name'), name);
-  const picture = avatar(name);
-  picture.id = 'me-avatar';
-  byId('me-avatar').replaceWith(picture);
+  write(byId('me-name'), name);
+  byId('me').firstElementChild.replaceWith(avatar(name));
 }
 
 export function showRoom(name) {
-  setText(byId('room-name'), name);
-  setText(byId('empty-room'), name);
+  write(byId('room-name'), name);
+  write(byId('empty-room'), name);
 }
 
-/** `users` is null if the room is too large to list names, or if they are not known yet. `names`: see nameNode. */
-export function showPeople({ members, users, names }, me) {
-  setText(byId('people-count'), members.toLocaleString());
-  setText(byId('people-toggle-count'), members.toLocaleString());
+/**
+ * `users` is null if the room is too large to list names, or if they are not known yet. `names`: see nameNode.
+ * @param choose called with the user whose name is pressed
+ */
+export function showPeople({ members, users, names }, me, choose) {
+  write(byId('people-count'), members.toLocaleString());
+  write(byId('people-toggle-count'), members.toLocaleString());
   const shown = (user) => names.get(user) ?? user;
   const order = (a, b) => Number(b === me) - Number(a === me) || shown(a).localeCompare(shown(b)) || (a < b ? -1 : 1);
-  const sorted = [...(users ?? [])].sort(order);
-  byId('people-list').replaceChildren(...sorted.map((user) => person(user, names, user === me)));
+  const keyOf = (user) => [user, shown(user), user === me].join('\n');
+  const make = (user) => {
+    const name = [avatar(user, names.get(user)), nameNode(user, names)];
+    if (user === me) return element('li', {}, ...name, element('span', { class: 'you' }, 'you'));
+    const hint = element('span', { class: 'sr-only' }, ': write a direct message');
+    const title = 'Write a direct message';
+    return element('li', {}, element('button', { type: 'button', title, click: () => choose(user) }, ...name, hint));
+  };
+  syncRows(byId('people-list'), [...(users ?? [])].sort(order), keyOf, make);
   byId('people-note').hidden = members <= 100;
 }
 
-function person(user, names, isMe) {
-  const node = element('li', {}, avatar(user, names.get(user)), nameNode(user, names));
-  if (isMe) node.append(element('span', { class: 'you' }, 'you'));
-  return node;
+/** Says to whom alone the text is sent; to everyone in the room if `user` is empty. */
+export function showAddressee(user, names) {
+  byId('addressee').hidden = !user;
+  byId('addressee-name').replaceChildren(user ? nameNode(user, names) : '');
 }
 
-/** Shows a line above the text field, with a button if `action` is given. Without text, hides the line. */
+/** Says something, and shows it above the text field, with a button if `action` is given. Without text, hides the line. */
 export function showBanner(text, action) {
   byId('banner').hidden = !text;
-  setText(byId('banner-text'), text ?? '');
+  write(byId('banner-text'), text ?? '');
+  announceState(text ?? '');
   byId('banner-action').hidden = !action;
   byId('banner-action').textContent = action?.label ?? '';
   byId('banner-action').onclick = action?.run ?? null;
@@ -109,23 +100,20 @@ export function showBanner(text, action) {
 
 /** Makes the horn in the corner of the page glow for a moment; style.css disables this for reduced motion. */
 export function soundHorn() {
-  const brand = byId('brand');
-  if (brand.classList.contains('sounding')) return;
-  brand.classList.add('sounding');
-  brand.addEventListener('animationend', () => brand.classList.remove('sounding'), { once: true });
-  setTimeout(() => brand.classList.remove('sounding'), ANNOUNCE_MS);
+  byId('brand').classList.add('sounding');
+  setTimeout(() => byId('brand').classList.remove('sounding'), ANNOUNCE_MS);
 }
 
 export function announceState(text) {
-  setText(byId('say-state'), text);
+  write(byId('say-state'), text);
 }
 
 const unsaid = [];
 let announcing = 0;
 
 /** Announces messages to a screen reader, at most once a second: up to three one by one, more as a number. */
-export function announceMessage({ from, text }, names) {
-  unsaid.push(`${names.get(from) ?? from}: ${text}`);
+export function announceMessage({ from, to, text }, names) {
+  unsaid.push(`${names.get(from) ?? from}${to ? ', only to you' : ''}: ${text}`);
   if (!announcing) announcing = setTimeout(flushAnnouncements, FIRST_ANNOUNCE_MS);
 }
 
@@ -136,13 +124,4 @@ function flushAnnouncements() {
     announcing = 0;
     if (unsaid.length > 0) flushAnnouncements();
   }, ANNOUNCE_MS);
-}
-
-/** Changes the node only if the text differs, so that a live region does not repeat itself. */
-function setText(node, text) {
-  if (node.textContent !== text) node.textContent = text;
-}
-
-function milliseconds(value) {
-  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;
 }

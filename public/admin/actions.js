@@ -9,7 +9,7 @@ const people = (number) => `${count(number)} ${number === 1 ? 'client' : 'client
 const actions = {
   disconnect: {
     title: ({ user, address }) => `Disconnect ${user ?? address ?? 'a user or an address'}?`,
-    text: () => 'All connections are closed. The clients may connect again.',
+    text: 'All connections are closed. The clients may connect again.',
     confirm: 'Disconnect',
     fields: [
       { name: 'kind', label: 'What', options: ['user', 'address'] },
@@ -20,7 +20,7 @@ const actions = {
   },
   'close-room': {
     title: ({ name }) => (name === undefined ? 'Close a room?' : `Close the room ${name}?`),
-    text: () => 'All members leave the room and stay connected. They may join it again.',
+    text: 'All members leave the room and stay connected. They may join it again.',
     confirm: 'Close room',
     fields: [{ name: 'name', label: 'Room' }],
     body: ({ namespace, name }) => ({ room: name, ...(namespace && namespace !== '/' && { namespace }) }),
@@ -28,65 +28,61 @@ const actions = {
   },
   reload: {
     title: () => 'Reload all workers?',
-    text: () => 'New workers start with the installed code. Clients move to them over DRAIN_TIMEOUT.',
+    text: 'New workers start with the installed code. Clients move to them over DRAIN_TIMEOUT.',
     confirm: 'Reload',
     done: () => 'The workers are being replaced.',
   },
   drain: {
     title: () => 'Drain this machine?',
-    text: () =>
-      'Readiness fails, and all clients are disconnected so that they reach other machines. A reload ends the drain.',
+    text: 'Readiness fails, and all clients are disconnected so that they reach other machines. A reload ends the drain.',
     confirm: 'Drain',
     done: () => 'The machine is draining.',
   },
 };
 
-export class Actions {
-  #dialog = byId('dialog');
-  #name;
-  #target = {};
+const dialog = byId('dialog');
+/** The action that the dialog asks about, and its target. */
+let asked = {};
 
-  /** @param onDone called with what an action has done */
-  constructor(onDone) {
-    for (const name of Object.keys(actions)) byId(name).addEventListener('click', () => this.ask(name));
-    byId('dialog-cancel').addEventListener('click', () => this.#dialog.close());
-    byId('dialog-form').addEventListener('submit', (event) => {
-      event.preventDefault();
-      void this.#act(onDone);
-    });
-  }
+/** @param onDone called with what an action has done */
+export function watchActions(onDone) {
+  for (const name of Object.keys(actions)) byId(name).addEventListener('click', () => ask(name));
+  byId('dialog-cancel').addEventListener('click', () => dialog.close());
+  byId('dialog-form').addEventListener('submit', (event) => {
+    event.preventDefault();
+    void act(onDone);
+  });
+}
 
-  /** Asks whether to act. Without a target, it asks for that as well. */
-  ask(name, target = {}) {
-    const action = actions[name];
-    this.#name = name;
-    this.#target = target;
-    byId('dialog-title').textContent = action.title(target);
-    byId('dialog-text').textContent = action.text();
-    byId('dialog-confirm').textContent = action.confirm;
+/** Asks whether to act. Without a target, it asks for that as well. */
+export function ask(name, target = {}) {
+  asked = { name, target };
+  const { title, text, confirm, fields } = actions[name];
+  byId('dialog-title').textContent = title(target);
+  byId('dialog-text').textContent = text;
+  byId('dialog-confirm').textContent = confirm;
+  byId('dialog-confirm').disabled = false;
+  byId('dialog-failure').textContent = '';
+  const isAsked = fields && Object.keys(target).length === 0;
+  byId('dialog-fields').replaceChildren(...(isAsked ? fields.map(fieldOf) : []));
+  dialog.showModal();
+  (dialog.querySelector('select, input') ?? byId('dialog-cancel')).focus();
+}
+
+async function act(onDone) {
+  const { name, target } = asked;
+  const fields = [...dialog.querySelectorAll('select, input')];
+  const given = Object.fromEntries(fields.map((field) => [field.name, field.value]));
+  const body = actions[name].body?.({ ...target, ...given });
+  byId('dialog-confirm').disabled = true;
+  byId('dialog-failure').textContent = '';
+  try {
+    const answer = await post(`../api/${name}`, body);
+    dialog.close();
+    onDone(actions[name].done(answer, body ?? {}));
+  } catch (error) {
+    byId('dialog-failure').textContent = error.message;
     byId('dialog-confirm').disabled = false;
-    byId('dialog-failure').textContent = '';
-    const isAsked = action.fields && Object.keys(target).length === 0;
-    byId('dialog-fields').replaceChildren(...(isAsked ? action.fields.map(fieldOf) : []));
-    this.#dialog.showModal();
-    (byId('dialog-fields').querySelector('select, input') ?? byId('dialog-cancel')).focus();
-  }
-
-  async #act(onDone) {
-    const action = actions[this.#name];
-    const fields = [...byId('dialog-fields').querySelectorAll('select, input')];
-    const given = Object.fromEntries(fields.map(({ name, value }) => [name, value]));
-    const body = action.body?.({ ...this.#target, ...given });
-    byId('dialog-confirm').disabled = true;
-    byId('dialog-failure').textContent = '';
-    try {
-      const answer = await post(`../api/${this.#name}`, body);
-      this.#dialog.close();
-      onDone(action.done(answer, body ?? {}));
-    } catch (error) {
-      byId('dialog-failure').textContent = error.message;
-      byId('dialog-confirm').disabled = false;
-    }
   }
 }
 
@@ -95,7 +91,7 @@ function fieldOf({ name, label, options }) {
   const control = options
     ? element('select', { id, name }, ...options.map((value) => element('option', { value }, value)))
     : element('input', { id, name, required: '', autocomplete: 'off', spellcheck: 'false' });
-  return element('div', { class: 'field' }, element('label', { for: id }, label), control);
+  return element('div', {}, element('label', { for: id }, label), control);
 }
 
 /** @throws an error whose message is for the operator */

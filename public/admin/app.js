@@ -1,12 +1,11 @@
 // The operator's page: reads the overview, shows it, and acts.
 
-import { Actions } from './actions.js';
-import { byId, write } from './dom.js';
+import { watchActions } from './actions.js';
+import { byId, capital, write } from './dom.js';
 import { ago, span } from './format.js';
-import { onAction, showDetails, showLists, showProblems, showRecent, showWorkers } from './tables.js';
+import { showDetails, showLists, showProblems, showRecent, showWorkers } from './tables.js';
 import { showTiles } from './tiles.js';
 
-const STATES = { ready: 'Ready', degraded: 'Degraded', draining: 'Draining', 'not ready': 'Not ready' };
 /** How long the result of an action is shown. */
 const DONE_MS = 12_000;
 const INTERVAL_MS = 2_000;
@@ -19,7 +18,7 @@ let readTimer = 0;
 let failures = 0;
 let running;
 
-const actions = new Actions((text) => {
+watchActions((text) => {
   byId('done').hidden = false;
   write(byId('done'), text);
   clearTimeout(doneTimer);
@@ -28,7 +27,6 @@ const actions = new Actions((text) => {
   }, DONE_MS);
   readNow();
 });
-onAction((name, target) => actions.ask(name, target));
 
 /** Reads at once, unless the tab is hidden; then every two seconds, and more seldom while it fails. */
 function readNow() {
@@ -93,11 +91,11 @@ function reachByKeyboard(region) {
 
 function showHead({ state, host, uptime, version, hasNames }) {
   byId('state').dataset.state = state;
-  write(byId('state'), STATES[state] ?? state);
+  write(byId('state'), capital(state));
   write(byId('host'), host);
   write(byId('uptime'), span(uptime));
   write(byId('version'), version);
-  document.title = `${STATES[state] ?? state}: ${host}, gjallar`;
+  document.title = `${capital(state)}: ${host}, gjallar`;
   byId('actions').hidden = !hasNames;
   byId('lists').hidden = !hasNames;
   byId('nameless').hidden = hasNames;

@@ -1,5 +1,6 @@
 // Workers, rooms, users, addresses, recent events, details and problems.
 
+import { ask } from './actions.js';
 import { byId, element, syncRows, write } from './dom.js';
 import { ago, bytes, count, ms, percent, span } from './format.js';
 
@@ -78,6 +79,11 @@ function reached(rates, reach) {
   return all > 0 ? rates[reach] / all : undefined;
 }
 
+const details = panel('details', 'In detail', ([name]) => name, [
+  { label: 'Figure', name: 'about', text: ([name]) => name },
+  number('Value', ([, text]) => text),
+]);
+
 /** Shows figures in rows. What this server cannot have is left out. */
 export function showDetails({ namespaces, rates, latency, workers, node, roomCount, measures, configuredWorkers }) {
   const { history, reach, machines } = measures;
@@ -96,24 +102,12 @@ export function showDetails({ namespaces, rates, latency, workers, node, roomCou
     ['Busy event loops', `${rates.busy.toFixed(2)} of ${workers.length}`],
     ['Node.js', node],
   ];
-  syncRows(
-    byId('details'),
-    shown.filter(Boolean),
-    ([name]) => name,
-    ([name]) => element('div', {}, element('dt', {}, name), element('dd')),
-    (row, [, text]) => write(row.lastElementChild, text),
-  );
-}
-
-let act = () => {};
-/** @param listener called with the name of an action and its target */
-export function onAction(listener) {
-  act = listener;
+  details(shown.filter(Boolean));
 }
 
 function action(text, target, name, body) {
   const label = `${text} ${target}`;
-  return element('button', { type: 'button', class: 'small', 'aria-label': label, click: () => act(name, body) }, text);
+  return element('button', { type: 'button', class: 'small', 'aria-label': label, click: () => ask(name, body) }, text);
 }
 
 const named = (label, make) => ({ label, name: 'name', make });

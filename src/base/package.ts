@@ -21,7 +21,8 @@ export const packagePath = (path: string): string => fileURLToPath(packageFile(p
  */
 export const loadPart = createRequire(new URL('any.js', built)) as <Part>(path: `./${string}.js`) => Part;
 
-/** The version of this package. */
-export const { version } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
+/** The version of this package, and the site with its documentation. */
+export const { version, homepage } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
   readonly version: string;
+  readonly homepage?: string;
 };

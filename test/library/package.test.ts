@@ -41,8 +41,8 @@ test('a dry run of a release names the fields of package.json that npm needs and
     encoding: 'utf8',
   });
   expect(status).toBe(0);
-  const { repository, bugs, homepage } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
-  const unset = Object.entries({ repository, bugs, homepage })
+  const { repository, bugs, homepage, author } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
+  const unset = Object.entries({ repository, bugs, homepage, author })
     .filter(([, value]) => !value)
     .map(([name]) => name);
   const lines = stdout.split('\n').filter((line) => line.startsWith('To do: '));

@@ -100,7 +100,7 @@ describe('the page of the operator', () => {
     const course = await user.page.locator('[data-tile="clients"] .line').getAttribute('d');
     // The first reading of this page is not its first point.
     expect(course!.split('L').length).toBeGreaterThanOrEqual(3);
-    const shown = await user.page.locator('#details dt').allTextContents();
+    const shown = await user.page.locator('#details tbody th').allTextContents();
     expect(shown).toEqual(expect.arrayContaining(['Room messages that stay', 'Crossing workers', 'Stored messages']));
     expect(shown).not.toContain('Crossing machines');
   });

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { GjallarError } from '../../base/errors.js';
-import { packagePath } from '../../base/package.js';
+import { homepage, packagePath } from '../../base/package.js';
+import { thisProcess } from '../../base/process.js';
 import type { HttpHost } from '../../engine/http/guarded-requests.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
@@ -16,21 +18,38 @@ export interface PagesOptions {
   demoPage: boolean;
 }
 
-/** Serves the demo page and the client's bundle, and answers 404 on all other paths without a route. */
+/**
+ * Serves the demo page and the client's bundle, and answers 404 on all other paths without a route: browsers get a page that
+ * says where to go.
+ */
 export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, demoPage }: PagesOptions): void {
   const isServed = (name: string) => demoPage || name === HELPER;
   const files = new StaticFiles().add('/', packagePath('public'), isServed);
   addHelper(addClientBundle(files, '/socket.io/', pageBundles), '/socket.io/');
+  // Relative, so that they work behind a proxy that puts a prefix before the path.
+  const moved: Readonly<Record<string, string>> = {
+    '/live': 'live.html',
+    '/docs': homepage ?? 'help.html#documentation',
+  };
+  const missing = readFileSync(packagePath('public/missing.html'));
   const forPages = pageHeaders(secure);
   const forData = dataHeaders(secure);
   routeHttp(app, host, {
     pattern: '/*',
     secure,
     handle: (exchange) => {
-      const { method, headers } = exchange.request;
+      const { method, headers, url } = exchange.request;
       const isRead = method === 'GET' || method === 'HEAD';
       if (isRead && files.serve(exchange, { ...forPages, ...cors.headersFor(headers.origin) })) return;
-      sendFailure(exchange, forData, new GjallarError('NOT_FOUND'));
+      const path = url.split('?', 1)[0]!;
+      if (isRead && demoPage && Object.hasOwn(moved, path)) {
+        return exchange.send(302, { ...forPages, Location: moved[path]! }, '');
+      }
+      if (!isRead || !/\btext\/html\b/.test(String(headers.accept))) {
+        return sendFailure(exchange, forData, new GjallarError('NOT_FOUND'));
+      }
+      thisProcess.reports.rejected('NOT_FOUND', exchange.request);
+      exchange.send(404, { ...forPages, 'Content-Type': 'text/html; charset=utf-8' }, missing);
     },
   });
 }

@@ -21,7 +21,7 @@ function requested(command: string, key: string): Promise<Response> {
     .match(/-H "(.+?)"/)![1]!
     .replace('$API_KEY', key)
     .split(': ');
-  return fetch(`http://${url}`, { method, headers: { [name!]: value! }, body: command.match(/-d '(.+)'/)![1]! });
+  return fetch(url!, { method, headers: { [name!]: value! }, body: command.match(/-d '(.+)'/)![1]! });
 }
 
 export function helpTests(demo: Demo, key: string): void {
@@ -36,9 +36,7 @@ export function helpTests(demo: Demo, key: string): void {
       expect(await user.page.evaluate(() => document.documentElement.scrollWidth)).toBe(width);
 
       const blocks = await user.page.locator('pre').allTextContents();
-      const [socketIo, , curl] = blocks.map((block) =>
-        block.replaceAll('localhost:3000', new URL(demo.server.url).host),
-      );
+      const [socketIo, , curl] = blocks;
       const heard = "const heard = new Promise((resolve) => socket.on('message', resolve));\n";
       const program = socketIo!.replace("await socket.emitWithAck('message'", `${heard}$&`);
       expect(await printed(`${program}\nawait heard;\nsocket.close();`)).toBe('Ada Hello!\n');
@@ -49,12 +47,32 @@ export function helpTests(demo: Demo, key: string): void {
     },
   );
 
+  test('addresses without a page say where to go, and answer programs in JSON', async () => {
+    const { url } = demo.server;
+    for (const path of ['/admin', '/admin/', '/no/such/page']) {
+      const user = await demo.visit(url);
+      user.serverAway = true;
+      await user.page.goto(`${url}${path}`);
+      await user.sees('main', /page for operators.*http:\/\/127\.0\.0\.1:ADMIN_PORT\/admin/s);
+      expect(await violations(user.page)).toEqual([]);
+      await user.page.getByRole('link', { name: 'the chat' }).click();
+      await user.page.getByLabel('Your name').waitFor();
+      const answer = await fetch(`${url}${path}`);
+      expect([answer.status, await answer.json()]).toMatchObject([404, { ok: false, code: 'NOT_FOUND' }]);
+    }
+    const user = await demo.visit(`${url}/live`);
+    await user.page.getByRole('heading', { level: 1, name: 'Live data and a slow client' }).waitFor();
+    await user.page.goto(url);
+    await user.entersAs('Astrid');
+    await user.page.getByRole('link', { name: 'Documentation' }).click();
+    await user.page.getByRole('heading', { name: 'Documentation' }).waitFor();
+  });
+
   test('its plain WebSocket works in a browser', async () => {
     const user = await demo.visit(`${demo.server.url}/help.html`);
     const block = (await user.page.locator('pre').nth(1).textContent())!;
     const said = user.page.waitForEvent('console', (message) => message.text() === 'Hello!');
-    const code = block.replace('localhost:3000', new URL(demo.server.url).host);
-    await user.page.evaluate(code);
+    await user.page.evaluate(block);
     await said;
   });
 

@@ -156,6 +156,71 @@ export function talkingTests(demo: Demo): void {
     expect(await user.heard()).toEqual(['in another room']);
   });
 
+  test('a press on a name writes to that user alone, who can reply, and finds the messages again', async () => {
+    const [astrid, bjorn, chen] = (await join('Astrid', 'Bjørn', 'Chen')) as [User, User, User];
+    await Promise.all(['Bjørn', 'Chen'].map((name) => astrid.seesPerson(name)));
+    await astrid.page.getByRole('button', { name: 'Bjørn' }).click();
+    await astrid.sees('#addressee', 'Only to Bjørn');
+    expect(await astrid.focusedId()).toBe('draft');
+    await astrid.types('for you');
+    await bjorn.hears('for you');
+    await astrid.sees('#messages .own.direct', /only to Bjørn.*for you/);
+    await bjorn.sees('#messages .direct', /Astrid.*only to you.*for you/);
+    await bjorn.page.getByRole('button', { name: 'Reply' }).click();
+    await bjorn.types('and for you');
+    await astrid.hears('and for you');
+    await bjorn.page.getByRole('button', { name: 'To everyone' }).click();
+    await bjorn.types('for all');
+    for (const user of [astrid, bjorn, chen]) await user.hears('for all');
+    expect(await chen.heard()).toEqual(['for all']);
+
+    // Another room, where Bjørn writes to Astrid, who then asks for what both have written.
+    await astrid.page.goto('about:blank');
+    await astrid.page.goto(`${demo.server.url}/#elsewhere-${rooms}`);
+    await bjorn.page.goto(`${demo.server.url}/#elsewhere-${rooms}`);
+    await astrid.seesPerson('Bjørn');
+    expect(await astrid.heard()).toEqual([]);
+    await astrid.page.getByRole('button', { name: 'Bjørn' }).press('Enter');
+    await astrid.hears('and for you');
+    expect(await astrid.heard()).toEqual(['for you', 'and for you']);
+    expect(await astrid.page.locator('#messages .own .text').allTextContents()).toEqual(['for you']);
+    await astrid.page.locator('#draft').press('Escape');
+    expect(await astrid.page.locator('#addressee').isVisible()).toBe(false);
+  });
+
+  test('two clients with one name do not take the messages of the other one for their own', async () => {
+    const [one, other] = (await join('Astrid', 'Astrid')) as [User, User];
+    await one.types('from one');
+    await other.hears('from one');
+    await other.types('from the other');
+    await one.hears('from the other');
+    const own = (user: User) => user.page.locator('#messages .own .text').allTextContents();
+    for (const reloads of [0, 1]) {
+      if (reloads > 0) {
+        await Promise.all([one, other].map((user) => user.page.reload()));
+        for (const user of [one, other]) await user.hears('from the other');
+      }
+      expect([await own(one), await own(other)]).toEqual([['from one'], ['from the other']]);
+      await one.sees('#messages .message:not(.own)', /Astrid.*\(2\).*from the other/);
+      await other.sees('#messages .message:not(.own)', /Astrid.*\(2\).*from one/);
+    }
+  });
+
+  test.each([
+    [1280, 80],
+    [390, 60],
+  ])('on %i pixels, the header is at most %i pixels high, and no space is left unused', async (width, most) => {
+    const user = await demo.join(room, 'Astrid', { viewport: { width, height: 800 } });
+    await user.types('as far to the right as possible');
+    await user.hears('as far to the right as possible');
+    const boxOf = async (selector: string) => (await user.page.locator(selector).boundingBox())!;
+    expect((await boxOf('.band')).height).toBeLessThanOrEqual(most);
+    const [bubble, scroller] = [await boxOf('#messages .own .bubble'), await boxOf('#scroller')];
+    expect(scroller.x + scroller.width - bubble.x - bubble.width).toBeLessThan(40);
+    const end = width < 760 ? width : (await boxOf('#people')).x;
+    expect(scroller.x + scroller.width).toBeCloseTo(end, 0);
+  });
+
   test('shows markup in a message as text', async () => {
     const [astrid, bjorn] = await twoTalking();
     const text = '<img src=x onerror="document.body.id=\'owned\'"><b>bold</b> &amp; <script>alert(1)</script>';
