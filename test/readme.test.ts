@@ -47,6 +47,7 @@ test('every error code that a client can get is described, and no other', () => 
 /** Names in the pages that are neither codes nor options. */
 const otherNames = [
   'SQLITE_BUSY',
+  'EADDRINUSE',
   'SIGTERM',
   'ADMIN_PASSWORD_FILE',
   'PORTABLE_SOCKETS',

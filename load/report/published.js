@@ -45,13 +45,12 @@ const workloads = {
 };
 
 const byBenchmark = {
-  broadcast: {
+  nodes: {
     workload: 1,
     cell: rooms,
     about:
       'Average time for a message to reach a client, one m4.large per node. The source states neither rate nor size.',
   },
-  nodes: { workload: 1, cell: rooms, about: 'As for `broadcast`.' },
   http: {
     workload: 1,
     cell: ({ connections, path }) =>

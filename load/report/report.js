@@ -85,17 +85,20 @@ const legend = `## How to read the tables of the benchmarks
   else with the first.
 - A server above 95% of its cores, or whose latency grows through the run, is saturated. Its latency is not compared, because it
   says how long the run was. Its cost per message is.
-- A row whose runs were all INVALID is struck out and not compared.
+- A row whose runs were all INVALID is struck out and not compared. Where a benchmark has cells with several runs, those with one
+  run are only in [the recorded results](benchmarks/results.jsonl).
 - Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
   not their size.`;
 
 function chapter(name, { about, columns }, groups) {
   const published = publishedFor(name);
+  const cells = cellsOf(groups, name);
+  const repeated = cells.filter((cell) => cell.some(({ runs }) => runs > 1));
   return [
     `## ${name}`,
     `${about[0].toUpperCase()}${about.slice(1)}.`,
     ...(published ? [published.about] : []),
-    benchmarkTable(columns, cellsOf(groups, name), published?.cell),
+    benchmarkTable(columns, repeated.length > 0 ? repeated : cells, published?.cell),
   ].join('\n\n');
 }
 

@@ -28,7 +28,7 @@ const executed: Record<string, Record<string, string>> = {
     'npm install && npm start': '.ci/quick-start.mjs',
     import: 'test/guide/first-client.test.ts',
   },
-  'docs/guide/deploy-your-application.md': { node: 'test/guide/commands.test.ts' },
+  'docs/guide/deployment.md': { node: 'test/guide/commands.test.ts' },
   'docs/guide/compare.md': {
     'npm install': 'test/guide/compare.test.ts',
     '// steps.mjs': 'test/guide/compare.test.ts',

@@ -81,9 +81,9 @@ describe('the unmodified application of README.md', () => {
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  test('runs with the command of docs/guide/deploy-your-application.md', async () => {
+  test('runs with the command of docs/guide/deployment.md', async () => {
     const port = await freePort();
-    const command = blockOf('docs/guide/deploy-your-application.md', 'node node_modules/gjallar');
+    const command = blockOf('docs/guide/deployment.md', 'node node_modules/gjallar');
     expect(blockOf('docs/run.md', 'node node_modules/gjallar').split(' --')[0]).toBe(command.split(' --')[0]);
     folderWith({ 'server.js': before.replace('3000', `${port}`), 'package.json': '{"type":"module"}' }).start(command);
     await expectRooms(port);

@@ -38,10 +38,6 @@ test('the first client of the quick start prints its own message', async () => {
   expect(await firstLineOf(blockOf('guide/quick-start.md'))).toBe('hall Astrid Hello!');
 });
 
-test('the page of the client events shows a client that runs', async () => {
-  expect(await firstLineOf(blockOf('reference/events.md'))).toBe('hall Astrid Hello!');
-});
-
 test('the recovery helper delivers what was said before', async () => {
   expect(await firstLineOf(blockOf('guide/recovery.md'))).toBe('Astrid Hello!');
 });

@@ -98,7 +98,6 @@ export default defineConfig({
         items: [
           page('Several workers', '/docs/run'),
           page('Ready for several workers?', '/docs/guide/several-workers'),
-          page('Deploy your application', '/docs/guide/deploy-your-application'),
           page('Message recovery', '/docs/guide/recovery'),
           page('Durable rooms', '/docs/guide/durable-rooms'),
           page('State rooms', '/docs/guide/live-data'),
@@ -114,7 +113,6 @@ export default defineConfig({
       {
         text: 'Chat service',
         items: [
-          page('Deployment', '/docs/guide/deployment'),
           page('Authentication', '/docs/guide/authentication'),
           page('Client events', '/docs/reference/events'),
           page('HTTP API', '/docs/reference/http-api'),
@@ -124,6 +122,7 @@ export default defineConfig({
       {
         text: 'Production, for both',
         items: [
+          page('Deployment', '/docs/guide/deployment'),
           page('Checklist', '/docs/guide/production-checklist'),
           page('Configuration', '/docs/reference/configuration'),
           page('Operations', '/docs/operations'),

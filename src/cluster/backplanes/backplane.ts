@@ -67,11 +67,11 @@ export interface BackplaneSurroundings {
 export interface BackplaneTraffic {
   /** Whether this worker can reach the others. */
   readonly isUp: boolean;
-  /** Messages dropped since the start because the backplane was down or too slow. */
+  /** Messages dropped since the start because the bus was down or too slow. */
   readonly unsent: number;
   /** Outages of the backplane since the start. */
   readonly outages: number;
-  /** Bytes sent to the backplane that it has not confirmed; bounded. */
+  /** Bytes sent to the bus that it has not confirmed; bounded. */
   readonly pendingBytes: number;
   /** Messages from the backplane dropped since the start because they were malformed. */
   readonly malformed: number;

@@ -15,7 +15,7 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
     {
       name: 'gjallar_bus_up',
       type: 'gauge',
-      help: 'Whether the backplane of the worker is up.',
+      help: 'Whether the bus of the worker is up.',
       labels: ['bus'],
       read: () =>
         backplanes
@@ -45,13 +45,13 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
       'How often frames of another worker were missing or did not continue, or a paused worker was heard of late, so that messages may be missing.',
       () => sum(({ gaps = 0 }) => gaps),
     ),
-    counter('gjallar_bus_outages_total', 'Outages of the backplane.', () => sum(({ outages }) => outages)),
+    counter('gjallar_bus_outages_total', 'Outages of the bus.', () => sum(({ outages }) => outages)),
     counter(
       'gjallar_bus_unsent_total',
-      'Messages to other workers that were dropped because the backplane was down or too slow.',
+      'Messages to other workers that were dropped because the bus was down or too slow.',
       () => sum(({ unsent }) => unsent),
     ),
-    gauge('gjallar_bus_pending_bytes', 'Bytes sent to the backplane that it has not confirmed yet.', () =>
+    gauge('gjallar_bus_pending_bytes', 'Bytes sent to the bus that it has not confirmed yet.', () =>
       sum(({ pendingBytes }) => pendingBytes),
     ),
     gauge(
