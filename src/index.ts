@@ -18,7 +18,6 @@
  * ```
  */
 import './engine/uws/environment.js';
-import * as stock from 'socket.io';
 import { loadPart } from './base/package.js';
 import type { Engine } from './engine/engine.js';
 import type * as Recovery from './features/recovery/index.js';
@@ -35,8 +34,6 @@ export type {
   RemoteSocket,
   ServerOptions,
 } from 'socket.io';
-export import Namespace = stock.Namespace;
-export import Socket = stock.Socket;
 export { type ErrorCode, errorCodes, GjallarError } from './base/errors.js';
 export type { CloseReason } from './engine/counters.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
@@ -59,6 +56,7 @@ export {
 } from './io/rooms/index.js';
 export type { GjallarOptions, PortOwnerName } from './io/server/engine-options.js';
 export { type Attachable, Server } from './io/server/server.js';
+export { Namespace, Socket } from './io/server/types.js';
 export type {
   AcknowledgedEvents,
   ChatMessage,

@@ -134,7 +134,7 @@ test('docs/move.md: the parts on an app of uWebSockets.js', async () => {
 });
 
 test('docs/run.md: presence and history', async () => {
-  const presence = blockOf('docs/run.md', 'import { Presence }');
+  const presence = blockOf('docs/run.md', 'import { createPresence }');
   const history = blockOf('docs/run.md', 'import { SqliteHistoryStore }');
   const port = await freePort();
   const application = folderWith({
