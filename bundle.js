@@ -9,6 +9,8 @@ const root = dirname(fileURLToPath(import.meta.url));
 const source = join(root, 'src');
 const dist = join(root, 'dist');
 
+/** What package.json exports. */
+const { exports: exported } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** The files that package.json names, and those that a process is started with. */
 const entries = [
   'main',
@@ -88,7 +90,8 @@ const licenses = {
 const rest = {
   name: 'rest',
   writeBundle(_options, bundle) {
-    const reached = new Set(entries.map((entry) => join(dist, `${entry}.d.ts`)));
+    const types = Object.values(exported).flatMap(({ types }) => types ?? []);
+    const reached = new Set(types.filter((path) => path.startsWith('./dist/')).map((path) => join(root, path)));
     for (const file of reached) {
       const text = readFileSync(file, 'utf8');
       for (const [, path] of text.matchAll(/(?:from |import |import\(|declare module )["'](\.[^"']+)\.js["']/g)) {

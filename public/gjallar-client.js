@@ -102,7 +102,8 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
  * @typedef {object} StateMapOptions
  * @property {string} [watch] The event with which the server lets the client join: `watch` in the chat service. Default:
  *   `state:join`, which rooms of `createStateRoom()` answer.
- * @property {string} [room] Deprecated: pass the name of the room instead of its event.
+ * @property {string} [room] The name of the room, if its event is another one, as in the chat service: `state:` and the name.
+ *   Default: the same.
  * @property {number} [maxRate] How many updates a second the server sends at most, from 0.01 to 1,000. The server rejects other
  *   values with BAD_INPUT. Default: as many as the client reads.
  * @property {(error: RoomError) => void} [onError] Deprecated: use `on('error', …)`.
@@ -187,7 +188,7 @@ export class StateMap extends Map {
 
   /**
    * @param {SocketLike} socket
-   * @param {string} name the name of the room
+   * @param {string} name the name of the room, and of its event
    * @param {StateMapOptions<V>} [options]
    */
   constructor(socket, name, options = {}) {

@@ -18,12 +18,11 @@
  * ```
  */
 import './engine/uws/environment.js';
-import * as stock from 'socket.io';
 import { loadPart } from './base/package.js';
 import type { Engine } from './engine/engine.js';
 import type * as Recovery from './features/recovery/index.js';
 import type { AnyNamespace, AnyServer } from './io/any.js';
-import { type AdapterClass, type AdapterFactory, withNativeRooms } from './io/rooms/index.js';
+import { type AdapterClass, type AdapterFactory, withNativeRooms } from './io/rooms/native-rooms.js';
 import { defaultBus, withoutLostState } from './io/server/default-adapter.js';
 
 export type {
@@ -35,8 +34,6 @@ export type {
   RemoteSocket,
   ServerOptions,
 } from 'socket.io';
-export import Namespace = stock.Namespace;
-export import Socket = stock.Socket;
 export { type ErrorCode, errorCodes, GjallarError } from './base/errors.js';
 export type { CloseReason } from './engine/counters.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
@@ -50,15 +47,16 @@ export { App, SSLApp, us_listen_socket_close, us_socket_local_port } from './eng
 export type { TemplatedApp } from './engine/uws/app.js';
 export type { ExpiredSession } from './features/recovery/index.js';
 export { type ServeClientOptions, serveClient } from './io/http/client-bundle.js';
-export type { AdapterClass, AdapterFactory } from './io/rooms/index.js';
 export {
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,
   type SocketCount,
-} from './io/rooms/index.js';
+} from './io/rooms/cluster-sockets.js';
+export type { AdapterClass, AdapterFactory } from './io/rooms/native-rooms.js';
 export type { GjallarOptions, PortOwnerName } from './io/server/engine-options.js';
 export { type Attachable, Server } from './io/server/server.js';
+export { Namespace, Socket } from './io/server/types.js';
 export type {
   AcknowledgedEvents,
   ChatMessage,

@@ -4,20 +4,17 @@
 // slowly skips prices, and gets the newest ones when it reads again.
 import { createServer } from 'node:http';
 import { Server } from 'gjallar';
-import { stateRoom } from 'gjallar/state';
+import { createStateRoom } from 'gjallar/state';
 
 const ROUND_MS = Number(process.env.ROUND_MS ?? 20);
 const SYMBOLS = Array.from({ length: 500 }, (_, index) => `S${index}`);
 
 const server = createServer();
 const io = new Server(server, { serveClient: false });
-const quotes = stateRoom(io, 'quotes', { event: 'quote', maxKeys: SYMBOLS.length });
+const quotes = createStateRoom(io, 'quotes', { mayJoin: () => true, maxKeys: SYMBOLS.length });
 let round = 0;
 
 io.on('connection', (socket) => {
-  socket.on('watch', (options, reply) => {
-    if (typeof reply === 'function') reply(quotes.join(socket, options));
-  });
   socket.on('stats', (reply) => {
     if (typeof reply === 'function') reply(quotes.stats());
   });

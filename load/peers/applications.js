@@ -91,8 +91,8 @@ function broadcastsOf(io) {
 }
 
 async function stateRoomOf(io) {
-  const { stateRoom } = await import('../../dist/features/state/index.js');
-  const room = stateRoom(io, 'quotes', { event: 'state' });
+  const { createStateRoom } = await import('../../dist/features/state/index.js');
+  const room = createStateRoom(io, 'quotes', { event: 'state' });
   // What a client that was here a moment ago says when it returns.
   let version;
   const format = {

@@ -7,6 +7,7 @@
  *   problems.ts     what is down: one name in the log, in `/readyz`, in a metric and in an alert
  *   owner.ts        work in the background, whose failures are reported
  *   outage.ts       the time in which something is down; within.ts bounds the time of a promise
+ *   listeners.ts    `on`, `once` and `off` of what applications create
  *   metric.ts       metrics as values that are read when somebody asks
  *   process.ts      what a process gives its parts: the hub, the adapter, who hears of reports
  *   package.ts      this package: its version, its files, its parts that are loaded late

@@ -5,8 +5,9 @@
  *   state/          state rooms: the newest value of each key; a slow client skips what is old
  *   history/        messages that are kept: SQLite, Redis, the archive; durable rooms
  *   presence/       the users in rooms, over all workers
+ *   requests.ts     answers what clients ask of the parts
  *
- * Each has an index.ts of its own, which is its public part. They reach other workers through the services of a namespace
+ * Each folder has an index.ts of its own, which is its public part. They reach other workers through the services of a namespace
  * (io/rooms/services.ts) and through the hub (base/hub-service.ts).
  */
 export type { HistoryStore } from './history/store.js';

@@ -159,12 +159,12 @@ test('market-data: a client that stops reading costs the others nothing, and is 
     [fast, slow].map(async (socket) => {
       const complete = new Promise<number>((resolve) => {
         const symbols = new Set<string>();
-        socket.on('quote', (changes: [string, Quote][], { more }: { more?: true }) => {
+        socket.on('quotes', (changes: [string, Quote][], { more }: { more?: true }) => {
           for (const [symbol] of changes) symbols.add(symbol);
           if (!more) resolve(symbols.size);
         });
       });
-      await socket.emitWithAck('watch', {});
+      await socket.emitWithAck('state:join', { room: 'quotes' });
       return complete;
     }),
   );
@@ -174,19 +174,19 @@ test('market-data: a client that stops reading costs the others nothing, and is 
   raw.pause();
   const roundsOf = (socket: typeof fast): number[] => {
     const rounds: number[] = [];
-    socket.on('quote', (changes: [string, Quote][]) => {
+    socket.on('quotes', (changes: [string, Quote][]) => {
       for (const [symbol, { round }] of changes) if (symbol === 'S0') rounds.push(round);
     });
     return rounds;
   };
   const fastRounds = roundsOf(fast);
   const slowRounds = roundsOf(slow);
-  while ((await fast.emitWithAck('stats')).behind === 0) await nextEvent(fast, 'quote');
-  for (let i = 0; i < 20; i++) await nextEvent(fast, 'quote');
+  while ((await fast.emitWithAck('stats')).behind === 0) await nextEvent(fast, 'quotes');
+  for (let i = 0; i < 20; i++) await nextEvent(fast, 'quotes');
 
   const last = fastRounds.at(-1)!;
   const upToDate = new Promise<void>((resolve) => {
-    slow.on('quote', () => slowRounds.at(-1)! >= last && resolve());
+    slow.on('quotes', () => slowRounds.at(-1)! >= last && resolve());
   });
   raw.resume();
   await upToDate;

@@ -132,7 +132,7 @@ test('docs/move.md: the parts on an app of uWebSockets.js', async () => {
 });
 
 test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md', async () => {
-  const presence = blockOf('docs/guide/presence.md', 'import { Presence }');
+  const presence = blockOf('docs/guide/presence.md', 'import { createPresence }');
   const history = blockOf('docs/guide/durable-rooms.md', 'import { SqliteHistoryStore }');
   const port = await freePort();
   const application = folderWith({

@@ -11,9 +11,9 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
   const redis = await RedisProcess.start();
   const server = blockOf(PAGE, 'import { createServer').replace('http.listen(3000)', 'http.listen(0)');
   const client = blockOf(PAGE, 'import { DurableRooms').replace("'http://localhost:3000'", 'url');
-  const several = blockOf(PAGE, 'import { durableRooms, Redis')
+  const several = blockOf(PAGE, 'import { createDurableRooms, Redis')
     .replace('redis://localhost', redis.url)
-    .replace('durableRooms(io', "durableRooms(io.of('/shared')");
+    .replace('DurableRooms(io', "DurableRooms(io.of('/shared')");
   const application = applicationWith({
     'server.mjs': `${server}\nexport { http, io, orders };`,
     'shared.mjs': `import { io } from './server.mjs';\n${several}\nexport { orders, store };`,
@@ -29,9 +29,9 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
       const ended = new Promise((resolve) => socket.once('disconnect', resolve));
       socket.conn.close();
       await ended;
-      await orders.emit('order:7', 'shipped', 7);
-      while (rooms.position('order:7').offset < 2) await new Promise((resolve) => setTimeout(resolve, 10));
-      console.log((await shared.emit('order:8', 'status')).offset);
+      await orders.to('order:7').emit('status', 'shipped');
+      while (order.position.offset < 2) await new Promise((resolve) => setTimeout(resolve, 10));
+      console.log((await shared.to('order:8').emit('status')).offset);
       await io.close();
       await store.close();
       process.exit();
@@ -40,7 +40,7 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
   try {
     const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
-    const output = 'status { paid: true }\nROOM_FORBIDDEN\nshipped 7\n1\n';
+    const output = 'status { paid: true }\nROOM_FORBIDDEN\nstatus shipped\n1\n';
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: output, stderr: '' });
   } finally {
     application.remove();

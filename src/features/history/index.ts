@@ -11,8 +11,14 @@
  */
 
 export { createDurableRooms, durableRooms } from './durable/open.js';
-export type { DurableRooms, DurableRoomsOptions, EventsMap, PostOptions } from './durable/options.js';
-export type { KeptEvent, KeptPage } from './durable/requests.js';
+export type {
+  DurableRooms,
+  DurableRoomsOptions,
+  EventsMap,
+  KeptEvent,
+  KeptPage,
+  PostOptions,
+} from './durable/options.js';
 export { type RedisHistoryOptions, RedisHistoryStore, redisClientOptions } from './redis/store.js';
 export { SqliteHistoryStore, type SqliteOptions } from './sqlite/store.js';
 export {

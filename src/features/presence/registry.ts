@@ -1,5 +1,5 @@
 import { MalformedMessage } from '../../base/errors.js';
-import type { OpenService, ServiceChannel } from '../../io/rooms/index.js';
+import type { OpenService, ServiceChannel } from '../../io/rooms/services.js';
 
 /** Up to this number of members, presence names the users of a room. */
 export const MAX_NAMED = 100;

@@ -4,16 +4,22 @@ import type { Server as HttpsServer } from 'node:https';
 import type { DefaultEventsMap } from 'socket.io';
 // A named import of an old version fails before anything can say why.
 import * as stock from 'socket.io';
-import type { Engine } from '../../engine/engine.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { checkVersion, installedCopy } from '../socket-io-version.js';
 import type { GjallarOptions } from './engine-options.js';
 import { install } from './install.js';
+import type { ServerMembers } from './types.js';
 
 checkVersion(installedCopy());
 
 /** The objects to which a server can be attached. */
 export type Attachable = HttpServer | HttpsServer | Http2Server | Http2SecureServer | TemplatedApp | number;
+
+/** socket.io's class, with the members of gjallar in its type. */
+const Base = stock.Server as unknown as new <Listen extends object, Emit extends object, Between extends object, Data>(
+  attachable?: Attachable | Partial<GjallarOptions>,
+  options?: Partial<GjallarOptions>,
+) => ServerMembers<Listen, Emit, Between, Data> & stock.Server<Listen, Emit, Between, Data>;
 
 /**
  * socket.io's Server on gjallar, with the same API. It replaces `import { Server } from 'socket.io'`.
@@ -32,15 +38,13 @@ export class Server<
   ServerSideEvents extends object = DefaultEventsMap,
   // biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
   SocketData = any,
-> extends stock.Server<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
-  declare engine: stock.Server['engine'] & Pick<Engine, 'addresses' | 'counters'>;
-
+> extends Base<ListenEvents, EmitEvents, ServerSideEvents, SocketData> {
   /**
    * @param attachable an HTTP server, a port, or a uWebSockets.js app; optional
    * @param options socket.io's options, and those of {@link EngineOptions}
    */
   constructor(attachable?: Attachable | Partial<GjallarOptions>, options?: Partial<GjallarOptions>) {
-    super(attachable as number, options);
+    super(attachable, options);
   }
 }
 

@@ -9,18 +9,9 @@ import { serviceOf } from '../../../io/rooms/index.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
-import type { DurableHealth } from './open.js';
-import { type DurableRoomsOptions, defaults, matcherOf, type PostOptions } from './options.js';
-import {
-  AUTHOR,
-  answerRequests,
-  checkReadable,
-  eventOf,
-  type KeptPage,
-  positionOf,
-  readPage,
-  textOf,
-} from './requests.js';
+import type { DurableHealth } from './health.js';
+import { type DurableRoomsOptions, defaults, type KeptPage, matcherOf, type PostOptions } from './options.js';
+import { AUTHOR, answerRequests, checkReadable, eventOf, positionOf, readPage, textOf } from './requests.js';
 
 /** The event between workers. */
 const EVENT = 'gjallar:durable';

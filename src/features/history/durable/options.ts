@@ -1,7 +1,6 @@
 import { GjallarError } from '../../../base/errors.js';
 import type { AnySocket } from '../../../io/any.js';
-import type { AppendResult, HistoryStore, PageQuery } from '../store.js';
-import type { KeptPage } from './requests.js';
+import type { AppendResult, HistoryStore, Page, PageQuery } from '../store.js';
 
 /** Which rooms are durable, where their messages are kept, and who may enter them. */
 export interface DurableRoomsOptions {
@@ -62,6 +61,18 @@ export interface PostOptions {
 /** The events of rooms, by name, as in the types of socket.io. */
 // biome-ignore lint/suspicious/noExplicitAny: socket.io's own type for any events
 export type EventsMap = Record<string, (...values: any[]) => void>;
+
+/** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
+export interface KeptEvent {
+  readonly room: string;
+  readonly epoch: string;
+  readonly offset: number;
+  readonly event?: string;
+  readonly values?: readonly unknown[];
+  readonly deleted?: true;
+}
+
+export type KeptPage = Omit<Page, 'messages'> & { messages: KeptEvent[] };
 
 /** The durable rooms of a namespace on this worker. */
 export interface DurableRooms<Events extends object = EventsMap> {

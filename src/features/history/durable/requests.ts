@@ -5,8 +5,8 @@ import { decodePackets } from '../../../io/rooms/encoded-packet.js';
 import { answerRequests as answer } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
 import { fitting } from '../page.js';
-import { MAX_PAGE, type Page, type PageQuery, type StoredMessage } from '../store.js';
-import type { DurableRoomsOptions } from './options.js';
+import { MAX_PAGE, type PageQuery, type StoredMessage } from '../store.js';
+import type { DurableRoomsOptions, KeptPage } from './options.js';
 
 /** An event to a room, as clients receive it. */
 interface DurableEvent {
@@ -84,18 +84,6 @@ function attachmentsOf(text: string): number {
     return 0;
   }
 }
-
-/** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
-export interface KeptEvent {
-  readonly room: string;
-  readonly epoch: string;
-  readonly offset: number;
-  readonly event?: string;
-  readonly values?: readonly unknown[];
-  readonly deleted?: true;
-}
-
-export type KeptPage = Omit<Page, 'messages'> & { messages: KeptEvent[] };
 
 /** Clients of Socket.IO reject a packet with more attachments. A page with more is shorter than was asked. */
 const MAX_ATTACHMENTS = 10;
