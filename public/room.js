@@ -27,7 +27,7 @@ const KEEP_NAMES = 1000;
 export class Room extends EventTarget {
   name = '';
   joined = false;
-  /** Display names by user. A new map after each change. */
+  /** Display names by user. A new map when they change. */
   names = new Map();
   /** Why the server did not let the user in: the problem, or null. */
   #refusal = null;
@@ -113,9 +113,7 @@ export class Room extends EventTarget {
     this.#partners.add(user);
     const page = { with: user, limit: EARLIER };
     const { messages } = await this.#connection.request('history', page).catch(() => ({ messages: [] }));
-    for (const message of messages.filter(({ deleted }) => !deleted)) {
-      this.#announce('message', { ...this.#senderOf(message), earlier: true });
-    }
+    for (const message of messages) if (!message.deleted) this.#onMessage(message, true);
   }
 
   /**
@@ -213,10 +211,11 @@ export class Room extends EventTarget {
     }
   }
 
-  #onMessage(message) {
-    const isNamed = message.from === this.#connection.name;
-    const earlier = this.#isShowingEarlier && !message.to;
-    const item = isNamed && !earlier ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
+  #onMessage(message, earlier = this.#isShowingEarlier && !message.to) {
+    // A direct message that got no answer may be among earlier ones.
+    const isKnown = earlier && (!message.to || this.#sent.has(keyOf(message)));
+    const canBeEcho = message.from === this.#connection.name && !isKnown;
+    const item = canBeEcho ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
     const sender = item ? { message, own: true } : this.#senderOf(message);
     if (item) this.#remember(message);
     this.#announce('message', { ...sender, earlier });
@@ -251,14 +250,13 @@ export class Room extends EventTarget {
       this.#askWho(WHO_DELAY_MS);
       return;
     }
-    const came = joined ?? [];
-    const went = left ?? [];
+    const changes = { joined: joined ?? [], left: left ?? [] };
     const users = this.#users && new Set(this.#users);
-    for (const name of went) users?.delete(name);
-    for (const name of came) users?.add(name);
-    this.#learnNames([...came, ...went], names);
+    for (const name of changes.left) users?.delete(name);
+    for (const name of changes.joined) users?.add(name);
+    this.#learnNames([...changes.joined, ...changes.left], names);
     this.#setPeople(members, users);
-    this.#announce('presence', { joined: came, left: went });
+    this.#announce('presence', changes);
     // One user can be connected twice, or join and leave within one event: then the server's list is needed.
     if (users?.size !== members) this.#askWho(WHO_DELAY_MS);
   }
@@ -283,13 +281,10 @@ export class Room extends EventTarget {
 
   /** Takes over the display names in `given`. Users that it does not list have none. */
   #learnNames(users, given = {}) {
-    const nameOf = (user) => (Object.hasOwn(given, user) ? given[user] : undefined);
-    const changed = users.filter((user) => nameOf(user) !== this.names.get(user));
-    if (changed.length === 0) return;
     const learned = new Map(this.names);
-    for (const user of changed) {
+    for (const user of users) {
       learned.delete(user);
-      if (nameOf(user) !== undefined) learned.set(user, nameOf(user));
+      if (Object.hasOwn(given, user)) learned.set(user, given[user]);
     }
     this.names = new Map([...learned].slice(-KEEP_NAMES));
   }

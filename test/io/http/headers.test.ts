@@ -192,5 +192,7 @@ describe('servers with other settings', () => {
     const status = async (path: string) => (await fetch(none.url + path)).status;
     const paths = ['/', '/index.html', '/app.js', '/style.css', '/gjallar-client.js', '/socket.io/socket.io.min.js'];
     expect(await Promise.all(paths.map(status))).toEqual([404, 404, 404, 404, 200, 200]);
+    const page = await fetch(`${none.url}/live`, { headers: { Accept: 'text/html,*/*' } });
+    expect([page.status, await page.text()]).toEqual([404, expect.stringContaining('ADMIN_PORT')]);
   });
 });

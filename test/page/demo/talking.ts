@@ -188,6 +188,27 @@ export function talkingTests(demo: Demo): void {
     expect(await astrid.page.locator('#addressee').isVisible()).toBe(false);
   });
 
+  test('a direct message whose answer was lost is found again, and is the own one', async () => {
+    const wire = await Wire.to(demo.server.port);
+    try {
+      const [liv] = (await join('Liv')) as [User];
+      const astrid = await demo.joinAt(`http://127.0.0.1:${wire.port}/#${room}`, 'Astrid');
+      await astrid.page.getByRole('button', { name: 'Liv' }).click();
+      wire.holdAnswers();
+      await astrid.types('did it arrive?');
+      await liv.hears('did it arrive?');
+      astrid.serverAway = true;
+      wire.cut();
+      await astrid.sees('#outbox li', 'The message may have arrived anyway.');
+      wire.mend();
+      await astrid.sees('#messages .own.direct', 'did it arrive?');
+      await astrid.page.locator('#outbox li').waitFor({ state: 'detached' });
+      expect([await astrid.heard(), await liv.heard()]).toEqual([['did it arrive?'], ['did it arrive?']]);
+    } finally {
+      wire.close();
+    }
+  });
+
   test('two clients with one name do not take the messages of the other one for their own', async () => {
     const [one, other] = (await join('Astrid', 'Astrid')) as [User, User];
     await one.types('from one');
