@@ -16,9 +16,7 @@ test('the page of options has every option of the library with its default', () 
     ({ name, fallback, description }) => `| \`${name}\` | ${fallback} | ${description} |`,
   );
   expect(rows.length).toBeGreaterThan(25);
-  const [, table = ''] = read('docs/reference/library.md').split(
-    '| option | default | meaning |\n|---|---|---|\n',
-  );
+  const [, table = ''] = read('docs/reference/library.md').split('| option | default | meaning |\n|---|---|---|\n');
   expect(table.split('\n\n')[0]!.split('\n')).toEqual(rows);
 });
 
@@ -34,7 +32,8 @@ test('the page of the library has every export', async () => {
   for (const line of section('docs/reference/library.md', 'Exports').split('\n')) {
     const [, entry = '', exported = ''] = line.split('|').map((cell) => cell.trim());
     from = /^`(gjallar.*)`$/.exec(entry)?.[1] ?? from;
-    for (const [, name] of exported.matchAll(/`(\w+)`/g)) (named[from] ??= []).push(name!);
+    const names = [...exported.matchAll(/`(\w+)`/g)].map(([, name]) => name!);
+    if (names.length > 0) named[from] = [...(named[from] ?? []), ...names];
   }
   for (const names of Object.values(named)) names.sort();
   expect(named).toEqual(expected);
