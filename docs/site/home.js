@@ -53,10 +53,7 @@ const wanted = [
     row: 'the same with the kernel’s memory, 64,000 clients',
     text: 'of its memory for each of 64,000 clients, including the kernel’s',
   },
-  {
-    row: 'room of 1,000 at 100 messages/s: CPU per delivery',
-    text: 'of its CPU for a delivery in a room of 1,000 at 100 messages/s',
-  },
+  { row: 'CPU to echo a message', text: 'of its CPU to echo a message' },
 ];
 
 const plain = (figure) => figure.replace(/ \(.*\)/, '');
