@@ -1,6 +1,4 @@
-import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
-import type { RouteHost } from './http/route.js';
-import type { ConnectionGuard } from './limits/connection-guard.js';
+import type { Engine } from './engine.js';
 import type { EngineSettings } from './options.js';
 import { routeHttp, routeWebSockets, watchConnections } from './routes.js';
 import type { TemplatedApp } from './uws/app.js';
@@ -17,18 +15,10 @@ export interface AttachOptions {
   below?: boolean;
 }
 
-/** The engine as its routes use it. */
-export interface Attached extends RouteHost {
-  readonly settings: EngineSettings;
-  readonly connectionGuard: ConnectionGuard;
-  onRequest(exchange: HttpExchange): void;
-  onUpgrade(exchange: UpgradeExchange): void;
-}
-
 /** Adds routes to an app that pass the requests on the engine's path to the engine. */
 export function attachTo(
   app: TemplatedApp,
-  engine: Attached,
+  engine: Engine,
   { path = '/socket.io', addTrailingSlash = true, secure = false, below = false }: AttachOptions,
 ): void {
   const bare = path.replace(/\/$/, '');

@@ -1,7 +1,7 @@
 import cors from 'cors';
 import { raise } from '../base/owner.js';
 import { thisProcess } from '../base/process.js';
-import { type Attached, type AttachOptions, attachTo } from './attach.js';
+import { type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
 import { Admission } from './http/admission.js';
@@ -13,7 +13,7 @@ import { NodeApp } from './node/app.js';
 import type { EngineOptions, EngineSettings } from './options.js';
 import type { Relay } from './relay.js';
 import { announce } from './session/announced.js';
-import { Handshake, type HandshakeHost, openingsFor } from './session/handshake.js';
+import { Handshake, openingsFor } from './session/handshake.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
@@ -53,7 +53,7 @@ declare module '../base/process.js' {
  * io.bind(engine);
  * ```
  */
-export class Engine extends EngineParts implements HandshakeHost, Attached {
+export class Engine extends EngineParts {
   /** Set if several workers share a port. */
   relay: Relay | undefined;
   /** Called with a request whose connection is closed because its address has made too many in one turn. */

@@ -23,7 +23,7 @@ import {
 } from '../protocol.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';
 import { SharedPorts } from './ports.js';
-import { type ReloadingFleet, type ReloadOptions, ReloadQueue } from './reload.js';
+import { type ReloadOptions, ReloadQueue } from './reload.js';
 
 export interface PrimaryOptions extends ReloadOptions {
   workers: number;
@@ -49,7 +49,7 @@ const UNREAD = 'does not read messages from other workers and is killed';
 const ANSWER_TIMEOUT_MS = 2000;
 
 /** Forks the workers, replaces workers that die, reloads them, and stops them. */
-export class Primary implements ReloadingFleet {
+export class Primary {
   private readonly meshDirectory = makeMeshDirectory();
   private readonly environment = {
     [MESH_DIRECTORY]: this.meshDirectory,

@@ -4,14 +4,7 @@ import { within } from '../../base/within.js';
 import type { FromPrimary, Readiness } from '../protocol.js';
 import type { ForkedWorker } from './forked-worker.js';
 import { movesConnections } from './ports.js';
-
-/** What the queue needs of a primary beyond what one reload needs. */
-export interface ReloadingFleet extends Fleet {
-  /** Whether all clients are being moved to other machines. A reload ends that. */
-  isLeaving: boolean;
-  /** Sends a message to every worker. */
-  tell(message: FromPrimary): void;
-}
+import type { Primary } from './primary.js';
 
 const STAYING = 'The old workers stay. Correct the new release, and reload again.';
 
@@ -22,7 +15,7 @@ export class ReloadQueue {
   private isRequested = false;
 
   constructor(
-    private readonly fleet: ReloadingFleet,
+    private readonly fleet: Primary,
     private readonly options: ReloadOptions,
     private readonly log: Logger,
   ) {}

@@ -7,7 +7,8 @@ import { NodeHttpExchange } from './exchange.js';
 import type { Progress } from './progress.js';
 import { NodeRequest } from './request.js';
 import { own, type SocketOwner } from './socket-owner.js';
-import { NodeWebSocket, type WebSocketHost } from './web-socket.js';
+import { NodeWebSocket } from './web-socket.js';
+import type { NodeWebSockets } from './web-sockets.js';
 
 /** Bytes that a client may send before its request is decided on. */
 const MAX_EARLY_BYTES = 65_536;
@@ -21,7 +22,7 @@ export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExch
   constructor(
     message: IncomingMessage,
     head: Buffer,
-    private readonly webSockets: (WebSocketHost & { readonly compresses: boolean }) | undefined,
+    private readonly webSockets: NodeWebSockets | undefined,
     host: ExchangeHost,
     progress: Progress,
   ) {

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
 import { raise } from '../../base/owner.js';
 import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
-import type { FrameEvents } from '../http/route.js';
 import type { Writable } from '../uws/app.js';
 import { closeCodes, type FrameTarget, readFrames, type Unfinished } from './frame-reader.js';
 import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
 import type { SocketOwner } from './socket-owner.js';
-import { OutgoingMessage, type Subscriber, type Topics } from './topics.js';
-import { type Batch, isBehind, type Writer, type Writing } from './writer.js';
+import { OutgoingMessage, type Subscriber } from './topics.js';
+import type { NodeWebSockets } from './web-sockets.js';
+import { type Batch, isBehind, type Writing } from './writer.js';
 
 /** What `send` returns, as in uWebSockets.js. */
 const WAITS = 0;
@@ -20,20 +20,6 @@ const MAX_GATHERED_BYTES = 65_536;
 const MAX_REASON_BYTES = 123;
 const EMPTY = Buffer.alloc(0);
 const NO_TOPICS: ReadonlySet<string> = new Set();
-
-/** What the WebSockets of a route share. */
-export interface WebSocketHost {
-  readonly maxPayload: number;
-  readonly maxBackpressure: number;
-  readonly events: FrameEvents;
-  readonly topics: Topics;
-  readonly writer: Writer;
-  readonly sockets: Set<NodeWebSocket>;
-  /** The time of the last sweep, in s. An integer takes no memory of its own. */
-  readonly seconds: number;
-  /** Ends the connection soon, unless its client does. */
-  endSoon(socket: Socket): void;
-}
 
 /** A WebSocket on a connection that node:http has upgraded. */
 export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Subscriber, SocketOwner {
@@ -48,7 +34,7 @@ export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Sub
 
   constructor(
     readonly socket: Socket,
-    private readonly host: WebSocketHost,
+    private readonly host: NodeWebSockets,
     private readonly receiver: FrameReceiver,
     readonly compresses: boolean,
   ) {

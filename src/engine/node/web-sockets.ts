@@ -6,14 +6,14 @@ import { FrameEvents, type RouteHost, upgradeHostOf, type WebSocketRoute } from 
 import type { Progress } from './progress.js';
 import type { Topics } from './topics.js';
 import { NodeUpgradeExchange } from './upgrade.js';
-import type { NodeWebSocket, WebSocketHost } from './web-socket.js';
+import type { NodeWebSocket } from './web-socket.js';
 import type { Writer } from './writer.js';
 
 /** How long a client may take to end a connection after the close frame, in ms. */
 const END_MS = 10_000;
 
 /** The WebSockets of one route. */
-export class NodeWebSockets implements WebSocketHost {
+export class NodeWebSockets {
   readonly maxPayload: number;
   readonly maxBackpressure: number;
   readonly compresses: boolean;

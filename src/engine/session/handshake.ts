@@ -1,31 +1,22 @@
 import { handshakeErrors } from '../../base/errors.js';
+import type { Engine } from '../engine.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { applyMiddleware } from '../http/middleware.js';
 import { EngineRequest, type RequestParts } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
-import type { AddressLimits } from '../limits/address-limits.js';
 import type { EngineSettings } from '../options.js';
 import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/registry.js';
 import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
 import { announce } from './announced.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
 import { Session } from './session.js';
-import type { SessionHost } from './session-host.js';
 import type { UnusedSessions } from './unused-sessions.js';
-
-/** The parts of the engine that a handshake uses. */
-export interface HandshakeHost extends SessionHost<Session> {
-  readonly settings: EngineSettings;
-  readonly addresses: AddressLimits | undefined;
-  readonly relay: { readonly hasOthers: boolean } | undefined;
-  generateId(request: EngineRequest): string | PromiseLike<string>;
-}
 
 /** Opens sessions: from a poll, from a WebSocket, or from a session that another worker has handed over. */
 export class Handshake {
   constructor(
-    private readonly host: HandshakeHost,
+    private readonly host: Engine,
     private readonly sessions: Map<string, Session>,
     private readonly pending: PendingSessions,
     private readonly unused: UnusedSessions,

@@ -1,21 +1,10 @@
 import { raise } from '../../base/owner.js';
-import type { HttpExchange, ResponseHeaders } from '../http/exchange.js';
+import type { HttpExchange } from '../http/exchange.js';
 import { respond } from '../http/middleware.js';
-import type { FrameGuard } from '../limits/frame-guard.js';
 import * as v3 from '../protocol/codec-v3.js';
 import * as v4 from '../protocol/codec-v4.js';
 import { type PacketData, PacketFormatError, type PacketType, type ReadPacket } from '../protocol/packet.js';
-import type { Transport } from './transport.js';
-
-/** The transport that POSTs carry packets for. */
-export interface PostReceiver extends Transport {
-  readonly settings: { readonly frameGuard: FrameGuard };
-  headersFor(exchange: HttpExchange, contentType: string): ResponseHeaders;
-  /** The client has closed the session. */
-  onClosePacket(): void;
-  /** The response to a POST has reached the client's worker. */
-  onPostWritten(): void;
-}
+import type { PollingTransport } from './polling.js';
 
 /** Receives the packets of a polling client, one POST at a time. */
 export class PollingPosts {
@@ -27,7 +16,7 @@ export class PollingPosts {
   /** Whether the response to the last POST is still on its way to the worker with the client's connection. */
   isUnwritten = false;
 
-  constructor(private readonly transport: PostReceiver) {}
+  constructor(private readonly transport: PollingTransport) {}
 
   /** Whether a POST is arriving, or some of its packets are not handled yet. */
   get isReceiving(): boolean {

@@ -12,7 +12,7 @@ import * as v3 from '../protocol/codec-v3.js';
 import * as v4 from '../protocol/codec-v4.js';
 import type { Packet, PacketData, PacketOptions, PacketType } from '../protocol/packet.js';
 import { LazyEventEmitter } from '../session/compact-emitter.js';
-import { PollingPosts, type PostReceiver } from './polling-posts.js';
+import { PollingPosts } from './polling-posts.js';
 import type { Protocol, Transport, TransportOwner } from './transport.js';
 
 export interface PollingSettings {
@@ -33,7 +33,7 @@ const CLOSE_TIMEOUT_MS = 30_000;
 const LATE_POLL_MS = 25;
 
 /** The HTTP long-polling transport. Source: Engine.IO v4, "HTTP long-polling". */
-export class PollingTransport extends LazyEventEmitter implements Transport, PostReceiver {
+export class PollingTransport extends LazyEventEmitter implements Transport {
   readyState: 'open' | 'closing' | 'closed' = 'open';
   private poll: HttpExchange | undefined;
   private readonly posts = new PollingPosts(this);

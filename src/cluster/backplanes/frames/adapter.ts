@@ -28,7 +28,7 @@ import {
 } from '../../../io/rooms/index.js';
 import { type BroadcastPacket, decoderOf, namespaceOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
 import { Inbox } from '../connection-health.js';
-import { type BusMember, FrameBus } from './bus.js';
+import { FrameBus } from './bus.js';
 import type { FrameLinks } from './links.js';
 import type { Broadcast } from './wire/broadcast.js';
 import { encodeMessage, encodeResponse, type Message } from './wire/message.js';
@@ -85,7 +85,7 @@ export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: In
 }
 
 /** The adapter of a namespace whose messages go to other workers in frames. */
-class FrameAdapter extends ClusterAdapterWithHeartbeat implements BusMember, AdapterWithServers {
+export class FrameAdapter extends ClusterAdapterWithHeartbeat implements AdapterWithServers {
   readonly otherServers: OtherServers;
   private readonly answers = new BroadcastAnswers(this);
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */

@@ -2,6 +2,7 @@ import { reportFailure } from '../../../base/owner.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
 import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { type Inbox, malformed } from '../connection-health.js';
+import type { FrameAdapter } from './adapter.js';
 import { Interest, type Peer } from './interest/interest.js';
 import { keyOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
@@ -28,16 +29,6 @@ interface Held {
 
 type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
 
-/** The adapter of a namespace, as the bus calls it. */
-export interface BusMember {
-  receiveBroadcast(broadcast: Broadcast): void;
-  receiveMessage(message: Message): void;
-  receiveClaim(room: string): void;
-  /** The worker can be sent to, for the first time or after messages may have been lost. */
-  greet(worker: string): void;
-  workerGone(worker: string): void;
-}
-
 /**
  * Group commit for workers: what this worker has for others leaves once per window, in one frame for each destination,
  * and only where a room has members. The sender chooses the workers at the end of the window: all announcements that have
@@ -48,7 +39,7 @@ export class FrameBus {
   /** What the metrics of the backplane count. */
   readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
   /** The adapters of this worker, by namespace. */
-  readonly members = new Map<string, BusMember>();
+  readonly members = new Map<string, FrameAdapter>();
   private readonly interest: Interest;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;

@@ -3,7 +3,7 @@ import { own } from '../../../base/owner.js';
 import type { ProblemCode, Reason } from '../../../base/problems.js';
 import { redisCause } from '../../../cluster/backplanes/redis-cause.js';
 import { HistoryError, type HistoryStore } from '../store.js';
-import { LossWatch, MemoryLossNotices } from './watch.js';
+import { LossWatch } from './watch.js';
 
 /** What users wait for. */
 export type HistoryCall = 'append' | 'read';
@@ -81,7 +81,7 @@ export class StoreHealth {
    */
   constructor(store: HistoryStore, name: string, what = 'messages') {
     this.outages = new HistoryOutages(store, name, what);
-    this.loss = new LossWatch({ name, notices: store.lossNotices ?? new MemoryLossNotices() });
+    this.loss = new LossWatch({ name, notices: store.lossNotices });
     const { storing } = this.outages;
     this.isReady = store.isReady ?? true;
     store.listen?.({

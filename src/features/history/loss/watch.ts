@@ -41,19 +41,6 @@ export class RedisLossNotices implements LossNotices {
   }
 }
 
-/** Known to this process alone. */
-export class MemoryLossNotices implements LossNotices {
-  private notice: LossNotice | undefined;
-
-  async read(): Promise<LossNotice | undefined> {
-    return this.notice;
-  }
-
-  async write(notice: LossNotice): Promise<void> {
-    this.notice = notice;
-  }
-}
-
 /** A small file in `DATA_DIR`. */
 export class FileLossNotices implements LossNotices {
   constructor(private readonly path: string) {}
@@ -86,7 +73,8 @@ const SAME_MS = 10_000;
 interface LossWatchOptions {
   /** What the operator knows the store by: `Redis` or `DATA_DIR`. */
   name: string;
-  notices: LossNotices;
+  /** Without it, this process alone knows. */
+  notices?: LossNotices | undefined;
   /** @default those of the process */
   reports?: OutageOptions['reports'];
 }
@@ -131,7 +119,7 @@ export class LossWatch {
     // Another machine's clock may be ahead.
     this.take({ ...this.known, lostAt: Math.max(now, this.known.acknowledgedAt + 1) }, now);
     // Without it, this worker alone names the problem.
-    this.options.notices.write(this.known).catch(() => {});
+    this.options.notices?.write(this.known).catch(() => {});
   }
 
   /**
@@ -148,7 +136,7 @@ export class LossWatch {
   /** Ends the problem on all workers, within a second. @throws Error if the store cannot be written to */
   async acknowledge(now = Date.now()): Promise<void> {
     const notice = { ...this.known, acknowledgedAt: Math.max(now, this.known.lostAt) };
-    await this.options.notices.write(notice);
+    await this.options.notices?.write(notice);
     this.take(notice, now);
   }
 
@@ -164,7 +152,7 @@ export class LossWatch {
   }
 
   private async ask(now: number): Promise<void> {
-    const notice = await this.options.notices.read();
+    const notice = await this.options.notices?.read();
     if (notice) this.take(notice, now);
   }
 

@@ -14,18 +14,7 @@ import type { EngineRoute } from '../engine-route.js';
 import type { Listeners } from '../listeners.js';
 
 /** Owns the port of an http.Server in this process. */
-export interface SharedOwner {
-  /** Whether uWebSockets.js is to listen; otherwise node:http does. */
-  readonly takesPort: boolean;
-  /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
-  listenShared(local: AddressInfo): boolean;
-  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
-  listenAlso(local: AddressInfo): boolean;
-  /** Accepts no new connections from now on. The application does not notice. */
-  retire(): void;
-  /** Whether no request is in progress. */
-  readonly isIdle: boolean;
-}
+export type SharedOwner = Pick<PortOwner, 'takesPort' | 'listenShared' | 'listenAlso' | 'retire' | 'isIdle'>;
 
 /** The ports that several processes listen on. */
 export interface SharedPorts {
@@ -45,7 +34,7 @@ declare module '../../../base/process.js' {
  * arguments, host names, port 0 and errors. Then uWebSockets.js replaces it on the same address, in the same turn of the
  * event loop.
  */
-export class PortOwner implements SharedOwner {
+export class PortOwner {
   private readonly routes: EngineRoute[] = [];
   private current: OwnedPort | undefined;
   private mayMove = false;
@@ -83,6 +72,7 @@ export class PortOwner implements SharedOwner {
     this.current?.add(route);
   }
 
+  /** Whether uWebSockets.js is to listen; otherwise node:http does. */
   get takesPort(): boolean {
     return this.isAllowed && !this.listeners.hasApplication;
   }
@@ -98,18 +88,22 @@ export class PortOwner implements SharedOwner {
     if (!this.listen(local, false)) process.nextTick(() => server.emit('error', taken(local)));
   }
 
+  /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
   listenShared(local: AddressInfo): boolean {
     return this.listen(local, true);
   }
 
+  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
   listenAlso(local: AddressInfo): boolean {
     return this.current?.listenAlso(local) ?? false;
   }
 
+  /** Accepts no new connections from now on. The application does not notice. */
   retire(): void {
     this.current?.retire();
   }
 
+  /** Whether no request is in progress. */
   get isIdle(): boolean {
     return this.listeners.waiting === 0;
   }

@@ -55,37 +55,42 @@ export class SharedListening implements SharedPorts {
 
   /** Changes `listen()` of all servers that the application creates. */
   install(): void {
-    const { waiting } = this;
-    replaceMethod(NetServer.prototype, 'listen', (server, args, plain) => {
-      const listen = () => {
-        this.watch(server);
-        return plain(...args);
-      };
-      const wanted = server instanceof HttpServer && !server.listening ? addressOf(args) : undefined;
-      if (!wanted) return listen();
-      const http = server as HttpServer;
-      if (waiting.has(http)) throw alreadyListening();
-      waiting.add(http);
-      const { callback, signal } = wanted;
-      signal?.addEventListener('abort', () => http.close(), { once: true });
-      // Socket.IO may be attached right after listen().
-      queueMicrotask(() => {
-        if (!waiting.has(http)) return;
-        if (!this.owners.has(http)) {
-          waiting.delete(http);
-          listen();
-        } else {
-          if (callback) http.once('listening', callback);
-          own('listening on a shared port', this.share(http, wanted));
-        }
+    // That of http.Server first: it may be a method of its own, or the one that it inherits.
+    for (const { prototype } of [HttpServer, NetServer]) {
+      replaceMethod(prototype as NetServer, 'listen', (server, args) => {
+        const listen = () => {
+          this.watch(server);
+          return Reflect.apply(plainListen, server, args) as NetServer;
+        };
+        const wanted = server instanceof HttpServer && !server.listening ? addressOf(args) : undefined;
+        return wanted ? this.defer(server as HttpServer, wanted, listen) : listen();
       });
-      return server;
-    });
+    }
     replaceMethod(HttpServer.prototype, 'close', (server, args, close) => {
       // A server that is closed before it listens never does.
-      waiting.delete(server);
+      this.waiting.delete(server);
       return close(...args);
     });
+  }
+
+  /** Socket.IO may be attached right after listen(). */
+  private defer(server: HttpServer, wanted: Wanted, listen: () => unknown): HttpServer {
+    const { waiting } = this;
+    if (waiting.has(server)) throw alreadyListening();
+    waiting.add(server);
+    const { callback, signal } = wanted;
+    signal?.addEventListener('abort', () => server.close(), { once: true });
+    queueMicrotask(() => {
+      if (!waiting.has(server)) return;
+      if (!this.owners.has(server)) {
+        waiting.delete(server);
+        listen();
+      } else {
+        if (callback) server.once('listening', callback);
+        own('listening on a shared port', this.share(server, wanted));
+      }
+    });
+    return server;
   }
 
   /** Called with the owner of the port of each http.Server that has a Socket.IO server. */
