@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DURABLE, RedisProcess } from '../../test/support/redis.js';
+import { Wire } from '../../test/support/wire.js';
 import { build, commitOf, lastRelease } from '../harness/older.js';
 import { until } from '../harness/until.js';
 import { Members } from './support/members.js';
 import { progress } from './support/scenario.js';
 import { Service } from './support/service.js';
-import { Wire } from './support/wire.js';
 
 const CLIENTS = 24;
 const PAUSE_MS = 100;
@@ -53,10 +53,10 @@ export async function run({ times = CLIENTS, minutes = 0.25, own: { from, bus } 
       [present, first],
     ]) {
       const front = { servers };
-      front.wire = await Wire.to(() => front.servers.find((one) => ready.has(one))?.port, 'http');
+      front.wire = await Wire.to(() => front.servers.find((one) => ready.has(one))?.port);
       fronts.push(front);
     }
-    members = new Members((index) => fronts[index % fronts.length].wire.url, {
+    members = new Members((index) => `http://127.0.0.1:${fronts[index % fronts.length].wire.port}`, {
       count: times,
       rooms: ['north', 'south'],
       pause: PAUSE_MS,

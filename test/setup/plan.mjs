@@ -4,7 +4,7 @@
  * @param {object} situation
  * @param {{ package: string, tests: string[] }[]} situation.missing each missing program, with the chosen tests that need it
  * @param {boolean} situation.mayInstall whether `--install` was given
- * @param {string | undefined} situation.obstacle why nothing can be installed here, if so
+ * @param {string} [situation.obstacle] why nothing can be installed here, if so
  * @returns {{ install: string[], fails: boolean, message: string }}
  */
 export function plan({ missing, mayInstall, obstacle }) {

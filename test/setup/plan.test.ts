@@ -1,20 +1,8 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-
-interface Plan {
-  install: string[];
-  fails: boolean;
-  message: string;
-}
-
-const load = (name: string) => import(new URL(name, import.meta.url).href);
-const { plan } = (await load('plan.mjs')) as {
-  plan: (situation: { missing: object[]; mayInstall: boolean; obstacle?: string }) => Plan;
-};
-const { PROGRAMS } = (await load('programs.mjs')) as {
-  PROGRAMS: { package: string; found: () => boolean; services: string[]; usedBy: string[] }[];
-};
-const { dependentsOf } = (await load('dependents.mjs')) as { dependentsOf: (files: string[]) => string[] };
+import { dependentsOf } from './dependents.mjs';
+import { plan } from './plan.mjs';
+import { PROGRAMS } from './programs.mjs';
 
 const redis = { package: 'redis-server', tests: ['history/archive.test.ts', 'rooms/buses.test.ts'] };
 const postgresql = { package: 'postgresql', tests: ['history/archive.test.ts'] };

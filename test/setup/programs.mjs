@@ -94,7 +94,7 @@ export const PROGRAMS = [
     package: 'iproute2',
     found: () => inPath('ip'),
     services: [],
-    usedBy: ['cluster/backplanes/support/network.ts', 'torture/faults.test.ts'],
+    usedBy: ['support/hosts.js', 'torture/faults.test.ts'],
   },
 ];
 

@@ -41,7 +41,7 @@ export function tierOf(test) {
   return test.startsWith('load/') || reaches(test, canStartProcesses) ? 'process' : 'unit';
 }
 
-/** The test files of each tier. */
+/** The test files of each tier. @returns {Record<string, string[]>} */
 export function testsByTier() {
   const tiers = Object.fromEntries(Object.keys(TIERS).map((tier) => [tier, []]));
   for (const test of allTests()) tiers[tierOf(test)].push(test);

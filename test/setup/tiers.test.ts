@@ -1,26 +1,8 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-
-interface Parsed {
-  all: boolean;
-  install: boolean;
-  tiers: string[];
-  outputFile?: string;
-  paths: string[];
-  jest: string[];
-}
-
-const load = (name: string) => import(new URL(name, import.meta.url).href);
-const { testsByTier, packagesFor } = (await load('tiers.mjs')) as {
-  testsByTier: () => Record<string, string[]>;
-  packagesFor: (test: string) => string[];
-};
-const { canStartProcesses } = (await load('dependents.mjs')) as { canStartProcesses: (file: string) => boolean };
-const { jestArguments, parseArguments, matching } = (await load('arguments.mjs')) as {
-  parseArguments: (args: string[]) => Parsed;
-  matching: (tests: string[], paths: string[]) => string[];
-  jestArguments: (given: { jest: string[]; paths: string[] }, run: object) => string[];
-};
+import { jestArguments, matching, parseArguments } from './arguments.mjs';
+import { canStartProcesses } from './dependents.mjs';
+import { packagesFor, testsByTier } from './tiers.mjs';
 
 const tiers = testsByTier();
 

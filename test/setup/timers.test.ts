@@ -2,11 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { testsByTier } from './tiers.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
-const { testsByTier } = (await import(new URL('tiers.mjs', import.meta.url).href)) as {
-  testsByTier: () => Record<string, string[]>;
-};
 
 const OWN = 'test/setup/timers.test.ts';
 /** Helpers that wait, and that move or imitate the time. */

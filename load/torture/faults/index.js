@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { Hosts, whyNoHosts } from '../../harness/servers/hosts.js';
+import { Hosts, whyNoHosts } from '../../../test/support/hosts.js';
 import { onOneHost, onTwoHosts } from './places.js';
 
 const HOSTS = ['first', 'second', 'redis'];
@@ -29,7 +29,7 @@ async function amongHosts(options) {
     await exit;
     return figures;
   } finally {
-    hosts.remove();
+    await hosts.remove();
   }
 }
 

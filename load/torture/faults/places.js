@@ -110,7 +110,7 @@ function faultsOf(service) {
   ];
 }
 
-/** Faults where Redis joins two hosts. @param {import('../../harness/servers/hosts.js').Hosts} hosts `first`, `second` and `redis` */
+/** Faults where Redis joins two hosts. @param {import('../../../test/support/hosts.js').Hosts} hosts `first`, `second` and `redis` */
 export async function onTwoHosts(hosts, options) {
   const directory = mkdtempSync(join(tmpdir(), 'torture-'));
   const services = [];

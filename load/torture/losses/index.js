@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { Redis as RedisClient } from 'ioredis';
 import { DurableRooms } from '../../../public/gjallar-client.js';
 import { RedisProcess } from '../../../test/support/redis.js';
+import { Wire } from '../../../test/support/wire.js';
 import { soon } from '../../harness/until.js';
 import { heardFigures, injectFaults } from '../support/inject.js';
 import { Members } from '../support/members.js';
 import { Service } from '../support/service.js';
-import { Wire } from '../support/wire.js';
 
 /** How long Redis is away, in ms. Within 12 s, the machines declare each other gone. */
 const DOWNTIMES = [1000, 12_000];
@@ -38,6 +38,14 @@ export async function run({ short, seed, times = short ? 1 : 100, minutes = shor
   const options = { short, times, minutes };
   const parts = [1, 2].map((machines) => ofChat(machines, { ...options, seed: seed + machines }));
   return (await Promise.all([...parts, ofDurableRooms({ ...options, seed: seed + 3 })])).flat();
+}
+
+const urlOf = ({ port }) => `redis://127.0.0.1:${port}`;
+
+/** The connections that there are carry nothing more, and stay open. */
+function silence(wire) {
+  wire.hold();
+  wire.holdAnswers();
 }
 
 /** Members, and the Redis that keeps their messages: what it has lost, or may have lost, is known by its epochs. */
@@ -127,7 +135,7 @@ async function ofChat(machines, { short, seed, times, minutes }) {
     for (let index = 0; index < machines; index++) {
       // In the short form, a second machine has one worker.
       const workers = short && index > 0 ? '1' : '2';
-      services.push(await Service.start({ REDIS_URL: wire.url, WORKERS: workers, ...OPERATOR }));
+      services.push(await Service.start({ REDIS_URL: urlOf(wire), WORKERS: workers, ...OPERATOR }));
     }
     members = new Members((index) => services[index % machines].url, {
       ...{ count: 6, rooms: ROOMS, pause: short ? 120 : 60 },
@@ -149,7 +157,7 @@ async function ofChat(machines, { short, seed, times, minutes }) {
       },
     };
     const downtimes = short ? DOWNTIMES.slice(0, 1) : DOWNTIMES;
-    const silent = { name: 'all connections fell silent', inject: async () => wire.silence() };
+    const silent = { name: 'all connections fell silent', inject: async () => silence(wire) };
     const faults = [
       ...Object.entries(away).flatMap(([fault, inject]) =>
         downtimes.map((ms) => ({ name: `${fault} after ${ms / 1000} s`, inject: () => inject(ms) })),
@@ -198,7 +206,7 @@ async function ofDurableRooms({ short, seed, times, minutes }) {
   const machines = [];
   let members;
   try {
-    const environment = { REDIS_URL: wires.bus.url, STORE_URL: wires.store.url };
+    const environment = { REDIS_URL: urlOf(wires.bus), STORE_URL: urlOf(wires.store) };
     for (let count = 0; count < 2; count++)
       machines.push(await Service.host({ workers: short ? 1 : 2, app: APP, environment }));
     members = new Members((index) => machines[index % machines.length].url, {
@@ -220,10 +228,10 @@ async function ofDurableRooms({ short, seed, times, minutes }) {
     };
     const faults = {
       'silent connections to the store': async () => {
-        wires.store.silence();
+        silence(wires.store);
         if (!(await members.allServed(SILENCE))) tally.slow++;
       },
-      'silent connections to the bus': async () => wires.bus.silence(),
+      'silent connections to the bus': async () => silence(wires.bus),
       'bus down alone': async () => {
         wires.bus.cut();
         await sleep(BACKPLANE_DOWN);

@@ -1,12 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { roundRobin } from '../../../support/haproxy.js';
+import { Hosts, whyNoHosts } from '../../../support/hosts.js';
+import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Guests, HostedServer } from '../support/host.js';
-import { Network, whyNoHosts } from '../support/network.js';
 
 const reason = whyNoHosts();
 if (reason) console.warn(`The test of hosts behind a proxy is skipped: ${reason}`);
@@ -17,27 +17,26 @@ const kinds = { default: ['polling', 'websocket'], polling: ['polling'], websock
 
 (reason ? describe.skip : describe)('three hosts with gjallar behind HAProxy without affinity', () => {
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-proxy-'));
-  let network: Network;
+  let hosts: Hosts;
+  let redis: RedisProcess;
   let guests: Guests;
   let url: string;
   const names = Object.keys(kinds).flatMap((kind) => Array.from({ length: 10 }, (_, index) => `${kind} ${index}`));
 
   beforeAll(async () => {
-    network = new Network([...SERVERS, 'redis', 'proxy', 'clients']);
-    const settings = ['--bind', '0.0.0.0', '--protected-mode', 'no', '--save', '', '--dir', directory];
-    const redis = network.run('redis', 'redis-server', settings, { stdio: ['ignore', 'pipe', 'inherit'] });
-    await new Promise<void>((resolve) => {
-      createInterface(redis.stdout!).on('line', (line) => line.includes('Ready to accept connections') && resolve());
-    });
-    const REDIS_URL = `redis://${network.addressOf('redis')}:6379`;
+    hosts = new Hosts([...SERVERS, 'redis', 'proxy', 'clients']);
+    const on = { host: hosts.addressOf('redis'), launch: hosts.launcher('redis') };
+    redis = new RedisProcess(6379, directory, on);
+    await redis.start();
+    const REDIS_URL = redis.url;
     const environment = { REDIS_URL, HISTORY_TTL: '0', WORKERS: '1', RATE_LIMIT: 'off' };
-    await Promise.all(SERVERS.map((host) => new HostedServer(network, host, environment).ready));
+    await Promise.all(SERVERS.map((host) => new HostedServer(hosts, host, environment).ready));
     const file = join(directory, 'haproxy.cfg');
-    const servers = SERVERS.map((host) => `${network.addressOf(host)}:3000`);
-    writeFileSync(file, roundRobin(`${network.addressOf('proxy')}:3000`, servers));
-    network.run('proxy', 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
-    guests = new Guests(network, 'clients');
-    url = `http://${network.addressOf('proxy')}:3000`;
+    const servers = SERVERS.map((host) => `${hosts.addressOf(host)}:3000`);
+    writeFileSync(file, roundRobin(`${hosts.addressOf('proxy')}:3000`, servers));
+    hosts.run('proxy', 'haproxy', ['-db', '-f', file], { stdio: 'ignore' });
+    guests = new Guests(hosts, 'clients');
+    url = `http://${hosts.addressOf('proxy')}:3000`;
     await until(() =>
       guests.get(`${url}/readyz`).then(
         () => true,
@@ -47,7 +46,8 @@ const kinds = { default: ['polling', 'websocket'], polling: ['polling'], websock
   });
 
   afterAll(async () => {
-    await network?.remove();
+    await redis?.stop();
+    await hosts?.remove();
     rmSync(directory, { recursive: true, force: true });
   });
 
@@ -67,7 +67,7 @@ const kinds = { default: ['polling', 'websocket'], polling: ['polling'], websock
   });
 
   test('the clients of a host that is cut off come back on the others', async () => {
-    network.cut('third');
+    hosts.cut('third');
     await Promise.all(names.map((name) => until(() => isAnswered(name))));
   });
 });

@@ -1,14 +1,12 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Hosts, whyNoHosts } from '../../../support/hosts.js';
+import { RedisProcess } from '../../../support/redis.js';
 import { readinessOf } from '../../../support/reports.js';
 import { until } from '../../../support/until.js';
 import { Guests, HostedServer } from '../support/host.js';
-import { Network, whyNoHosts } from '../support/network.js';
 
 const reason = whyNoHosts();
 if (reason) console.warn(`The test of three hosts is skipped: ${reason}`);
@@ -22,8 +20,8 @@ type ServerName = (typeof SERVERS)[number];
 
 (reason ? describe.skip : describe)('two hosts with gjallar and one with Redis', () => {
   const directory = mkdtempSync(join(tmpdir(), 'gjallar-hosts-'));
-  let network: Network;
-  let redis: ChildProcess;
+  let hosts: Hosts;
+  let redis: RedisProcess;
   let servers: Record<ServerName, HostedServer>;
   let guests: Record<ServerName, Guests>;
   /** Everyone: two on each host, and one on the first host whose server is the second. */
@@ -36,13 +34,15 @@ type ServerName = (typeof SERVERS)[number];
   ];
 
   beforeAll(async () => {
-    network = new Network([...SERVERS, 'redis']);
-    await startRedis();
-    const REDIS_URL = `redis://${network.addressOf('redis')}:6379`;
+    hosts = new Hosts([...SERVERS, 'redis']);
+    const on = { host: hosts.addressOf('redis'), launch: hosts.launcher('redis') };
+    redis = new RedisProcess(6379, directory, on);
+    await redis.start();
+    const REDIS_URL = redis.url;
     // Without a history, which would refuse what it cannot keep.
-    const start = (host: ServerName) => new HostedServer(network, host, { REDIS_URL, HISTORY_TTL: '0' });
+    const start = (host: ServerName) => new HostedServer(hosts, host, { REDIS_URL, HISTORY_TTL: '0' });
     servers = { first: start('first'), second: start('second') };
-    guests = { first: new Guests(network, 'first'), second: new Guests(network, 'second') };
+    guests = { first: new Guests(hosts, 'first'), second: new Guests(hosts, 'second') };
     await Promise.all([servers.first.ready, servers.second.ready]);
     for (const [name, host] of everyone) {
       await guests[host].open(name, servers[name === 'guest' ? 'second' : host].url);
@@ -51,17 +51,10 @@ type ServerName = (typeof SERVERS)[number];
   });
 
   afterAll(async () => {
-    await network?.remove();
+    await redis?.stop();
+    await hosts?.remove();
     rmSync(directory, { recursive: true, force: true });
   });
-
-  async function startRedis(): Promise<void> {
-    const settings = ['--bind', '0.0.0.0', '--protected-mode', 'no', '--save', '', '--dir', directory];
-    redis = network.run('redis', 'redis-server', settings, { stdio: ['ignore', 'pipe', 'inherit'] });
-    await new Promise<void>((resolve) => {
-      createInterface(redis.stdout!).on('line', (line) => line.includes('Ready to accept connections') && resolve());
-    });
-  }
 
   /** What a load balancer is told: of one of the workers, whichever has the connection. */
   async function problemsOf(host: ServerName): Promise<string[]> {
@@ -143,32 +136,30 @@ type ServerName = (typeof SERVERS)[number];
   });
 
   test('Redis is stopped and started again', async () => {
-    const exit = once(redis, 'exit');
-    redis.kill('SIGKILL');
-    await exit;
+    await redis.stop();
     for (const host of SERVERS) await bothWorkers(host, DOWN);
     for (const host of SERVERS) expect(await problemsOf(host)).toEqual([DOWN]);
     for (const host of SERVERS) await expectLocalDelivery(host);
-    await startRedis();
+    await redis.start();
     await expectHealed(SERVERS);
   });
 
   test('Redis hangs and goes on', async () => {
-    redis.kill('SIGSTOP');
+    redis.signal('SIGSTOP');
     for (const host of SERVERS) await bothWorkers(host, DOWN);
     for (const host of SERVERS) expect(await problemsOf(host)).toEqual([DOWN]);
     for (const host of SERVERS) await expectLocalDelivery(host);
-    redis.kill('SIGCONT');
+    redis.signal('SIGCONT');
     await expectHealed(SERVERS);
   });
 
   test('one host is cut off from Redis and healed', async () => {
-    network.cut('second');
+    hosts.cut('second');
     await bothWorkers('second', DOWN);
     expect(await problemsOf('first')).toEqual([]);
     expect(await problemsOf('second')).toEqual([DOWN]);
     await expectLocalDelivery('second');
-    network.heal('second');
+    hosts.heal('second');
     await expectHealed(['second']);
   });
 

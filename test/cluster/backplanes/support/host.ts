@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Hosts } from '../../../support/hosts.js';
 import { cleanEnvironment, type LogLine } from '../../../support/server.js';
-import type { Network } from './network.js';
 
 const path = (name: string) => fileURLToPath(new URL(name, import.meta.url));
 
@@ -13,11 +13,11 @@ export class HostedServer {
   /** Resolves when it listens. */
   readonly ready: Promise<void>;
 
-  constructor(network: Network, host: string, environment: Record<string, string>) {
-    const address = network.addressOf(host);
+  constructor(hosts: Hosts, host: string, environment: Record<string, string>) {
+    const address = hosts.addressOf(host);
     this.url = `http://${address}:3000`;
     const env = { ...cleanEnvironment(), HOST: address, PORT: '3000', WORKERS: '2', ...environment };
-    const child = network.run(host, process.execPath, [path('../../../../dist/main.js')], {
+    const child = hosts.run(host, process.execPath, [path('../../../../dist/main.js')], {
       env,
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -43,8 +43,8 @@ export class Guests {
   private readonly waiting = new Map<number, (answer: Answer) => void>();
   private orders = 0;
 
-  constructor(network: Network, host: string) {
-    this.child = network.run(host, process.execPath, [path('guest.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
+  constructor(hosts: Hosts, host: string) {
+    this.child = hosts.run(host, process.execPath, [path('guest.mjs')], { stdio: ['pipe', 'pipe', 'inherit'] });
     createInterface(this.child.stdout!).on('line', (line) => {
       const answer = JSON.parse(line) as Answer;
       this.waiting.get(answer.number)?.(answer);
