@@ -11,15 +11,15 @@ const CLIENTS = 10_000;
  * which warm the server up, is not counted. Memory is read after a forced garbage collection and told in two ways: what
  * 10,000 clients added to the empty server, code compiled for them included; and what each of the last 8,000 added.
  */
-async function run({ peer, fleet }) {
+async function run({ peer, fleet, cell: { onPolling } }) {
   const clients = await fleet.group(CLIENTS);
   const look = async () => ({ cpu: peer.cpu(), generator: (await clients.look())[0] });
 
   const memoryEmpty = await settled(peer);
-  await clients.open(WARM_UP);
+  await clients.open(WARM_UP, { onPolling });
   const memoryBefore = await settled(peer);
   const before = await look();
-  await clients.open(CLIENTS - WARM_UP);
+  await clients.open(CLIENTS - WARM_UP, { onPolling });
   const after = await look();
   const memoryAfter = await settled(peer);
 
@@ -43,10 +43,12 @@ async function settled(peer) {
 }
 
 export default {
-  also: ['gjallar-service', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'],
-  about: '10,000 WebSocket clients connect to namespace "/", the first 2,000 of them as warm-up',
+  also: ['gjallar-service', 'gjallar-service-2', 'socketio-engine-2', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'],
+  about:
+    '10,000 clients connect to namespace "/", on a WebSocket if a cell says no other, the first 2,000 of them as warm-up',
   cells: () => [
     { label: '10,000 clients' },
+    { label: '10,000 clients that start on polling and upgrade, as socket.io-client does', onPolling: true },
     { label: '10,000 clients, each server with the flags of V8 that it sets itself', peer: { nodeFlags: [] } },
   ],
   columns: columns('×cpuPerConnect ×rssPerClient ×rssPerFurther heapPerFurther rssTotal perSecond generatorCpu', {

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { FrameReader, PEEK } from './frames.js';
 import { afterRead } from './rest.js';
-import { CONNECT, ENGINE_PONG, pongFrame, socketRequest, textFrame } from './wire.js';
+import { CONNECT, ENGINE_PONG, PROBE, pongFrame, socketRequest, textFrame, UPGRADE } from './wire.js';
 
 // client                                              server
 //   GET /socket.io/?EIO=4&transport=websocket  ───▶
@@ -11,6 +11,12 @@ import { CONNECT, ENGINE_PONG, pongFrame, socketRequest, textFrame } from './wir
 //                                              ◀───  40{"sid":…}      connected
 //                                              ◀───  2                Engine.IO ping, for as long as it lives
 //   3                                          ───▶                   Engine.IO pong
+//
+// One that has started on polling, see `polling.js`, names its session in the request, and has sent its connect already:
+//   2probe                                     ───▶
+//                                              ◀───  3probe
+//   5                                          ───▶                   upgrade
+//                                              ◀───  40{"sid":…}
 
 // A read calls back synchronously, so all sockets of the process can share one buffer, and none is allocated per read.
 const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
@@ -22,7 +28,9 @@ const PING = 0x89;
 // Packet types as they stand in the payload, as character codes.
 const ENGINE_OPEN = 0x30;
 const ENGINE_PING = 0x32;
+const ENGINE_PONG_TYPE = 0x33;
 const ENGINE_MESSAGE = 0x34;
+const ENGINE_NOOP = 0x36;
 const SOCKET_CONNECT = 0x30;
 const SOCKET_EVENT = 0x32;
 const SOCKET_ACK = 0x33;
@@ -41,14 +49,16 @@ export class Client {
   /** Free for the role that the client plays. */
   state = 0;
   #upgraded = false;
+  #isUpgrading;
   #head = '';
   #pause = 0;
   #frames = new FrameReader();
 
-  /** @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string, readSize?: number, owner: object }} to */
-  constructor({ host, port, localAddress, localPort, name, readSize, owner }) {
+  /** @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string, sid?: string, readSize?: number, owner: object }} to */
+  constructor({ host, port, localAddress, localPort, name, sid, readSize, owner }) {
     this.owner = owner;
     this.name = name;
+    this.#isUpgrading = sid !== undefined;
     this.socket = connect({
       host,
       port,
@@ -62,7 +72,7 @@ export class Client {
     });
     this.socket.on('error', (error) => this.#end(error.message));
     this.socket.on('close', () => this.#end('closed by the server'));
-    this.socket.write(socketRequest());
+    this.socket.write(socketRequest(sid));
   }
 
   /** @param {Buffer} frame */
@@ -111,6 +121,7 @@ export class Client {
     if (!accepted) this.#end(`upgrade refused: ${this.#head.slice(0, this.#head.indexOf('\r\n'))}`);
     this.#upgraded = true;
     this.#head = '';
+    if (accepted && this.#isUpgrading) this.send(PROBE);
     return accepted ? end + 4 - before : count;
   }
 
@@ -133,6 +144,11 @@ export class Client {
       owner.ready(this);
     } else if (first === TEXT && bytes[at] === ENGINE_MESSAGE && bytes[at + 1] === SOCKET_ACK) {
       owner.acknowledged(this, !bytes.latin1Slice(at, at + Math.min(length, PEEK)).includes('"ok":false'));
+    } else if (first === TEXT && bytes[at] === ENGINE_PONG_TYPE && this.#isUpgrading) {
+      this.#isUpgrading = false;
+      this.send(UPGRADE);
+    } else if (first === TEXT && bytes[at] === ENGINE_NOOP) {
+      // Some servers say it once a client has upgraded.
     } else if (first === PING) {
       this.send(pongFrame(bytes.subarray(at, at + length)));
     } else {

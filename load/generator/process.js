@@ -5,6 +5,7 @@ import { Client } from './client.js';
 import { now } from './clock.js';
 import { Histogram } from './histogram.js';
 import { stopPacing } from './pace.js';
+import { startOnPolling } from './polling.js';
 import { nameOf, roles, roomOf } from './roles.js';
 import { nextSource } from './source.js';
 
@@ -29,11 +30,13 @@ const owner = {
 
 const orders = {
   /** Connects `count` more clients, to all ports in turn, at most `inFlight` of them at a time between SYN and connected namespace. */
-  open({ host, ports, count, inFlight, firstName, readSize }) {
+  open({ host, ports, count, inFlight, firstName, readSize, onPolling }) {
     return inTurns(count, inFlight, () => {
       const port = ports[clients.length % ports.length];
       const name = firstName === undefined ? undefined : nameOf(firstName + clients.length);
-      clients.push(new Client({ host, port, name, readSize, ...nextSource(), owner }));
+      const connect = (sid) => clients.push(new Client({ host, port, name, sid, readSize, ...nextSource(), owner }));
+      if (onPolling) startOnPolling({ host, port }).then(connect, (error) => failed(error));
+      else connect();
     });
   },
 

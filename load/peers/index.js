@@ -2,6 +2,9 @@
 // `foreign/`, if it is not the name; what else stands here are settings of that program.
 
 const socketio = (base, more) => ({ program: 'socketio', base, ...more });
+/** All clients come from few addresses. */
+const env = { MAX_CONNECTIONS_PER_IP: '100000' };
+const nodes = (service, more) => ({ program: 'nodes', service, collects: true, env, ...more });
 
 export const usualPeers = {
   'socketio-ws': socketio('ws'),
@@ -12,7 +15,9 @@ export const usualPeers = {
 
 /** Those that run only when asked for by name, or where a benchmark says `also`. */
 export const morePeers = {
-  'gjallar-service': { program: 'nodes', service: 'gjallar', collects: true },
+  'gjallar-service': nodes('gjallar'),
+  'gjallar-service-2': nodes('gjallar', { workers: 2, processes: 2, bus: 'embedded' }),
+  'socketio-engine-2': nodes('socketio', { workers: 2, processes: 2, engine: true }),
   'gjallar-portable': socketio('swap', { sockets: 'portable' }),
   'ws-cluster': {},
   gorilla: {},

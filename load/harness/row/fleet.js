@@ -69,16 +69,17 @@ export class Group {
   /**
    * Connects `count` clients more (all by default), divided among the processes.
    * @param {number} [count]
-   * @param {{ inFlight?: number, named?: boolean, readSize?: number }} [options] handshakes at a time, per process; whether
-   *   the clients have names, see `nameOf` in `generator/roles.js`; how many bytes they read at once at most
+   * @param {{ inFlight?: number, named?: boolean, readSize?: number, onPolling?: boolean }} [options] handshakes at a time,
+   *   per process; whether the clients have names, see `nameOf` in `generator/roles.js`; how many bytes they read at once at most;
+   *   whether they start on polling, and upgrade
    */
-  open(count, { inFlight = 100, named = false, readSize } = {}) {
+  open(count, { inFlight = 100, named = false, readSize, onPolling = false } = {}) {
     const { ports } = this.peer;
     const shares = this.shares(count).map(({ count: own, first }) => ({
       count: own,
       firstName: named ? first : undefined,
     }));
-    return this.order('open', (i) => ({ host: HOST, ports, inFlight, readSize, ...shares[i] }));
+    return this.order('open', (i) => ({ host: HOST, ports, inFlight, readSize, onPolling, ...shares[i] }));
   }
 
   join(room) {

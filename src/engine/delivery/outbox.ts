@@ -258,7 +258,7 @@ export class Outbox {
     this.budget?.sending(bytes);
     this.window = Math.min(this.longest, (writes * WRITE_COST_MS + otherCost) / SHARE_OF_TIME);
     this.heldUntil = this.clock.now() + (this.entries.length > 0 ? 0 : this.window);
-    if (this.entries.length > 0) this.planFlush();
+    if (this.entries.length > 0 && !this.cancelFlush) this.planFlush();
   }
 
   /** The subscribers of a topic, which do not change while messages to it are held. */

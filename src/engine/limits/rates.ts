@@ -17,10 +17,7 @@ export interface RateLimits {
   connections?: Rate;
 }
 
-/**
- * A token bucket: the rest of a rate. A client that ignores the limit overdraws it: it is over at first, and far over
- * from twice the amount on.
- */
+/** A token bucket: the rest of a rate. */
 export class Allowance {
   private left: number;
 
@@ -48,14 +45,6 @@ export class Allowance {
 
   has(cost: number, now: number): boolean {
     return this.leftAt(now) >= cost;
-  }
-
-  isOver(now: number): boolean {
-    return this.leftAt(now) < 0;
-  }
-
-  isFarOver(now: number): boolean {
-    return this.leftAt(now) < -this.rate.amount;
   }
 
   /** Whether the bucket is full again. */
@@ -101,7 +90,7 @@ export class Allowances {
   }
 }
 
-/** What a client may still send. A rejected client's is negative. */
+/** What a client may still send. It is negative if the client is over its limit. */
 interface Left {
   events: number;
   bytes: number;
@@ -122,7 +111,10 @@ interface Refill {
 const refillOf = (rate: Rate | undefined): Refill =>
   rate ? { amount: rate.amount, perMs: rate.amount / rate.per } : { amount: Number.POSITIVE_INFINITY, perMs: 0 };
 
-/** Limits the messages and bytes that each client may send, as an {@link Allowance} does. */
+/**
+ * Limits the messages and bytes that each client may send: token buckets, all of a client in one object. A client that
+ * ignores a limit is over it at first, and far over from twice the amount on.
+ */
 export class MessageLimits {
   private readonly events: Refill;
   private readonly bytes: Refill;
