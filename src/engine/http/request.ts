@@ -64,8 +64,9 @@ export class EngineRequest extends LazyEventEmitter {
       method: this.method,
       url: this.url,
       headers: this.headers as Record<string, string>,
-      remoteAddress: this.connection.remoteAddress,
-      encrypted: this.connection.encrypted,
+      // A connection on a Unix socket has no address.
+      remoteAddress: this.connection.remoteAddress ?? '',
+      encrypted: this.connection.encrypted === true,
     };
   }
 }

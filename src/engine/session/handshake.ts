@@ -1,3 +1,4 @@
+import { Socket } from 'node:net';
 import { handshakeErrors } from '../../base/errors.js';
 import type { Engine } from '../engine.js';
 import type { Admission } from '../http/admission.js';
@@ -60,6 +61,9 @@ export class Handshake {
    */
   adopt({ id, parts }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
     const request = new EngineRequest(withUpgrade(parts, upgrade));
+    // The socket of the WebSocket is here, and knows the client's certificate. That of the handshake is not.
+    const connection: unknown = upgrade?.request.connection;
+    if (connection instanceof Socket) request.connection = upgrade!.request.connection;
     const transport = this.make.polling(request);
     const session = new Session(id, this.host, transport, request);
     this.sessions.set(id, session);

@@ -27,12 +27,13 @@ test('what is held for a client that goes meanwhile is forgotten, and the others
     opened.push([client, await session]);
   }
   const [[going, gone], [staying, session]] = opened as [(typeof opened)[0], (typeof opened)[0]];
-  webSocketOf(session).subscribe('topic');
+  for (const one of [gone, session]) webSocketOf(one).subscribe('topic');
   // The first goes at once, and makes the second wait for the clock.
   engine.outbox.publish('topic', '4first', false, false);
   clock.advance(0);
   expect(await staying.next()).toBe('4first');
   engine.outbox.publish('topic', '4second', false, false);
+  engine.outbox.publish('topic', '4third', false, false, [webSocketOf(gone)]);
   gone.send('to the one that goes');
   session.send('to the one that stays');
   expect(gone.bufferedAmount).toBeGreaterThan(0);
@@ -40,6 +41,7 @@ test('what is held for a client that goes meanwhile is forgotten, and the others
   await eventOf(gone, 'close');
   clock.advance(1000);
   expect(await staying.next()).toBe('4second');
+  expect(await staying.next()).toBe('4third');
   expect(await staying.next()).toBe('4to the one that stays');
 });
 
