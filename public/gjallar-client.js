@@ -468,6 +468,7 @@ class KeptRooms {
     this.#forget(name);
     const { leave } = this.#events;
     if (this.#socket.connected) return this.#request(leave, name);
+    this.#endWaiting('The room was left before the socket was connected.', name);
     // A session that is recovered is still in the room.
     this.#socket.emit(leave, name, () => {});
     return { ok: true };
@@ -509,8 +510,12 @@ class KeptRooms {
     if (this.#socket.active === false) this.#endWaiting(`The server rejects the connection: ${error.message}`);
   }
 
-  #endWaiting(reason) {
-    for (const { reject } of this.#waiting.splice(0)) reject(new RoomError('LOST', reason));
+  /** Ends the requests that wait for the connection: those of a room, or all. */
+  #endWaiting(reason, room) {
+    for (const waiting of this.#waiting.splice(0)) {
+      if (room === undefined || waiting.payload === room) waiting.reject(new RoomError('LOST', reason));
+      else this.#waiting.push(waiting);
+    }
   }
 
   #onDisconnect() {
@@ -530,7 +535,9 @@ class KeptRooms {
   }
 
   async #request(event, payload) {
-    if (!this.#socket.connected) await new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+    if (!this.#socket.connected) {
+      await new Promise((resolve, reject) => this.#waiting.push({ payload, resolve, reject }));
+    }
     let reply;
     try {
       reply = await this.#socket.timeout(REPLY_TIMEOUT_MS).emitWithAck(event, payload);

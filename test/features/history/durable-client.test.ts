@@ -111,8 +111,10 @@ test('joining waits for a connection that is still to come, however long that ta
   const joining = rooms.join('order:3', { last: 1 }).finally(() => {
     isSettled = true;
   });
-  // Leaving needs no connection.
-  expect(await rooms.leave('order:unknown')).toEqual({ ok: true });
+  // Leaving needs no connection, and ends what waits for one.
+  const left = rooms.join('order:left');
+  expect(await rooms.leave('order:left')).toEqual({ ok: true });
+  await expect(left).rejects.toMatchObject({ code: 'LOST' });
   expect(isSettled).toBe(false);
   client.connect();
   const order = await joining;
@@ -120,6 +122,7 @@ test('joining waits for a connection that is still to come, however long that ta
   order.on('n', (number) => heard.push(number));
   await until(() => heard.length === 1);
   await expect(rooms.join('order:secret')).rejects.toMatchObject({ code: 'ROOM_FORBIDDEN' });
+  expect([...node.io.of('/').sockets.get(client.id!)!.rooms].slice(1)).toEqual(['order:3']);
 });
 
 test('a join ends if the server rejects the connection, and a new one replaces its callbacks', async () => {
