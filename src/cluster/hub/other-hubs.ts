@@ -201,8 +201,10 @@ export class OtherHubs {
     const { failures } = health;
     const sent = this.pubSub.publish(this.channelOf(hub.machine), frame, messages).then((receivers) => {
       if (this.hubs.get(hub.id) !== hub) return;
-      if (receivers === 0) this.lose(hub);
-      else if (health.failures !== failures) hub.isBroken = true;
+      if (receivers === 0) {
+        health.unsent += messages;
+        this.lose(hub);
+      } else if (health.failures !== failures) hub.isBroken = true;
     });
     own('sending to another machine', sent);
   }

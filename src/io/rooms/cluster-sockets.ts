@@ -4,6 +4,7 @@ import { own } from '../../base/owner.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../any.js';
 import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../socket-io.private.js';
 import { hasOthers } from './local-adapter.js';
+import type { AdapterWithServers } from './services.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;
@@ -16,7 +17,7 @@ type AnyRemoteSocket = RemoteSocket<any, any>;
 /** The number of sockets on all workers and machines. */
 export interface SocketCount {
   readonly sockets: number;
-  /** False if a worker has not answered within 5 s. Its sockets are not counted. */
+  /** False if a worker has not answered within 5 s, or the bus is down. Its sockets are not counted. */
   readonly isComplete: boolean;
 }
 
@@ -24,7 +25,7 @@ export interface SocketCount {
 export interface ReachableSockets {
   /** What `fetchSockets()` returns: the sockets of this worker, and an object for each socket of the others. */
   readonly sockets: readonly AnyRemoteSocket[];
-  /** False if a worker has not answered within 5 s. Its sockets are missing. */
+  /** False if a worker has not answered within 5 s, or the bus is down. Its sockets are missing. */
   readonly isComplete: boolean;
 }
 
@@ -133,7 +134,9 @@ export async function askServers<Expected>(
   question: unknown,
   isExpected: (answer: unknown) => answer is Expected,
 ): Promise<{ answers: Expected[]; isComplete: boolean }> {
-  if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: true };
+  const { otherServers } = nsp.adapter as Partial<AdapterWithServers>;
+  const areReachable = () => otherServers?.areReachable?.() !== false;
+  if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: areReachable() };
   const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
     const onEnd = (error: unknown, responses: readonly unknown[] = []) => {
       clearTimeout(timer);
@@ -144,7 +147,7 @@ export async function askServers<Expected>(
     nsp.serverSideEmit(event, question, onEnd);
   });
   const answers = responses.filter(isExpected);
-  return { answers, isComplete: !error && answers.length === responses.length };
+  return { answers, isComplete: !error && answers.length === responses.length && areReachable() };
 }
 
 /** Listens to an event of other servers. A server makes a further adapter for the same namespace when the application sets one. */

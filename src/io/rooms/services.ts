@@ -29,6 +29,8 @@ export interface OtherServers extends EventEmitter<OtherServersEvents> {
   readonly id: string;
   /** Sends an event to all others, or to one. */
   send(event: string, notice: Notice, to?: string): void;
+  /** Whether none can be out of reach. Without it, that is not known. */
+  areReachable?(): boolean;
   /** Where a server is known by its messages: returns whether the notice is for this one. */
   hears?(notice: Notice): boolean;
   /** Ends what {@link otherServersOf} has begun. */

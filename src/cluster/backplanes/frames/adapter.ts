@@ -110,6 +110,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {
       id: bus.id,
       send: (event: string, notice: Notice, to?: string) => this.notify([event, notice], to),
+      areReachable: () => bus.isUp,
     });
     bus.members.set(this.name, this);
     // A socket is known before it enters its own room, which is not announced.

@@ -87,6 +87,11 @@ export class FrameBus {
     return this.interest.rooms;
   }
 
+  /** Whether all workers can be reached, as far as this one knows. */
+  get isUp(): boolean {
+    return this.links.isUp;
+  }
+
   /** Whether there is another worker. */
   get hasPeers(): boolean {
     return this.behind.size > 0 || this.interest.peers.size > (this.links.hub ? 1 : 0);
@@ -95,7 +100,7 @@ export class FrameBus {
   /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
   lose(isBroadcast: boolean): void {
     if (isBroadcast) this.sent.reach.room.worker++;
-    this.links.lose();
+    this.links.lose(1);
   }
 
   /** Sends a broadcast to the workers that have members of its rooms. */
@@ -166,6 +171,7 @@ export class FrameBus {
     const { reach } = this.sent;
     const routes = new Set<Route>();
     const peers = this.reachable();
+    if (this.links.hub && this.behind.size === 0) this.links.lose(held.length);
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       countsFor(message, reach)[reachOf(receivers)]++;

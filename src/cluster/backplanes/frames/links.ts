@@ -32,8 +32,10 @@ export interface FrameLinks {
   /** Whether a worker is on another machine. */
   isElsewhere(worker: string): boolean;
   listen(listener: FrameListener): void;
-  /** Call this with a message that no other worker is known for. It is counted if there may be some. */
-  lose(): void;
+  /** Whether workers of other machines can be reached, as far as there may be some. */
+  readonly isUp: boolean;
+  /** Call this with messages that no worker of another machine is known for. They are counted if there may be some. */
+  lose(messages: number): void;
 }
 
 export interface FrameListener {

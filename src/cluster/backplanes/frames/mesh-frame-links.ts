@@ -59,6 +59,8 @@ export class MeshFrameLinks implements FrameLinks {
     this.links.onLeave((number) => onLeave(this.nameOf(number)));
   }
 
+  readonly isUp = true;
+
   lose(): void {}
 }
 

@@ -44,8 +44,12 @@ export class HubFrameLinks implements FrameLinks {
     });
   }
 
-  lose(): void {
-    this.client.health.lose(1);
+  get isUp(): boolean {
+    return this.client.health.isUp;
+  }
+
+  lose(messages: number): void {
+    this.client.health.lose(messages);
   }
 }
 
