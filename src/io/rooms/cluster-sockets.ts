@@ -4,7 +4,7 @@ import { own } from '../../base/owner.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../any.js';
 import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../socket-io.private.js';
 import { hasOthers } from './local-adapter.js';
-import type { AdapterWithServers } from './services.js';
+import type { AdapterWithBus } from './services.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;
@@ -134,9 +134,8 @@ export async function askServers<Expected>(
   question: unknown,
   isExpected: (answer: unknown) => answer is Expected,
 ): Promise<{ answers: Expected[]; isComplete: boolean }> {
-  const { otherServers } = nsp.adapter as Partial<AdapterWithServers>;
-  const areReachable = () => otherServers?.areReachable?.() !== false;
-  if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: areReachable() };
+  const isUp = () => (nsp.adapter as Partial<AdapterWithBus>).isUp !== false;
+  if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: isUp() };
   const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
     const onEnd = (error: unknown, responses: readonly unknown[] = []) => {
       clearTimeout(timer);
@@ -147,7 +146,7 @@ export async function askServers<Expected>(
     nsp.serverSideEmit(event, question, onEnd);
   });
   const answers = responses.filter(isExpected);
-  return { answers, isComplete: !error && answers.length === responses.length && areReachable() };
+  return { answers, isComplete: !error && answers.length === responses.length && isUp() };
 }
 
 /** Listens to an event of other servers. A server makes a further adapter for the same namespace when the application sets one. */

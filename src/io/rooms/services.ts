@@ -29,12 +29,15 @@ export interface OtherServers extends EventEmitter<OtherServersEvents> {
   readonly id: string;
   /** Sends an event to all others, or to one. */
   send(event: string, notice: Notice, to?: string): void;
-  /** Whether none can be out of reach. Without it, that is not known. */
-  areReachable?(): boolean;
   /** Where a server is known by its messages: returns whether the notice is for this one. */
   hears?(notice: Notice): boolean;
   /** Ends what {@link otherServersOf} has begun. */
   release?(): void;
+}
+
+/** An adapter that knows whether its bus is up. While it is down, servers may be missing that nothing tells of. */
+export interface AdapterWithBus {
+  readonly isUp: boolean;
 }
 
 /** An adapter that knows which servers it reaches. */

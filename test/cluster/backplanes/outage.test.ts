@@ -131,7 +131,6 @@ describe('a bus while its server is away', () => {
       await scene.expectSpanned();
       await broker.process.stop();
       await until(() => members.every(({ bus }) => !bus.traffic.isUp));
-      // The adapter of BUS=redis does not know whether its Redis is up: it waits, and gets no answer.
       expect((await countSockets(members[0].io)).isComplete).toBe(false);
       await scene.expectLocalWork();
       for (const { told } of members) expect(told).toEqual([['down', expect.any(String)]]);

@@ -110,12 +110,15 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {
       id: bus.id,
       send: (event: string, notice: Notice, to?: string) => this.notify([event, notice], to),
-      areReachable: () => bus.isUp,
     });
     bus.members.set(this.name, this);
     // A socket is known before it enters its own room, which is not announced.
     this.on('create-room', (room: Room) => this.sids.has(room) || this.announce(String(room)));
     this.on('delete-room', (room: Room) => this.withdraw(String(room)));
+  }
+
+  get isUp(): boolean {
+    return this.bus.isUp;
   }
 
   override close(): void {

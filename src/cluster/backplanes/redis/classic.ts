@@ -176,7 +176,10 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   });
   return {
     name: 'redis',
-    factory: (nsp: Namespace) => requests.add(nsp, countingServers(createFor(nsp), outage.rejections)),
+    factory: (nsp: Namespace) => {
+      const adapter = requests.add(nsp, countingServers(createFor(nsp), outage.rejections));
+      return Object.defineProperty(adapter, 'isUp', { get: () => outage.isUp });
+    },
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
