@@ -30,6 +30,8 @@ export interface RecoveryHost {
   readonly gate: Gate;
   /** The number of the server among those of this worker. */
   readonly server: number;
+  /** Whether the bus is up. Another object after each change. */
+  readonly bus: { readonly isUp: boolean };
   /** The user of a socket with this data. */
   userOf(data: unknown): string | undefined;
   /** Sends what was posted together with what the window holds for other workers, and before that. */
@@ -220,6 +222,10 @@ export class NamespaceRecovery implements Home, SpaceListener {
 
   keepForeign(rooms: readonly string[], except: readonly string[]): void {
     this.host.link.post({ type: 'foreign', space: this.space, at: Date.now(), rooms, except });
+  }
+
+  get bus(): RecoveryHost['bus'] {
+    return this.host.bus;
   }
 
   isShared(room: string): boolean {

@@ -70,8 +70,8 @@ export interface Recovery {
    * adapter as it is. Put `withNativeRooms()` around it.
    */
   wrap(factory: AdapterFactory): AdapterFactory;
-  /** Call it when the bus is up again: messages may be lost that nothing numbers, such as those of emitters. */
-  lost(): void;
+  /** Call it when the bus is down, and when it is up again: messages may be lost. */
+  onBus(isUp: boolean): void;
   /**
    * Removes what is kept of clients that the operator disconnects, or takes out of a room. They return with a new
    * session.
@@ -121,6 +121,7 @@ class ServerRecovery implements Recovery, RecoveryHost {
   readonly gate: Gate;
   readonly server: number;
   readonly hold: () => void;
+  bus = { isUp: true };
   private readonly outcomes = noOutcomes();
   private readonly namespaces = new Map<string, NamespaceRecovery>();
   private known: KeeperLink | undefined;
@@ -209,8 +210,9 @@ class ServerRecovery implements Recovery, RecoveryHost {
     return [...new Set([...found, ...(answer?.ids ?? [])])];
   }
 
-  lost(): void {
-    for (const namespace of this.namespaces.values()) namespace.lost();
+  onBus(isUp: boolean): void {
+    this.bus = { isUp };
+    if (isUp) for (const namespace of this.namespaces.values()) namespace.lost();
   }
 
   private sweep(): void {

@@ -29,7 +29,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
       window: isClassic ? undefined : window,
       onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });
-    const backplane = open({ ...surroundings, ...address, events: reporting(events, () => recovery.lost()) });
+    const backplane = open({ ...surroundings, ...address, events: reporting(events, (isUp) => recovery.onBus(isUp)) });
     return {
       ...backplane,
       get recovery() {
@@ -45,17 +45,18 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
   };
 }
 
-/** Reports the end of each outage, in which messages may have been lost. */
-function reporting(events: BackplaneEvents, onLost: () => void): BackplaneEvents {
+/** Reports the begin and the end of each outage, in which messages may be lost. */
+function reporting(events: BackplaneEvents, onBus: (isUp: boolean) => void): BackplaneEvents {
   let wasDown = false;
   return {
     ...events,
     onDown: (reason, rejected) => {
+      if (!wasDown) onBus(false);
       wasDown = true;
       events.onDown(reason, rejected);
     },
     onUp: (unsent) => {
-      if (wasDown) onLost();
+      if (wasDown) onBus(true);
       wasDown = false;
       events.onUp(unsent);
     },

@@ -23,6 +23,7 @@ const TEXT_OF_UNIT = 64;
 export interface Returning extends Extract<Found, { session: SessionState }> {
   /** Where it has begun among the packets that this worker delivers. */
   readonly begun: number;
+  readonly bus: Home['bus'];
   readonly bytes: number;
 }
 
@@ -34,6 +35,8 @@ export interface Home {
   readonly live: LiveSessions;
   readonly writer: OffsetWriter;
   readonly gate: Gate;
+  /** Whether the bus is up. Another object after each change. */
+  readonly bus: { readonly isUp: boolean };
   /** Asks the keeper for a session, and for what its client lacks. */
   find(pid: string, offset: string, received: string): Promise<Found | undefined>;
   /** The client of a session that was found gets a new one. */
@@ -58,8 +61,9 @@ export class Returns {
     if (!looksLikeSocketId(pid)) return this.fail('session unknown');
     if (!gate.enter(pid, named)) return this.fail('too many recoveries');
     const begun = heads.recent.begin();
+    const { bus } = this.home;
     try {
-      const returning = await this.find(pid, named, begun);
+      const returning = await this.find(pid, named, { begun, bus });
       if (typeof returning === 'string') {
         heads.recent.end(begun);
         return this.fail(returning);
@@ -72,7 +76,11 @@ export class Returns {
     }
   }
 
-  private async find(pid: string, named: string, begun: number): Promise<Returning | RecoveryOutcome> {
+  private async find(
+    pid: string,
+    named: string,
+    start: Pick<Returning, 'begun' | 'bus'>,
+  ): Promise<Returning | RecoveryOutcome> {
     const { gate, heads } = this.home;
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
@@ -83,7 +91,7 @@ export class Returns {
     const bytes = bytesOf(missed);
     const failure = gate.mayReplay({ packets: missed.length, bytes }) ? undefined : 'too much replayed';
     if (!failure) await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
-    if (!failure) return { ...found, begun, bytes };
+    if (!failure) return { ...found, ...start, bytes };
     gate.release(bytes);
     this.home.failed(pid);
     return failure;
@@ -140,16 +148,17 @@ export class Returns {
   complete(socket: Socket, returning: Returning, live: () => LiveSession): void {
     const missed = this.missed(returning);
     this.end(returning);
-    // So much was delivered while its middleware ran. The client connects again, and gets a new session.
+    // So much was delivered while its middleware ran, or the bus was down. The client connects again, and gets a new session.
     if (!missed) return this.close(socket, returning, 'packets missing');
     this.home.count('recovered');
     this.replay(live(), returning, missed);
   }
 
-  /** What the keepers had, and what this worker has delivered since. */
-  private missed({ missed, heads, session, begun }: Returning): Missed[] | undefined {
+  /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
+  private missed({ missed, heads, session, begun, bus }: Returning): Missed[] | undefined {
     const recent = this.home.heads.recent.since(begun);
-    if (!recent) return undefined;
+    // What another machine has sent since its keeper was asked may be lost.
+    if (!recent || !bus.isUp || bus !== this.home.bus) return undefined;
     const known = new Map(heads);
     const has = numbersIn(session.has ?? '');
     const rooms = new Set(session.rooms.map(String));
