@@ -5,7 +5,7 @@
  * or, in an outage, not at all; then the operator hears of it once. What waits for a server has a bound.
  *
  *   backplane.ts             the contract, and what a backplane reports
- *   registry.ts, open.ts     the choice by the options, and how a worker opens one; with recovery around it
+ *   registry.ts              the choice by the options, and how each is loaded
  *   connection-health.ts, redis-cause.ts  whether a server is up, and why it is not; malformed messages
  *   checks.ts                what arrives from other programs, checked
  *   other-wire.ts            notices servers on the same Redis that use another wire
@@ -13,8 +13,8 @@
  *   pub-sub.ts, nats/, redis/pub-sub.ts  what hubs carry the frames over
  *   redis/                   the wire of the stock adapter; connections to Redis and Redis Cluster
  *
- * It may call rooms and recovery, and what they may call. Only `open.ts` loads recovery and the client of a server. A
- * process that only reads the options loads neither.
+ * It may call rooms, and what they may call. A process that only reads the options loads no client of a server. Recovery is
+ * put around it in `host/runtime/open-bus.ts`.
  */
 export type {
   Backplane,

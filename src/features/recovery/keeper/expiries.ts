@@ -8,7 +8,7 @@ interface Indexed {
 }
 
 /** The packets of one sender by room. It is made when a client returns that lacks many packets, and not before. */
-export class RoomIndex<Packet extends Indexed> {
+export class PacketsByRoom<Packet extends Indexed> {
   /** The number of the newest packet in it. */
   last = 0;
   /** How many packets it has taken, those that are not kept any more included. */

@@ -1,6 +1,6 @@
 import type { EncodedPackets } from '../../../io/rooms/index.js';
 import type { StreamState } from '../messages.js';
-import { firstBehind, RoomIndex } from './expiries.js';
+import { firstBehind, PacketsByRoom } from './expiries.js';
 import { memoryOfBytes, memoryOfText } from './memory.js';
 
 /** A packet that a client may have to receive later. */
@@ -63,7 +63,7 @@ export class Stream {
   /** The position of the oldest kept packet. */
   private head = 0;
   private isReleased = false;
-  private index: RoomIndex<KeptPacket> | undefined;
+  private index: PacketsByRoom<KeptPacket> | undefined;
 
   constructor(private readonly memory: PacketMemory) {}
 
@@ -158,7 +158,7 @@ export class Stream {
     const { packets, head } = this;
     // Most of what is in it is not kept any more.
     if (this.index && this.index.size > MIN_INDEXED + 2 * (packets.length - head)) this.index = undefined;
-    this.index ??= new RoomIndex<KeptPacket>();
+    this.index ??= new PacketsByRoom<KeptPacket>();
     this.index.isUsed = true;
     const from = firstBehind(packets, this.index.last, head);
     const end = Math.min(packets.length, from + count);
