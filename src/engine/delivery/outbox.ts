@@ -145,7 +145,8 @@ export class Outbox {
     compress: boolean,
     except: readonly NativeWebSocket[] = NO_SOCKETS,
   ): void {
-    this.hold(topic, except, undefined, message, isBinary, compress, undefined);
+    const at = this.clock.now();
+    this.hold({ topic, except, webSocket: undefined, message, isBinary, compress, action: undefined, at });
     this.published++;
     if (this.longest === 0) this.flush();
     else if (!this.cancelFlush) this.planFlush();
@@ -158,20 +159,21 @@ export class Outbox {
       this.budget?.sending(message.length);
       webSocket.send(message, isBinary, compress);
     } else {
-      this.hold(undefined, NO_SOCKETS, webSocket, message, isBinary, compress, undefined);
+      const at = this.clock.now();
+      this.hold({
+        topic: undefined,
+        except: NO_SOCKETS,
+        webSocket,
+        message,
+        isBinary,
+        compress,
+        action: undefined,
+        at,
+      });
     }
   }
 
-  private hold(
-    topic: string | undefined,
-    except: readonly NativeWebSocket[],
-    webSocket: WebSocketConnection | undefined,
-    message: string | Uint8Array,
-    isBinary: boolean,
-    compress: boolean,
-    action: (() => void) | undefined,
-  ): void {
-    const entry = { topic, except, webSocket, message, isBinary, compress, action, at: this.clock.now() };
+  private hold(entry: Entry): void {
     this.entries.push(entry);
     this.count(entry);
   }
@@ -183,8 +185,9 @@ export class Outbox {
 
   /** Runs an action once everything that is held has been sent: at once if nothing is. */
   afterHeld(action: () => void): void {
-    if (this.isHolding) this.hold(undefined, NO_SOCKETS, undefined, '', false, false, action);
-    else action();
+    if (!this.isHolding) return action();
+    const empty = { topic: undefined, except: NO_SOCKETS, webSocket: undefined, message: '' };
+    this.hold({ ...empty, isBinary: false, compress: false, action, at: this.clock.now() });
   }
 
   /** Drops the messages held for a closed WebSocket, which must not be used any more. */

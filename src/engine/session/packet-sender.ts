@@ -1,5 +1,4 @@
-import type { EngineCounters } from '../counters.js';
-import type { SlowClients } from '../delivery/slow-clients.js';
+import type { Engine } from '../engine.js';
 import {
   type Packet,
   type PacketData,
@@ -13,19 +12,8 @@ import { CompactEmitter } from './compact-emitter.js';
 
 export type SendCallback = (transport: Transport) => void;
 
-/** The parts of the engine that the sending half of a session uses. */
-export interface SenderHost {
-  readonly counters: EngineCounters;
-  readonly slow: SlowClients;
-  /** Whether the engine has listeners for `flush` or `drain` of all sessions. */
-  readonly isWatchingPackets: boolean;
-  /** The sessions with a listener of `packetCreate`, which also gets what topics deliver. */
-  readonly packetListeners: Set<object>;
-  emit(event: string, ...values: unknown[]): boolean;
-}
-
 /** The sending half of a session: buffers packets until the transport can send them. */
-export abstract class PacketSender<Host extends SenderHost> extends CompactEmitter {
+export abstract class PacketSender extends CompactEmitter {
   readyState: 'open' | 'closing' | 'closed' = 'open';
 
   protected buffer: Packet[] | undefined = undefined;
@@ -34,7 +22,7 @@ export abstract class PacketSender<Host extends SenderHost> extends CompactEmitt
   private bufferBytes = 0;
 
   constructor(
-    protected readonly host: Host,
+    protected readonly host: Engine,
     public transport: Transport,
   ) {
     super();

@@ -1,5 +1,6 @@
 import { type CloseReason, closeErrors } from '../counters.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
+import type { Engine } from '../engine.js';
 import type { EngineRequest } from '../http/request.js';
 import type { IncompletePackets, PacketOwner } from '../incoming/incomplete-packets.js';
 import type { CountedClient } from '../limits/address-limits.js';
@@ -9,7 +10,6 @@ import type { PollingTransport } from '../transports/polling.js';
 import { nobody, type Protocol, type Transport, type TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';
 import { PacketSender } from './packet-sender.js';
-import type { SessionHost } from './session-host.js';
 import { UpgradeProbe } from './upgrade-probe.js';
 
 /**
@@ -20,7 +20,7 @@ import { UpgradeProbe } from './upgrade-probe.js';
  * Source: Engine.IO v4; the surface is that of engine.io's Socket.
  */
 export class Session
-  extends PacketSender<SessionHost<Session>>
+  extends PacketSender
   implements TransportOwner, PacketOwner, Waiting<Session>, LimitedClient, CountedClient
 {
   /** The upgrade in progress. */
@@ -40,7 +40,7 @@ export class Session
    */
   constructor(
     readonly id: string,
-    host: SessionHost<Session>,
+    host: Engine,
     transport: Transport,
     readonly request: EngineRequest,
   ) {

@@ -4,7 +4,6 @@ import { own } from '../../base/owner.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../any.js';
 import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../socket-io.private.js';
 import { hasOthers } from './local-adapter.js';
-import type { AdapterWithBus } from './services.js';
 
 /** Adapters themselves wait for 5 s. */
 const MAX_WAIT_MS = 6000;
@@ -134,7 +133,7 @@ export async function askServers<Expected>(
   question: unknown,
   isExpected: (answer: unknown) => answer is Expected,
 ): Promise<{ answers: Expected[]; isComplete: boolean }> {
-  const isUp = () => (nsp.adapter as Partial<AdapterWithBus>).isUp !== false;
+  const isUp = () => (nsp.adapter as { readonly isUp?: boolean }).isUp !== false;
   if (!hasOthers(nsp.adapter)) return { answers: [], isComplete: isUp() };
   const { error, responses } = await new Promise<{ error: unknown; responses: readonly unknown[] }>((resolve) => {
     const onEnd = (error: unknown, responses: readonly unknown[] = []) => {

@@ -35,11 +35,6 @@ export interface OtherServers extends EventEmitter<OtherServersEvents> {
   release?(): void;
 }
 
-/** An adapter that knows whether its bus is up. While it is down, servers may be missing that nothing tells of. */
-export interface AdapterWithBus {
-  readonly isUp: boolean;
-}
-
 /** An adapter that knows which servers it reaches. */
 export interface AdapterWithServers {
   readonly otherServers: OtherServers;

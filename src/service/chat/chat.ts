@@ -210,7 +210,10 @@ export function startChat(
     const identity = identityOf(socket);
     if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
     context.expiry.set(socket, identity);
-    socket.onAny(onEvent);
+    // An instrumentation that has wrapped it, such as OpenTelemetry's, sees listeners of named events only.
+    if (!('__wrapped' in socket.on)) socket.onAny(onEvent);
+    else
+      for (const name of [...handlers.keys(), 'echo'] as const) socket.on(name as 'echo', onEvent.bind(socket, name));
     socket.on('disconnecting', onDisconnecting);
   });
   return {
