@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
 import type {
@@ -23,6 +24,10 @@ const MAX_WAIT_MS = 2000;
 const MAX_ANSWER_MS = 2500;
 /** How long the hubs of machines may take to meet, in ms. */
 const MAX_MEETING_MS = 1500;
+/** A keeper that was lost is waited for so long, in ms: an outage ends, a killed machine does not come back. */
+const MAX_ABSENCE_MS = 2000;
+/** How often it is looked for, in ms. */
+const LOOK_MS = 50;
 /** How often workers are told what is kept, if that has changed, in ms. */
 const FIGURES_INTERVAL_MS = 1000;
 /** The size of one message of a will, about, in bytes. */
@@ -178,6 +183,7 @@ export class Keeper {
     worker: number,
     { space: name, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
   ): Promise<Found> {
+    await this.reunited(name);
     const session = await this.take(space, name, pid, worker);
     if (!session) return { outcome: 'session unknown' };
     const { maxRooms, maxMissed, maxMissedBytes } = space.options;
@@ -301,6 +307,13 @@ export class Keeper {
     while (!this.host.isAlone && !areHere() && performance.now() < end) {
       await within(end - performance.now(), new Promise<void>((resolve) => this.meeting.push(resolve)));
     }
+  }
+
+  /** Resolves when the keepers that were lost just now, with packets that nobody else has, are here again or count as ended. */
+  private async reunited(name: string): Promise<void> {
+    const isLost = ({ isHere, at, senders }: Other) =>
+      !isHere && (senders.get(name)?.size ?? 0) > 0 && Date.now() - at < MAX_ABSENCE_MS;
+    while (!this.isClosed && [...this.others.values()].some(isLost)) await wait(LOOK_MS);
   }
 
   private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
