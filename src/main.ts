@@ -55,7 +55,7 @@ function readArguments() {
   } catch (error) {
     throw new GjallarError(
       'BAD_CONFIG',
-      `${(error as Error).message.split('.')[0]}; run gjallar --help for the options`,
+      `${(error as Error).message.split('. ')[0]}; run gjallar --help for the options`,
     );
   }
 }

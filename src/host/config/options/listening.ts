@@ -82,7 +82,7 @@ export const listening = {
     description:
       'Origins whose pages may connect, over WebSockets too, separated by commas; https://*.example.com allows every ' +
       'subdomain of example.com, and * every origin. Pages of other origins get the status 403.',
-    default: 'same origin only',
+    default: 'same origin only; with gjallar run, what the application sets',
     accepts: '*, or origins such as https://example.com or https://*.example.com, separated by commas',
     schema: origins(),
   }),
