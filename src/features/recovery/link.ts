@@ -19,7 +19,7 @@ export interface SpaceListener {
   onJoined(room: string): void;
   onEnded(sender: string, last: number): void;
   onTail(sender: string, packets: readonly KeptPacket[]): void;
-  onEnd(pid: string, isLost: boolean): void;
+  onEnd(pid: string): void;
   onExpired(session: ExpiredSession): void;
 }
 
@@ -143,7 +143,7 @@ export class KeeperLink {
         this.post({ type: 'posted' });
         return this.flush();
       case 'end':
-        return this.spaces.get(message.space)?.onEnd(message.pid, message.isLost === true);
+        return this.spaces.get(message.space)?.onEnd(message.pid);
       case 'joined':
         return this.spaces.get(message.space)?.onJoined(message.room);
       case 'ended':

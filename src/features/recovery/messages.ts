@@ -146,8 +146,8 @@ export type ToKeeper =
 /** From the keeper to a worker. */
 export type ToWorker =
   | { type: 'found'; request: number; found: Found }
-  /** The client of this session returns elsewhere; or it has just returned, and packets were lost meanwhile: it returns again. */
-  | { type: 'end'; space: string; pid: string; isLost?: true }
+  /** The client of this session returns elsewhere. */
+  | { type: 'end'; space: string; pid: string }
   | { type: 'joined'; space: string; room: string }
   /** A worker is gone, after this number of broadcasts. */
   | { type: 'ended'; space: string; sender: string; last: number }

@@ -34,8 +34,6 @@ export interface RecoveryHost {
   readonly bus: { readonly isUp: boolean };
   /** The user of a socket with this data. */
   userOf(data: unknown): string | undefined;
-  /** Clients that are about to be recovered may lack something. They get new sessions. */
-  interrupt(): void;
   /** Sends what was posted together with what the window holds for other workers, and before that. */
   hold(): void;
   count(outcome: RecoveryOutcome): void;
@@ -314,14 +312,9 @@ export class NamespaceRecovery implements Home, SpaceListener {
     this.host.link.post({ type: 'lost', space: this.space });
   }
 
-  /**
-   * The client of a socket here returns elsewhere, before its old connection has been found dead.
-   * @param isLost it has returned here, or is about to, while packets for it were lost
-   */
-  onEnd(pid: string, isLost: boolean): void {
-    const live = this.live.get(pid);
-    if (live) live.socket.conn.close(true);
-    else if (isLost) this.host.interrupt();
+  /** The client of a socket here returns elsewhere, before its old connection has been found dead. */
+  onEnd(pid: string): void {
+    this.live.get(pid)?.socket.conn.close(true);
   }
 
   onExpired(session: ExpiredSession): void {

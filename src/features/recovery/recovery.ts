@@ -210,10 +210,6 @@ class ServerRecovery implements Recovery, RecoveryHost {
     return [...new Set([...found, ...(answer?.ids ?? [])])];
   }
 
-  interrupt(): void {
-    this.bus = { ...this.bus };
-  }
-
   onBus(isUp: boolean): void {
     this.bus = { isUp };
     if (isUp) for (const namespace of this.namespaces.values()) namespace.lost();

@@ -65,11 +65,6 @@ export class Keeper {
   private readonly others = new Map<string, Other>();
   private readonly turns = new Turns();
   private readonly questions = new Map<number, (hub: string, answer: ToKeeperElsewhere | undefined) => void>();
-  /** The clients that have returned just now, with packets of other keepers. */
-  private readonly returned = new Map<
-    string,
-    { readonly space: string; readonly worker: number; readonly at: number }
-  >();
   private lastQuestion = 0;
   private onPosted = (_worker: number): void => {};
   private readonly sync = new Shared(() => this.askToPost());
@@ -213,7 +208,6 @@ export class Keeper {
     if (missed.length > maxMissed || bytesOf(missed) > maxMissedBytes) return { outcome: 'too much missed' };
     if (!space.isTaken(pid, worker)) return { outcome: 'session unknown' };
     missed.sort(([, one], [, other]) => one.at - other.at);
-    if (this.others.size > 0) this.returned.set(pid, { space: name, worker, at: Date.now() });
     const { direct: _, disconnectedAt: __, ...state } = session;
     return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };
   }
@@ -378,11 +372,6 @@ export class Keeper {
     if (!other) return;
     other.isHere = false;
     other.at = Date.now();
-    // What that machine has sent since it was asked may be lost. Nothing later has reached the workers yet.
-    for (const [pid, { space, worker, at }] of this.returned) {
-      if (at > other.at - MAX_ABSENCE_MS) this.host.sendToWorker(worker, { type: 'end', space, pid, isLost: true });
-    }
-    this.returned.clear();
     for (const answer of [...this.questions.values()]) answer(hub, undefined);
   }
 
@@ -461,7 +450,6 @@ export class Keeper {
 
   private sweep(): void {
     this.sweptAt = Date.now();
-    for (const [pid, { at }] of this.returned) if (at < this.sweptAt - MAX_ABSENCE_MS) this.returned.delete(pid);
     let retentionMs = 0;
     for (const [name, space] of this.spaces) {
       space.sweep();
