@@ -149,7 +149,7 @@ export function turnOffRecovery(nsp: Namespace): void {
 }
 
 /** The namespace of an adapter, which its declaration makes private. */
-export function namespaceOf(adapter: Adapter): Namespace {
+export function nspOf(adapter: Adapter): Namespace {
   return adapter.nsp as unknown as Namespace;
 }
 

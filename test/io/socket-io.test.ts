@@ -7,7 +7,7 @@ import { defaultParser } from '../../src/cluster/backplanes/redis/redis-adapter.
 import {
   ANY_OUTGOING_LISTENERS,
   decoderOf,
-  namespaceOf,
+  nspOf,
   remoteSocketsOf,
   wantsRecovery,
   withoutHeartbeats,
@@ -52,7 +52,7 @@ test('what else is private is where it was', () => {
   has('ClusterAdapter.addOffsetIfNecessary', 'addOffsetIfNecessary' in ClusterAdapter.prototype);
   has('hasRoom() of @socket.io/redis-adapter', 'hasRoom' in RedisAdapter.prototype);
   has('Socket.notifyOutgoingListeners', 'notifyOutgoingListeners' in Socket.prototype);
-  has('Adapter.nsp', namespaceOf(new Adapter(io.of('/'))) === io.of('/'));
+  has('Adapter.nsp', nspOf(new Adapter(io.of('/'))) === io.of('/'));
 });
 
 test('onAnyOutgoing() keeps its listeners in the field that is watched', () => {

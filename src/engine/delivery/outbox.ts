@@ -353,17 +353,17 @@ export class Outbox {
 
   private publishNow(topic: string, { message, isBinary, compress, except }: Entry): void {
     const { slow } = this;
-    if (slow && slow.muted.size > 0) for (const webSocket of slow.muted) attempted(() => webSocket.unsubscribe(topic));
+    if (slow && slow.muted.size > 0) for (const webSocket of slow.muted) ifOpen(() => webSocket.unsubscribe(topic));
     // Unsubscribing a few for a moment is cheaper than sending to all others one by one.
-    const left = except.filter((webSocket) => attempted(() => webSocket.unsubscribe(topic)));
+    const left = except.filter((webSocket) => ifOpen(() => webSocket.unsubscribe(topic)));
     this.publisher.publish(topic, message, isBinary, compress);
-    for (const webSocket of left) attempted(() => webSocket.subscribe(topic));
+    for (const webSocket of left) ifOpen(() => webSocket.subscribe(topic));
     this.deliveries -= left.length;
   }
 }
 
 /** A WebSocket that has closed since the message was held throws, and is in no topic. */
-function attempted(change: () => boolean): boolean {
+function ifOpen(change: () => boolean): boolean {
   try {
     return change();
   } catch {

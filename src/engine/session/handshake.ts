@@ -62,8 +62,8 @@ export class Handshake {
   adopt({ id, parts }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
     const request = new EngineRequest(withUpgrade(parts, upgrade));
     // The socket of the WebSocket is here, and knows the client's certificate. That of the handshake is not.
-    const connection: unknown = upgrade?.request.connection;
-    if (connection instanceof Socket) request.connection = upgrade!.request.connection;
+    const connection = upgrade?.request.connection;
+    if (connection instanceof Socket) request.connection = connection;
     const transport = this.make.polling(request);
     const session = new Session(id, this.host, transport, request);
     this.sessions.set(id, session);

@@ -4,7 +4,7 @@ import { hubServices } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
-import { endWith, namespaceOf as namespaceOfAdapter } from '../../io/socket-io.private.js';
+import { endWith, nspOf } from '../../io/socket-io.private.js';
 import { answerRequests } from '../requests.js';
 import { linkOverHub, openHubService } from './hub-service.js';
 import { type Joined, type JoinOptions, type StateRoomOptions, settingsOf } from './options.js';
@@ -124,7 +124,7 @@ function clientOf(nsp: AnyNamespace): SequencerClient {
 }
 
 function closeAll(adapter: Adapter): Promise<unknown> {
-  const nsp: AnyNamespace = namespaceOfAdapter(adapter);
+  const nsp: AnyNamespace = nspOf(adapter);
   const closed = [...(rooms.get(nsp)?.byName.values() ?? [])].map((room) => room.close());
   return Promise.all([...closed, ...(ending.get(nsp) ?? [])]);
 }

@@ -45,7 +45,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
   };
 }
 
-/** Reports the begin and the end of each outage, in which messages may be lost. */
+/** Reports the beginning and the end of each outage, in which messages may be lost. */
 function reporting(events: BackplaneEvents, onBus: (isUp: boolean) => void): BackplaneEvents {
   let wasDown = false;
   return {

@@ -1,6 +1,6 @@
 import type { Socket } from 'socket.io';
 import { Adapter, type BroadcastOptions, type SocketId } from 'socket.io-adapter';
-import { type BroadcastPacket, broadcastStepsOf, forgetAcknowledgement, namespaceOf } from '../socket-io.private.js';
+import { type BroadcastPacket, broadcastStepsOf, forgetAcknowledgement, nspOf } from '../socket-io.private.js';
 
 /** A broadcast that waits for the acknowledgements of clients. */
 interface Pending {
@@ -56,7 +56,7 @@ export class BroadcastAnswers {
     endIfComplete();
     if (waiting.size === 0) return;
     timer = setTimeout(() => {
-      const { sockets } = namespaceOf(adapter);
+      const { sockets } = nspOf(adapter);
       for (const sid of waiting) {
         this.forget(sid, pending);
         forgetAcknowledgement(sockets.get(sid), packet);

@@ -194,6 +194,7 @@ export function startChat(
     if (handler) own(`answering the event ${name}`, answer(handler, context, this, input, reply, log));
     else if (name === 'echo') echo(this, input, reply);
   }
+  const names = [...handlers.keys(), 'echo'];
   function onDisconnecting(this: ChatSocket): void {
     context.expiry.forget(this);
     context.states?.sockets.forget(this);
@@ -210,10 +211,8 @@ export function startChat(
     const identity = identityOf(socket);
     if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
     context.expiry.set(socket, identity);
-    // An instrumentation that has wrapped it, such as OpenTelemetry's, sees listeners of named events only.
-    if (!('__wrapped' in socket.on)) socket.onAny(onEvent);
-    else
-      for (const name of [...handlers.keys(), 'echo'] as const) socket.on(name as 'echo', onEvent.bind(socket, name));
+    if (isInstrumented(socket)) for (const name of names) socket.on(name as 'echo', onEvent.bind(socket, name));
+    else socket.onAny(onEvent);
     socket.on('disconnecting', onDisconnecting);
   });
   return {
@@ -239,4 +238,12 @@ export function startChat(
       context.states?.close();
     },
   };
+}
+
+/**
+ * Whether an instrumentation, such as OpenTelemetry's, follows what listeners of a socket do. It sees those of named events only,
+ * and marks the method that it has wrapped.
+ */
+function isInstrumented({ on }: Pick<ChatSocket, 'on'>): boolean {
+  return '__wrapped' in on;
 }

@@ -67,6 +67,15 @@ class Scene {
     }
   }
 
+  /** Each has been told of one outage, which is over. */
+  expectToldOnce(): void {
+    for (const { told } of this.members)
+      expect(told).toEqual([
+        ['down', expect.any(String)],
+        ['up', expect.any(Number)],
+      ]);
+  }
+
   /** What is local goes on, what is not is counted, and nobody is cut off. */
   async expectLocalWork(): Promise<void> {
     const { members, pairs } = this;
@@ -159,11 +168,7 @@ describe('a bus while its server is away', () => {
       broker.process.signal('SIGCONT');
       await until(() => members.every(({ bus }) => bus.traffic.isUp));
       await scene.expectSpanned();
-      for (const { told } of members)
-        expect(told).toEqual([
-          ['down', expect.any(String)],
-          ['up', expect.any(Number)],
-        ]);
+      scene.expectToldOnce();
     });
   });
 });
@@ -223,11 +228,7 @@ describe('a bus whose server can be reached badly', () => {
       wires[name]!.losesAnswers = false;
       await until(() => members.every(({ bus }) => bus.traffic.isUp));
       await scene.expectSpanned();
-      for (const { told } of members)
-        expect(told).toEqual([
-          ['down', expect.any(String)],
-          ['up', expect.any(Number)],
-        ]);
+      scene.expectToldOnce();
     });
   });
 });

@@ -26,7 +26,7 @@ import {
   type OtherServersEvents,
   useRoomSets,
 } from '../../../io/rooms/index.js';
-import { type BroadcastPacket, decoderOf, namespaceOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
+import { type BroadcastPacket, decoderOf, nspOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
 import { Inbox } from '../connection-health.js';
 import { FrameBus } from './bus.js';
 import type { FrameLinks } from './links.js';
@@ -154,7 +154,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   }
 
   receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
-    const Decoder = decoderOf(namespaceOf(this).server);
+    const Decoder = decoderOf(nspOf(this).server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
     Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });
   }

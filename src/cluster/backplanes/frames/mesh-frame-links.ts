@@ -21,6 +21,8 @@ export function readFrame(frame: Buffer, at: number, onMessage: (type: number, b
  */
 export class MeshFrameLinks implements FrameLinks {
   readonly id: string;
+  /** There are no other machines. */
+  readonly isUp = true;
 
   constructor(
     private readonly links: WorkerLinks,
@@ -58,8 +60,6 @@ export class MeshFrameLinks implements FrameLinks {
     });
     this.links.onLeave((number) => onLeave(this.nameOf(number)));
   }
-
-  readonly isUp = true;
 
   lose(): void {}
 }

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
 import type {
@@ -24,10 +23,8 @@ const MAX_WAIT_MS = 2000;
 const MAX_ANSWER_MS = 2500;
 /** How long the hubs of machines may take to meet, in ms. */
 const MAX_MEETING_MS = 1500;
-/** A keeper that was lost is waited for so long, in ms: an outage ends, a killed machine does not come back. */
+/** How long a keeper that was lost is waited for, in ms: an outage ends, a killed machine does not come back. */
 const MAX_ABSENCE_MS = 2000;
-/** How often it is looked for, in ms. */
-const LOOK_MS = 50;
 /** How often workers are told what is kept, if that has changed, in ms. */
 const FIGURES_INTERVAL_MS = 1000;
 /** The size of one message of a will, about, in bytes. */
@@ -75,7 +72,8 @@ export class Keeper {
   private told = '';
   private isClosed = false;
   private readonly madeAt = performance.now();
-  private meeting: (() => void)[] = [];
+  /** Those that look again when another keeper comes or tells something. */
+  private readonly waiting: (() => void)[] = [];
 
   constructor(private readonly host: KeeperHost) {}
 
@@ -303,17 +301,28 @@ export class Keeper {
 
   /** Resolves when some other keepers are here, by default any, or when those that there are would be. */
   private async met(areHere = () => this.here().next().done === false): Promise<void> {
-    const end = this.madeAt + MAX_MEETING_MS;
-    while (!this.host.isAlone && !areHere() && performance.now() < end) {
-      await within(end - performance.now(), new Promise<void>((resolve) => this.meeting.push(resolve)));
+    if (!this.host.isAlone) await this.until(areHere, this.madeAt + MAX_MEETING_MS);
+  }
+
+  /** Resolves when each keeper that was lost just now, with packets that nobody else has, is here again or counts as ended. */
+  private reunited(name: string): Promise<void> {
+    const lost = () =>
+      [...this.others.values()].filter(
+        ({ isHere, at, senders }) => !isHere && senders.get(name)?.size && Date.now() - at < MAX_ABSENCE_MS,
+      );
+    const latest = Math.max(...lost().map(({ at }) => at));
+    return this.until(() => lost().length === 0, performance.now() + MAX_ABSENCE_MS - (Date.now() - latest));
+  }
+
+  /** Resolves when something is so, or at a time. What other keepers do may make it so. */
+  private async until(isSo: () => boolean, end: number): Promise<void> {
+    while (!this.isClosed && !isSo() && performance.now() < end) {
+      await within(end - performance.now(), new Promise<void>((resolve) => this.waiting.push(resolve)));
     }
   }
 
-  /** Resolves when the keepers that were lost just now, with packets that nobody else has, are here again or count as ended. */
-  private async reunited(name: string): Promise<void> {
-    const isLost = ({ isHere, at, senders }: Other) =>
-      !isHere && (senders.get(name)?.size ?? 0) > 0 && Date.now() - at < MAX_ABSENCE_MS;
-    while (!this.isClosed && [...this.others.values()].some(isLost)) await wait(LOOK_MS);
+  private wake(): void {
+    for (const go of this.waiting.splice(0)) go();
   }
 
   private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
@@ -361,7 +370,7 @@ export class Keeper {
     const other = this.others.get(hub) ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
     other.isHere = true;
     this.others.set(hub, other);
-    for (const go of this.meeting.splice(0)) go();
+    this.wake();
     for (const [space, { packets }] of this.spaces) {
       this.host.sendToKeeper(hub, { type: 'senders', space, names: packets.senders });
     }
@@ -403,6 +412,7 @@ export class Keeper {
         else known.delete(name);
       }
     }
+    this.wake();
   }
 
   private async sought(hub: string, { request, space: name, pid }: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
@@ -488,6 +498,7 @@ export class Keeper {
   close(): void {
     if (this.isClosed) return;
     this.isClosed = true;
+    this.wake();
     const [heir] = [...this.here()].sort();
     for (const [name, space] of this.spaces) {
       for (const worker of [...space.workers.keys()]) space.left(worker);
