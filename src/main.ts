@@ -37,25 +37,25 @@ async function main([command, ...rest]: string[]): Promise<void> {
     const { runApplication } = await import('./cli/run.js');
     return runApplication(rest);
   }
+  if (command === 'help') return main([...rest, '--help']);
   if (command !== undefined) {
     const { runTool } = await import('./cli/commands.js');
     if (await runTool(command, rest)) return;
   }
-  const { help, version: isVersion } = readArguments();
+  const { help, version: isVersion } = await readArguments(command === undefined ? [] : [command, ...rest]);
   if (help) return console.log((await import('./cli/help.js')).helpText(version));
   if (isVersion) return console.log(version);
   const { runService } = await import('./cli/service.js');
   return runService(version);
 }
 
-function readArguments() {
+async function readArguments(args: string[]) {
+  const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
   try {
-    const options = { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean', short: 'v' } } as const;
-    return parseArgs({ options }).values;
+    return parseArgs({ args, options }).values;
   } catch (error) {
-    throw new GjallarError(
-      'BAD_CONFIG',
-      `${(error as Error).message.split('. ')[0]}; run gjallar --help for the options`,
-    );
+    const { withMeantOption } = await import('./host/config/removed.js');
+    const reason = withMeantOption((error as Error).message, Object.keys(options));
+    throw new GjallarError('BAD_CONFIG', `${reason}; run gjallar --help for the options`);
   }
 }

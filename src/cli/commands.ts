@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GjallarError } from '../base/errors.js';
 import { packageError, requirePackages } from '../base/optional-packages.js';
@@ -52,7 +53,7 @@ export const backup: Command = {
     requireSqlite(config, 'To back up Redis, save its append-only file or its snapshot (SAVE, BGSAVE).');
     const { backUpHistory } = await openCopies();
     const { messages, conversations } = backUpHistory(resolve(config.dataDir), file);
-    console.log(`saved ${messages} messages of ${conversations} conversations in ${file}`);
+    console.log(`saved ${counted({ messages, conversations })} in ${file}`);
     return 0;
   },
 };
@@ -66,10 +67,15 @@ export const restore: Command = {
     requireSqlite(config, 'To restore Redis, start it with the saved append-only file or snapshot.');
     const { restoreHistory } = await openCopies();
     const { messages, conversations } = restoreHistory(file, resolve(config.dataDir));
-    console.log(`restored ${messages} messages of ${conversations} conversations to ${resolve(config.dataDir)}`);
+    console.log(`restored ${counted({ messages, conversations })} to ${resolve(config.dataDir)}`);
     return 0;
   },
 };
+
+function counted({ messages, conversations }: { messages: number; conversations: number }): string {
+  const ofThem = `${conversations} ${conversations === 1 ? 'conversation' : 'conversations'}`;
+  return `${messages} ${messages === 1 ? 'message' : 'messages'} of ${ofThem}`;
+}
 
 /** The file that is the only argument. @throws GjallarError BAD_CONFIG */
 function fileIn(args: readonly string[], command: string): string {
@@ -99,16 +105,15 @@ export const commands: Readonly<Record<string, Command>> = { backup, compare, do
 
 /**
  * Runs one of the operator's sub-commands, and sets the exit code.
- * @returns whether there is a sub-command of this name
- * @throws GjallarError BAD_CONFIG for a command that was removed or is nearly the name of another
+ * @returns false for an option of `gjallar` itself
+ * @throws GjallarError BAD_CONFIG for a command that does not exist
  */
 export async function runTool(name: string, args: readonly string[]): Promise<boolean> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
     rejectRemovedCommand(name);
-    const meant = ['run', ...Object.keys(commands)].find((command) => isNear(name, command));
-    if (!meant) return false;
-    throw new GjallarError('BAD_CONFIG', `there is no command ${name}; did you mean gjallar ${meant}?`);
+    if (name.startsWith('-')) return false;
+    throw new GjallarError('BAD_CONFIG', `there is no command ${name}; ${adviceOn(name)}`);
   }
   if (asksForHelp(args)) {
     console.log(await commandHelpText(name));
@@ -117,6 +122,14 @@ export async function runTool(name: string, args: readonly string[]): Promise<bo
   const config = loadConfig(command.isForApplications ? {} : process.env);
   process.exitCode = await command.run(args, config, process.env);
   return true;
+}
+
+/** What was probably meant by a command that does not exist. */
+function adviceOn(name: string): string {
+  const meant = ['run', ...Object.keys(commands)].find((command) => isNear(name, command));
+  if (meant) return `did you mean gjallar ${meant}?`;
+  if (existsSync(name)) return `to run an application, use gjallar run ${name}`;
+  return 'gjallar alone starts the chat service, gjallar run FILE an application, and gjallar --help lists all commands';
 }
 
 /** The text of `gjallar NAME --help`, for a sub-command such as `compare`. */

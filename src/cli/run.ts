@@ -7,7 +7,7 @@ import { logGreeting } from '../base/log.js';
 import { packageFile, packagePath, version } from '../base/package.js';
 import { loadRunConfig } from '../host/config/load.js';
 import type { RunConfig } from '../host/config/options.js';
-import { rejectRemoved } from '../host/config/removed.js';
+import { rejectRemoved, withMeantOption } from '../host/config/removed.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments, youngGeneration } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 
@@ -41,18 +41,15 @@ export function runApplication(args: readonly string[]): Promise<void> {
 /** Reads the arguments, and sets the variables of the configuration that they set. */
 function readCommand(args: readonly string[]): Command {
   const { own, rest } = splitArguments(args);
+  const options = {
+    workers: { type: 'string', short: 'w' },
+    'admin-port': { type: 'string' },
+    // Removed; a call that has it is told what replaces it.
+    place: { type: 'string' },
+    ...nodeFlags,
+  } as const;
   try {
-    const { values, positionals } = parseArgs({
-      args: own,
-      allowPositionals: true,
-      options: {
-        workers: { type: 'string', short: 'w' },
-        'admin-port': { type: 'string' },
-        // Removed; a call that has it is told what replaces it.
-        place: { type: 'string' },
-        ...nodeFlags,
-      },
-    });
+    const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options });
     if (values.place !== undefined) rejectRemoved({ PLACE: values.place });
     const [file, ...more] = positionals;
     if (!file) throw new Error('gjallar run needs the file of an application');
@@ -63,7 +60,7 @@ function readCommand(args: readonly string[]): Command {
     if (error instanceof GjallarError) throw error;
     throw new GjallarError(
       'BAD_CONFIG',
-      `${(error as Error).message.split('.')[0]}; usage: gjallar run FILE [--workers N] [-- arguments]`,
+      `${withMeantOption((error as Error).message, Object.keys(options))}; usage: gjallar run FILE [--workers N] [-- arguments]`,
     );
   }
 }

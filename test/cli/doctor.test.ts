@@ -41,14 +41,14 @@ async function run(environment: Record<string, string>) {
 }
 
 /** Does the same without a process of its own. */
-async function examine(environment: Record<string, string>) {
+async function examine(environment: Record<string, string>, args: readonly string[] = []) {
   let stdout = '';
   const spy = jest.spyOn(console, 'log').mockImplementation((line) => {
     stdout += `${line}\n`;
   });
   try {
     const all = environmentOf(environment);
-    const code = await doctor.run([], loadConfig(all), all);
+    const code = await doctor.run(args, loadConfig({}), all);
     return examined(code, stdout);
   } finally {
     spy.mockRestore();
@@ -132,6 +132,22 @@ test('beside a running server whose code fixes the port, only its problems count
     page.close();
     await server.stop();
   }
+});
+
+test('for gjallar run, only what it would open counts', async () => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const file = join(folder, 'a-file');
+  await writeFile(file, '');
+  const theirs = { PORT: String(port), DATA_DIR: file, HISTORY_TTL: 'theirs' };
+  const { code, lines, failed } = await examine(theirs, ['run']);
+  expect({ code, failed }).toEqual({ code: 0, failed: [] });
+  expect(lines.join()).not.toMatch(/PORT|DATA_DIR/);
+  expect((await examine({ ...theirs, ADMIN_PORT: String(port) }, ['run'])).failed).toEqual([
+    expect.stringContaining(`cannot listen on ADMIN_PORT=${port}`),
+  ]);
+  other.close();
 });
 
 test('the problems of a running server are failures', async () => {

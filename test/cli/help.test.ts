@@ -63,5 +63,18 @@ test('no line of the help is longer than 100 columns', async () => {
 test('a mistyped command is answered with the one that was meant', async () => {
   await expect(runTool('docter', [])).rejects.toThrow('there is no command docter; did you mean gjallar doctor?');
   await expect(runTool('rnu', ['server.js'])).rejects.toThrow('did you mean gjallar run?');
-  expect(await runTool('something-else', [])).toBe(false);
+  await expect(runTool('start', [])).rejects.toThrow('gjallar alone starts the chat service, gjallar run FILE an');
+  await expect(runTool('package.json', [])).rejects.toThrow('to run an application, use gjallar run package.json');
+  expect(await runTool('--version', [])).toBe(false);
+});
+
+test('a mistyped option is answered with the one that was meant', async () => {
+  const { code, stderr } = await runToEnd(['run', 'server.js', '--worker', '4']);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining('did you mean --workers?') });
+  expect((await runToEnd(['--hepl'])).stderr).toContain('did you mean --help?');
+});
+
+test('gjallar help is gjallar --help', async () => {
+  expect((await runToEnd(['help'])).stdout).toBe(await helpOf('gjallar --help'));
+  expect((await runToEnd(['help', 'run'])).stdout).toBe(await helpOf('gjallar run --help'));
 });

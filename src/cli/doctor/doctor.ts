@@ -9,9 +9,10 @@ import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
 import { connect } from '../../features/history/archive/database.js';
 import { descriptorLimit } from '../../host/config/limits.js';
+import { loadConfig, loadRunConfig } from '../../host/config/load.js';
 import type { Config } from '../../host/config/options.js';
 import { unknownVariables } from '../../host/config/removed.js';
-import type { Command } from '../commands.js';
+import type { Command, Environment } from '../commands.js';
 import { checkNats, checkRedis } from './brokers.js';
 import { Findings, reasonOf } from './findings.js';
 
@@ -24,21 +25,24 @@ const getJson = async (url: string) => (await fetch(url, { signal: AbortSignal.t
  * it cannot. A wrong value of a variable is reported in one line before, as at the start of the server.
  */
 export const doctor: Command = {
-  usage: '',
-  description: 'Checks the configuration, limits, ports, Redis, NATS and databases, and says what to do.',
+  usage: '[run]',
+  description: 'Checks limits, ports, Redis and NATS of the chat service or of gjallar run, and says what to do.',
   help: () => 'Exit code: 0 if the server can work, also with warnings; 1 if it cannot.',
-  async run(args, config, environment) {
+  isForApplications: true,
+  async run(args, _config, environment) {
     if (args[0]?.startsWith('--proxy'))
       throw new GjallarError('BAD_CONFIG', '--proxy was removed; use the files that docs/guide/placement.md names');
-    if (args.length > 0)
-      throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor. It takes no arguments; set variables instead');
+    const isForRun = args[0] === 'run';
+    if (args.length > (isForRun ? 1 : 0))
+      throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor [run]. Set variables instead of options');
+    const config = isForRun ? runConfigOf(environment) : loadConfig(environment);
     const found = new Findings();
     found.ok('the configuration is valid');
     for (const { name, meant } of unknownVariables(environment)) {
       found.warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`);
     }
     checkMachine(found, config.workers);
-    // A running server reports itself what it cannot use. It may be an application, which has no DATA_DIR.
+    // A running server reports itself what it cannot use.
     if (!(await checkRunning(found, config))) {
       await checkPorts(found, config);
       checkDataDir(found, config);
@@ -70,6 +74,11 @@ export const doctor: Command = {
     return found.lines.some((line) => line.startsWith('fail')) ? 1 : 0;
   },
 };
+
+/** `gjallar run` opens neither PORT nor DATA_DIR: these names are the application's. */
+function runConfigOf(environment: Environment): Config {
+  return { ...loadConfig({}), historyTtl: 0, port: 0, ...loadRunConfig(environment) };
+}
 
 /** The limits of the machine or container. */
 function checkMachine(found: Findings, workers: number): void {
@@ -132,7 +141,7 @@ async function checkPorts(found: Findings, config: Config): Promise<void> {
   for (let at = 0; workerPorts !== undefined && at < workers; at++) {
     ports.push([host, workerPorts + at, `WORKER_PORTS=${workerPorts}`]);
   }
-  for (const [at, number, name] of ports) {
+  for (const [at, number, name] of ports.filter(([, given]) => given > 0)) {
     const shared = new SharedPorts();
     const { failure } = await shared.claim({ host: at, port: number, turn: 0 });
     shared.unlock();

@@ -95,6 +95,17 @@ export function unknownVariables(environment: Readonly<Record<string, string | u
     .filter((found): found is UnknownVariable => found.meant !== undefined);
 }
 
+/**
+ * The first sentence of an error of `parseArgs()`. The others tell how to pass such an option as a value. If an unknown option has
+ * nearly one of the names, the result says so.
+ */
+export function withMeantOption(message: string, names: readonly string[]): string {
+  const reason = message.split('. ')[0]!;
+  const [, unknown] = /^Unknown option '--?([\w-]+)/.exec(reason) ?? [];
+  const meant = unknown && names.find((name) => isNear(unknown, name));
+  return meant ? `${reason}, did you mean --${meant}?` : reason;
+}
+
 /** Whether one name is probably a misspelt other one. */
 export function isNear(name: string, option: string): boolean {
   const [one, other] = [name, option].map((text) => text.toUpperCase().replaceAll('_', ''));

@@ -154,7 +154,7 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
     expectOk(await client.emitWithAck('message', { room: 'hall', text: 'kept' }));
     expect(await runToEnd(['backup', file], environment)).toEqual({
       code: 0,
-      stdout: `saved 1 messages of 1 conversations in ${file}\n`,
+      stdout: `saved 1 message of 1 conversation in ${file}\n`,
       stderr: '',
     });
     expect(statSync(file).mode & 0o777).toBe(0o600);

@@ -21,10 +21,13 @@ test('--version prints the version', async () => {
   expect(await runToEnd(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
 });
 
-test.each([['--workers'], ['4']])('the unknown argument %s stops the start with one line', async (argument) => {
+test.each([
+  ['--workers', /^gjallar: Unknown option '--workers'; run gjallar --help for the options\n$/],
+  ['4', /^gjallar: there is no command 4; .*gjallar --help lists all commands\n$/],
+])('the unknown argument %s stops the start with one line', async (argument, line) => {
   const { code, stdout, stderr } = await runToEnd([argument]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(new RegExp(`^gjallar: [^\\n]*'${argument}'[^\\n]*; run gjallar --help for the options\\n$`));
+  expect(stderr).toMatch(line);
 });
 
 const REMOVED = [
