@@ -83,6 +83,10 @@ const list = {
   WORKERS_MISSING: {
     remedy: 'Read worker, signal and delay in the log. SIGKILL often comes from the kernel, when memory runs out.',
   },
+  NOT_LISTENING: {
+    remedy:
+      'Read the log of the application: it has not called listen(), or waits for something before it does, such as a database.',
+  },
   SOCKETS_PORTABLE: {
     isWarning: true,
     remedy:

@@ -55,6 +55,7 @@ function adminSource(primary: Primary, configured: number, log: Logger, recent: 
   const facts = () => ({
     configuredWorkers: configured,
     isLeaving: primary.isDraining,
+    isOnPort: primary.isOnPort,
     logWarning: logOutput.warning,
     problems,
   });

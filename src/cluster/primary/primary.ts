@@ -143,6 +143,12 @@ export class Primary {
     return this.serving.filter(({ isListening }) => isListening).map(({ id }) => id);
   }
 
+  /** Whether clients can reach a worker; true until the first one has started. A worker may listen after it has started. */
+  get isOnPort(): boolean {
+    const started = this.serving.filter(({ isListening }) => isListening);
+    return started.length === 0 || this.addresses.length > 0 || started.some(({ isOnPort }) => isOnPort);
+  }
+
   /** Whether all clients are being moved to other machines. */
   get isDraining(): boolean {
     return this.isLeaving || this.stopping;

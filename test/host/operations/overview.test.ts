@@ -40,7 +40,7 @@ function sampleOf(id: number, at: number, given: Partial<WorkerSample> = {}): Wo
 
 const facts: PrimaryFacts = {
   ...{ version: '1.0.0', host: 'machine', cores: 2, memoryLimit: 1000, configuredWorkers: 2, isLeaving: false },
-  ...{ uptime: 10, recent: [], logWarning: undefined, problems: new Problems() },
+  ...{ isOnPort: true, uptime: 10, recent: [], logWarning: undefined, problems: new Problems() },
 };
 
 const byId = <Sample extends WorkerSample | undefined>(...entries: [number, Sample][]) => new Map(entries);
@@ -87,6 +87,13 @@ describe('the overview of a machine', () => {
         since: expect.any(Number),
       },
     ]);
+  });
+
+  test('says that the application listens on no port', () => {
+    const answers = byId([1, sampleOf(1, 1)], [2, sampleOf(2, 1)]);
+    const { state, problems } = overviewOf(answers, new Map(), { ...facts, isOnPort: false });
+    expect({ state, problems }).toMatchObject({ state: 'degraded', problems: [{ code: 'NOT_LISTENING' }] });
+    expect(overviewOf(answers, new Map(), facts)).toMatchObject({ state: 'ready', problems: [] });
   });
 
   test('has no names for callers that are not the operator', () => {

@@ -17,6 +17,8 @@ export interface MachineFacts {
   /** The number of workers that should run. */
   readonly configuredWorkers: number;
   readonly isLeaving: boolean;
+  /** Whether clients can reach a worker; true until the first worker has started. */
+  readonly isOnPort: boolean;
   /** Why lines of the primary's own log are lost; undefined if they are not. */
   readonly logWarning: string | undefined;
   /** The problems that only the primary knows. */
@@ -29,7 +31,7 @@ export interface MachineFacts {
  */
 export function machineHealth(
   answers: ReadonlyMap<number, Health | undefined>,
-  { configuredWorkers, isLeaving, logWarning, problems }: MachineFacts,
+  { configuredWorkers, isLeaving, isOnPort, logWarning, problems }: MachineFacts,
 ): MachineHealth {
   const known = [...answers.values()].filter((health) => health !== undefined);
   const own: Reason[] = [];
@@ -41,6 +43,7 @@ export function machineHealth(
     const text = `${missing} of ${configuredWorkers} workers ${missing === 1 ? 'is' : 'are'} not running`;
     own.push({ code: 'WORKERS_MISSING', text });
   }
+  if (!isOnPort) own.push({ code: 'NOT_LISTENING', text: 'the application listens on no port' });
   if (logWarning !== undefined) own.push({ code: 'LOG_LOST', text: logWarning });
   problems.replace(own);
   const isReady = known.some(({ state }) => state === 'ready');
