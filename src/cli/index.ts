@@ -1,6 +1,7 @@
 /**
  * The commands: `gjallar`, `run`, `compare`, `doctor`, `backup`, `restore`.
  *
- * A command reads its arguments, loads what it needs, and ends with an exit code. Begin with commands.ts.
+ * It promises: a process loads only what its command needs. A wrong call ends with one line that says what to do, and a
+ * documented exit code. Begin with commands.ts.
  */
 export { commands } from './commands.js';

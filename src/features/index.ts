@@ -1,5 +1,8 @@
 /**
- * What applications turn on. Nothing here is loaded, or costs a message anything, before it is asked for.
+ * What applications turn on.
+ *
+ * It promises: nothing here is loaded, or costs a message anything, before it is asked for. All workers and machines agree,
+ * and what a client may make a part keep has bounds.
  *
  *   recovery/       connection state recovery: what a client missed while it was away, on whichever worker it returns
  *   state/          state rooms: the newest value of each key; a slow client skips what is old

@@ -7,6 +7,17 @@
  * const { messages, complete } = await history.read('hall', { epoch, after: offset, limit: 100 });
  * ```
  *
+ * It promises: a message that was confirmed is kept until its age or a bound removes it, all readers see one order, and a
+ * reader that lacks messages learns of it (`complete`). docs/guide/durable-rooms.md has the rest.
+ *
+ *   store.ts, page.ts        the contract of a store, and a page of messages
+ *   checked-store.ts, batcher.ts  what every store has: checks of its input, and appends that are written together
+ *   sqlite/, redis/          the stores
+ *   durable/                 durable rooms: rooms whose messages are kept, over a store
+ *   conversations/           what workers tell each other about new messages, and the order in which members get them
+ *   archive/                 the copy of the chat's messages in a database
+ *   loss/                    notices a store that came back empty or older
+ *
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
 

@@ -1,3 +1,11 @@
+/**
+ * The users in the rooms of a namespace, over all workers and machines.
+ *
+ * It promises: a worker answers from its own memory. A change reaches the others within 50 ms, and the users of a worker that
+ * dies disappear.
+ *
+ * registry.ts has the messages between workers, and the sum of what they say.
+ */
 import { Listeners } from '../../base/listeners.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
 import { serviceOf } from '../../io/rooms/index.js';

@@ -9,7 +9,7 @@
  * `StateMap` of `gjallar/client` is the other end. Without it, a client emits `state:join`, and listens with
  * `socket.on('quotes', (changes, meta) => …)`. `changes` is a list of `[key, value]`, and of `[key]` for what was deleted.
  *
- * ## Contract
+ * It promises:
  *
  * - A member first gets a snapshot, or the changes since the version that it names. Then it gets every change, without a
  *   gap between the two.
