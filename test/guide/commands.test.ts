@@ -132,15 +132,13 @@ test('docs/move.md: the parts on an app of uWebSockets.js', async () => {
 });
 
 test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md', async () => {
-  const presence = blockOf('docs/guide/presence.md', 'import { createPresence }');
+  const presence = blockOf('docs/guide/presence.md', '// server.mjs');
+  const member = blockOf('docs/guide/presence.md', '// client.mjs');
   const history = blockOf('docs/guide/durable-rooms.md', 'import { SqliteHistoryStore }');
   const port = await freePort();
   const application = folderWith({
-    'presence.mjs': `import { Server } from 'gjallar';
-      const io = new Server(${port});
-      io.use((socket, next) => { socket.data.user = socket.handshake.auth.name; next(); });
-      ${presence}
-      io.on('connection', (socket) => socket.join('hall'));`,
+    'presence.mjs': presence.replace('3000', String(port)),
+    'client.mjs': member.replace('3000', String(port)),
     'history.mjs': `${history}
       await history.append('hall', [{ from: 'Bo', text: 'Hi', at: Date.now() }]);
       const { messages: missed, complete: isAll } = await history.read('hall', { epoch, after: offset, limit: 100 });
@@ -150,8 +148,8 @@ test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md',
   const lines = application.start('node history.mjs');
   await until(() => lines.includes('0 true Hi true'));
   application.start(`${blockOf('docs/run.md', 'npx gjallar').split(' server.js')[0]} presence.mjs --workers 2`);
-  const ada = client(`http://127.0.0.1:${port}`, { auth: { name: 'ada' } });
-  const users = new Promise((resolve) => ada.on('users', (names: string[]) => names.length === 2 && resolve(names)));
-  client(`http://127.0.0.1:${port}`, { auth: { name: 'bo' } });
-  expect((await (users as Promise<string[]>)).sort()).toEqual(['ada', 'bo']);
+  const ada = application.start('node client.mjs Ada');
+  await until(() => ada.includes("[ 'Ada' ]"));
+  const ben = application.start('node client.mjs Ben');
+  for (const printed of [ada, ben]) await until(() => printed.some((line) => /'Ada', 'Ben'|'Ben', 'Ada'/.test(line)));
 });
