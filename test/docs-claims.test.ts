@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { allOptions, runOptionKeys } from '../src/host/config/options.js';
@@ -93,21 +93,6 @@ test('pages and deploy/ agree on versions and times', () => {
 test('the security policy supports the version of the package', () => {
   const { version } = JSON.parse(read('package.json')) as { version: string };
   expect(read('SECURITY.md')).toContain(`| ${version.split('.').slice(0, 2).join('.')} | yes |`);
-});
-
-test('every page that a message names is in the package', () => {
-  const { files } = JSON.parse(read('package.json')) as { files: string[] };
-  const isPacked = (page: string) =>
-    files.includes(dirname(page)) || (files.includes('docs/*.md') && dirname(page) === 'docs');
-  const sources = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((path) =>
-    path.endsWith('.ts'),
-  );
-  const lines = sources
-    .flatMap((path) => read(`src/${path}`).split('\n'))
-    .filter((line) => !/^\s*(\/?\*|\/\/)/.test(line));
-  const pages = new Set(lines.join('\n').match(/docs\/[\w/-]+\.md/g));
-  expect(pages.size).toBeGreaterThan(5);
-  expect([...pages].filter((page) => !isPacked(page) || !existsSync(join(root, page)))).toEqual([]);
 });
 
 test('every alert that a page names exists', () => {

@@ -30,19 +30,10 @@ const root = join(here, '../..');
 const pages = join(here, '.pages');
 
 /** What becomes pages, besides docs/. */
-const OTHERS = [
-  'README.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'load/README.md',
-  'examples',
-  'test/flaky.md',
-];
+const OTHERS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'load/README.md', 'examples'];
 /** Files that pages link to. VitePress serves what is in the folder `public`. */
 const FILES = [
   'LICENSE',
-  'docs/benchmarks/results.jsonl',
   'deploy/haproxy/placement.cfg',
   'deploy/haproxy/hot-rooms.cfg',
   'deploy/nginx/placement.conf',

@@ -68,7 +68,7 @@ ${losses(groups, measured)}`,
 const introduction = `# Benchmarks
 
 This page compares gjallar with stock Socket.IO and with other servers, and lists what gjallar loses.
-\`npm run bench:report\` writes it from [the recorded results](benchmarks/results.jsonl), so do not edit it by hand.
+\`npm run bench:report\` writes it from the recorded results in \`docs/benchmarks/results.jsonl\`, so do not edit it by hand.
 [load/README.md](../load/README.md) describes the benchmarks and the peers.
 
 - Server and load generator ran on the same machine, on a core each. CPU times are those of the server alone.
@@ -86,7 +86,7 @@ const legend = `## How to read the tables of the benchmarks
 - A server above 95% of its cores, or whose latency grows through the run, is saturated. Its latency is not compared, because it
   says how long the run was. Its cost per message is.
 - A row whose runs were all INVALID is struck out and not compared. Where a benchmark has cells with several runs, those with one
-  run are only in [the recorded results](benchmarks/results.jsonl).
+  run are only in the recorded results in \`docs/benchmarks/results.jsonl\`.
 - Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
   not their size.`;
 

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import '../support/long.js';
@@ -21,11 +22,13 @@ test('what gjallar compare needs is a package of its own', () => {
   expect(paths).toEqual(expect.arrayContaining(['dist/index.js', 'dist/index.d.ts']));
 });
 
-test('the package has what runs, and nothing else', () => {
+test('the package has what runs, its pages and what they lead to, and nothing else', () => {
   const paths = packed();
-  // Messages name pages of the documentation.
-  const outside = paths.filter((path) => !/^(dist|public|docs\/guide|docs\/operations)\/|^docs\/[^/]+\.md$/.test(path));
-  expect(outside.sort()).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'ecosystem.config.js', 'package.json']);
+  const outside = paths.filter(
+    (path) =>
+      !/^(dist|public|examples|deploy\/(envoy|haproxy|nginx))\/|^([^/]+|load\/README|docs\/(?!site).+)\.md$/.test(path),
+  );
+  expect(outside.sort()).toEqual(['LICENSE', 'ecosystem.config.js', 'package.json']);
   const { exports, bin } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
   const named = [bin.gjallar, ...Object.values(exports).flatMap((each) => Object.values(each as object))];
   const entries = named
@@ -33,6 +36,25 @@ test('the package has what runs, and nothing else', () => {
     .map((path) => path.replace('./', ''));
   expect(entries.length).toBeGreaterThan(5);
   expect(paths).toEqual(expect.arrayContaining(entries));
+});
+
+test('links of the packed pages lead to files of the package, and messages name pages that it has', () => {
+  const paths = packed();
+  const dead: string[] = [];
+  for (const page of paths.filter((path) => path.endsWith('.md'))) {
+    const text = readFileSync(join(root, page), 'utf8').replace(/```.*?```/gs, '');
+    // Pictures are not in the package.
+    for (const [, link] of text.matchAll(/(?<!!\[[^\]]*)\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)) {
+      if (!paths.includes(join(dirname(page), link!))) dead.push(`${page} → ${link}`);
+    }
+  }
+  expect(dead).toEqual([]);
+  const code = paths
+    .filter((path) => /^dist\/.*\.js$/.test(path))
+    .map((path) => readFileSync(join(root, path), 'utf8'));
+  const named = code.flatMap((text) => text.match(/\bdocs\/[\w/-]+\.md/g) ?? []);
+  expect(named.length).toBeGreaterThan(10);
+  expect(named.filter((path) => !paths.includes(path))).toEqual([]);
 });
 
 test('a dry run of a release names the fields of package.json that npm needs and that are not set', () => {
