@@ -27,7 +27,7 @@ const tiles = {
   sent: {
     title: 'Messages out',
     text: (value) => `${count(value)} /s`,
-    note: ({ rates }) => `${count(rates.deliveries)} deliveries/s of ${count(rates.broadcasts)} broadcasts/s`,
+    note: ({ rates }) => `${count(rates.broadcasts)} broadcasts/s`,
   },
   roundTrip: {
     title: 'Round trip',
