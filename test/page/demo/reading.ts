@@ -35,6 +35,16 @@ export function readingTests(demo: Demo): void {
     expect(await user.heard()).toEqual(Array.from({ length: 130 }, (_, index) => `message ${index + 1}`));
   });
 
+  test('the name of a day stands between two lines', async () => {
+    const user = await join('long');
+    await user.hears('message 130');
+    const day = user.page.locator('.day').first();
+    for (const side of ['::before', '::after']) {
+      const width = await day.evaluate((node, pseudo) => getComputedStyle(node, pseudo).width, side);
+      expect(Number.parseFloat(width)).toBeGreaterThan(100);
+    }
+  });
+
   test('a reader at the bottom follows a room with traffic, and one who scrolls up does not', async () => {
     const user = await join('busy');
     const { page } = user;
