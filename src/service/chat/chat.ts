@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import { systemClock } from '../../engine/clock.js';
-import type { RequestCosts } from '../../engine/limits/work-queue.js';
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { TopKeys } from '../../engine/top-keys.js';
 import type { ArchiveErasure } from '../../features/history/archive/archive.js';
 import type { Said } from '../../features/history/conversations/conversation.js';

@@ -1,4 +1,4 @@
-import type { RequestCosts } from '../../engine/limits/work-queue.js';
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import type { Conversations } from '../../features/history/conversations/conversations.js';

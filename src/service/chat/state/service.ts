@@ -1,6 +1,7 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
-import { type RequestCosts, WorkQueue } from '../../../engine/limits/work-queue.js';
+import type { RequestCosts } from '../../../engine/limits/request-costs.js';
+import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import { encodeValue } from '../../../features/state/values.js';
 import { parseJson } from '../../../io/http/json.js';
