@@ -11,7 +11,7 @@ export const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** How many requests are in progress at the same time. */
 const MAX_RUNNING = 4;
 /** A client for which more bytes wait has to read them before its next request: several replies could be too much for it. */
-const MAX_UNREAD_BYTES = 64 * 1024;
+export const MAX_UNREAD_BYTES = 64 * 1024;
 
 interface Client {
   waiting: { readonly run: () => Promise<void>; readonly bytes: number }[];
