@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import { owned } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import { reasonOf } from '../../../../cluster/backplanes/redis-cause.js';
+import { reasonOf } from '../../../../cluster/backplanes/broker-cause.js';
 import { type StoreClient, withStoreScript } from './fields.js';
 import type { RoomStore } from './store.js';
 
