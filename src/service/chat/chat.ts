@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
+import { Tally } from '../../base/tally.js';
 import { systemClock } from '../../engine/clock.js';
 import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { TopKeys } from '../../engine/top-keys.js';
@@ -23,7 +24,7 @@ import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js'
 import { asChatMessage, deliverHere } from './conversations/post.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
-import { answer, InFlightEvents, refuse } from './handlers/answer.js';
+import { answer, refuse } from './handlers/answer.js';
 import { echo, handlers } from './handlers/index.js';
 import { identifyByToken } from './identify.js';
 import { ChatCounters } from './metrics.js';
@@ -178,7 +179,7 @@ export function startChat(
     accounts,
     expiry: new Expiry(),
     revoked,
-    inFlight: new InFlightEvents(),
+    inFlight: new Tally(),
     states: state && new StateService(io, state, isOverloaded, costs),
     isOverloaded,
     counters,
