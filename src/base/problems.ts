@@ -27,7 +27,7 @@ const list = {
   },
   REDIS_WRITES_REJECTED: {
     remedy:
-      'Check the memory (maxmemory), the disk and the replication of Redis. The log line with this code has the error of Redis.',
+      'Check the memory (maxmemory), the disk and the replication of Redis; with WRONGTYPE, which program has replaced the key. The log line with this code has the error of Redis.',
   },
   REDIS_READS_REJECTED: { remedy: 'Check Redis. The log line with this code has the error of Redis.' },
   REDIS_EVICTS: {
@@ -36,6 +36,10 @@ const list = {
   NATS_UNREACHABLE: {
     remedy:
       'Check that NATS runs and that NATS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
+  },
+  NATS_UNAUTHORIZED: {
+    remedy:
+      'Set the user and password, or the token, in NATS_URL, or the file of NATS_CREDS, and restart the server: gjallar doctor tries it.',
   },
   NATS_COMMAND_REJECTED: {
     remedy: 'Grant the subject to the user of NATS_URL. The log line with this code names the subject.',

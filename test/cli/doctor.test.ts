@@ -264,7 +264,7 @@ test('NATS: rights that are missing, and a server that is down, are named with w
     ]);
     const wrong = await examine({ NATS_URL: nats.url.replace('//', '//nobody:secret@'), HISTORY_TTL: '0' });
     expect(wrong.failed).toEqual([
-      expect.stringMatching(/cannot be used: .*Authorization Violation.* Check NATS_URL/i),
+      expect.stringMatching(/cannot be used: .*Authorization Violation.* Check NATS_URL.* \[NATS_UNAUTHORIZED\]/i),
     ]);
     expect(JSON.stringify([good, lacking, wrong])).not.toContain('secret');
   } finally {

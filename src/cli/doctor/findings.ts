@@ -1,4 +1,5 @@
 import type { ProblemCode } from '../../base/problems.js';
+import { brokerCause } from '../../cluster/backplanes/broker-cause.js';
 
 /** What the checks found: all is well, something should be changed, or the server cannot work as configured. */
 export class Findings {
@@ -28,7 +29,8 @@ export class Findings {
       this.ok(await use());
       return true;
     } catch (error) {
-      this.fail(`${failure}: ${reasonOf(error)}. ${remedy}`, code);
+      const reason = reasonOf(error);
+      this.fail(`${failure}: ${reason}. ${remedy}`, brokerCause(reason)?.code ?? code);
       return false;
     }
   }

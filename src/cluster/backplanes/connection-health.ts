@@ -2,7 +2,7 @@ import { MalformedMessage } from '../../base/errors.js';
 import { raise } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
-import { isConnectionRejected, redisCause } from './redis-cause.js';
+import { brokerCause, isConnectionRejected } from './broker-cause.js';
 
 /** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
 export class Inbox {
@@ -157,7 +157,7 @@ export class ConnectionHealth implements BackplaneTraffic {
     if (rejection && (this.isConnected || this.reason === '')) return this.reportRejection(rejection);
     // Connecting for the first time takes a moment, which is no outage.
     if (!isUp && this.told === undefined && this.reason === '') return;
-    const cause = isUp ? '' : (redisCause(this.reason)?.word ?? 'unreachable');
+    const cause = isUp ? '' : (brokerCause(this.reason)?.word ?? 'unreachable');
     if (isUp === this.told && (cause === this.toldCause || this.reason === '')) return;
     const wasDown = this.told === false;
     this.told = isUp;
@@ -175,7 +175,7 @@ export class ConnectionHealth implements BackplaneTraffic {
   private reportRejection({ name, reason }: { name: string; reason: string }): void {
     if (this.told !== false) this.outages++;
     this.told = false;
-    const cause = `${name} ${redisCause(reason)?.word}`;
+    const cause = `${name} ${brokerCause(reason)?.word}`;
     if (this.toldCause === cause) return;
     this.toldCause = cause;
     this.events.onDown(`${name}: ${reason}`, name);

@@ -6,7 +6,7 @@
  *
  *   backplane.ts             the contract, and what a backplane reports
  *   registry.ts              the choice by the options, and how each is loaded
- *   connection-health.ts, redis-cause.ts  whether a server is up, and why it is not; malformed messages
+ *   connection-health.ts, broker-cause.ts  whether a server is up, and why it is not; malformed messages
  *   checks.ts                what arrives from other programs, checked
  *   other-wire.ts            notices servers on the same Redis that use another wire
  *   frames/                  the wire of all but `redis`: one frame for each window and destination

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.js';
 import { startsWithUpgrade } from '../transports/registry.js';
 import type { TransportName } from '../transports/transport.js';
 import type { HttpExchange } from './exchange.js';
-import { applyMiddleware, type Middleware, respond } from './middleware.js';
+import { applyMiddleware, type Middleware, respond, responseOf } from './middleware.js';
 import type { EngineRequest } from './request.js';
 
 const refusalHeaders = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' };
@@ -50,6 +50,8 @@ export class Admission {
       const { allowRequest, origins, trustProxy } = this.settings;
       if (isForeign(request, origins, trustProxy > 0)) return this.refuseBy(exchange, 'ORIGIN_FORBIDDEN');
       if (!allowRequest || sid) return next();
+      // As in engine.io, a request for a WebSocket has none.
+      if (!isUpgrade) responseOf(exchange);
       allowRequest(request, (message, success) => {
         if (success) next();
         else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });

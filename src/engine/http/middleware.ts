@@ -38,7 +38,11 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   }
 
   setHeader(name: string, value: number | string | readonly string[]): this {
-    this.headers.set(name.toLowerCase(), { name, value: Array.isArray(value) ? value.map(String) : String(value) });
+    return this.keep(name.toLowerCase(), name, value);
+  }
+
+  private keep(key: string, name: string, value: number | string | readonly string[]): this {
+    this.headers.set(key, { name, value: Array.isArray(value) ? value.map(String) : String(value) });
     return this;
   }
 
@@ -65,7 +69,11 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   writeHead(status: number, reasonOrHeaders?: string | ResponseHeaders, headers?: ResponseHeaders): this {
     this.statusCode = status;
     const given = typeof reasonOrHeaders === 'string' ? headers : (reasonOrHeaders ?? headers);
-    for (const [name, value] of Object.entries(given ?? {})) this.setHeader(name, value);
+    // As in node:http, they replace headers that were set before, but not each other.
+    const isAlone = this.headers.size === 0;
+    for (const [name, value] of Object.entries(given ?? {})) {
+      this.keep(isAlone ? name : name.toLowerCase(), name, value);
+    }
     this.headersSent = true;
     return this;
   }
@@ -101,6 +109,13 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   }
 }
 
+/** The response to which middleware and `allowRequest` can add headers. */
+export function responseOf(exchange: HttpExchange): CollectedResponse {
+  exchange.middlewareResponse ??= new MiddlewareResponse(exchange, exchange.request);
+  exchange.request.res = exchange.middlewareResponse;
+  return exchange.middlewareResponse;
+}
+
 /** Runs the middleware in order. Each one runs when the previous one calls `next`. */
 export function applyMiddleware(
   middleware: readonly Middleware[],
@@ -108,9 +123,7 @@ export function applyMiddleware(
   done: (error?: unknown) => void,
 ): void {
   if (middleware.length === 0) return done();
-  const response = new MiddlewareResponse(exchange, exchange.request);
-  exchange.middlewareResponse = response;
-  exchange.request.res = response;
+  const response = responseOf(exchange);
   const apply = (index: number): void => {
     const next = middleware[index];
     if (!next) return done();

@@ -1,4 +1,5 @@
 import { isIP, SocketAddress } from 'node:net';
+import { Tally } from '../../base/tally.js';
 import type { Clock } from '../clock.js';
 import { Allowances, type Rate } from './rates.js';
 
@@ -10,9 +11,9 @@ export interface CountedClient {
 /** Limits the clients that one address may have at the same time on this worker, and its rate of new ones. */
 export class AddressLimits {
   private readonly rates: Allowances | undefined;
-  private readonly counts = new Map<string, number>();
+  private readonly counts = new Tally<string>();
   /** Requests on this worker that wait for their responses, by address. */
-  private readonly requests = new Map<string, number>();
+  private readonly requests = new Tally<string>();
 
   private constructor(
     private readonly maxClients: number,
@@ -58,10 +59,9 @@ export class AddressLimits {
   enterRequest(exchange: { onComplete?: (() => void) | undefined }, address: string): boolean {
     if (this.maxClients === 0) return true;
     const key = addressKey(address);
-    const waiting = (this.requests.get(key) ?? 0) + 1;
-    if (waiting > this.maxClients) return false;
-    this.requests.set(key, waiting);
-    exchange.onComplete = () => decrement(this.requests, key);
+    if (this.requests.of(key) >= this.maxClients) return false;
+    this.requests.add(key);
+    exchange.onComplete = () => this.requests.remove(key);
     return true;
   }
 
@@ -69,24 +69,17 @@ export class AddressLimits {
     const key = client.countedAs;
     if (key === undefined) return;
     client.countedAs = undefined;
-    decrement(this.counts, key);
+    this.counts.remove(key);
   }
 
   private add(client: CountedClient, key: string): void {
     client.countedAs = key;
-    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+    this.counts.add(key);
   }
 
   private isFull(key: string): boolean {
-    return this.maxClients > 0 && (this.counts.get(key) ?? 0) >= this.maxClients;
+    return this.maxClients > 0 && this.counts.of(key) >= this.maxClients;
   }
-}
-
-/** Zeros are not kept. */
-function decrement(counts: Map<string, number>, key: string): void {
-  const left = counts.get(key)! - 1;
-  if (left > 0) counts.set(key, left);
-  else counts.delete(key);
 }
 
 /**

@@ -7,6 +7,10 @@ export interface Rate {
   per: number;
 }
 
+/** What is left of a rate after some time, in ms. */
+const refilled = ({ amount, per }: Rate, left: number, passed: number): number =>
+  Math.min(amount, left + (passed * amount) / per);
+
 /** The accepted rates. A missing rate is unlimited. */
 export interface RateLimits {
   /** Messages of one client. */
@@ -53,8 +57,7 @@ export class Allowance {
   }
 
   private leftAt(now: number): number {
-    const { amount, per } = this.rate;
-    return Math.min(amount, this.left + ((now - this.at) * amount) / per);
+    return refilled(this.rate, this.left, now - this.at);
   }
 }
 
@@ -102,29 +105,22 @@ export interface LimitedClient {
   left: Left | undefined;
 }
 
-/** A rate as {@link MessageLimits} calculates with it. */
-interface Refill {
-  readonly amount: number;
-  readonly perMs: number;
-}
-
-const refillOf = (rate: Rate | undefined): Refill =>
-  rate ? { amount: rate.amount, perMs: rate.amount / rate.per } : { amount: Number.POSITIVE_INFINITY, perMs: 0 };
+const UNLIMITED: Rate = { amount: Number.MAX_VALUE, per: 1 };
 
 /**
  * Limits the messages and bytes that each client may send: token buckets, all of a client in one object. A client that
  * ignores a limit is over it at first, and far over from twice the amount on.
  */
 export class MessageLimits {
-  private readonly events: Refill;
-  private readonly bytes: Refill;
+  private readonly events: Rate;
+  private readonly bytes: Rate;
 
   private constructor(
     rates: RateLimits,
     private readonly clock: Clock,
   ) {
-    this.events = refillOf(rates.events);
-    this.bytes = refillOf(rates.bytes);
+    this.events = rates.events ?? UNLIMITED;
+    this.bytes = rates.bytes ?? UNLIMITED;
   }
 
   static of(rates: RateLimits, clock: Clock): MessageLimits | undefined {
@@ -154,8 +150,8 @@ export class MessageLimits {
     const now = this.clock.now();
     const passed = now - left.at;
     left.at = now;
-    left.events = Math.min(events.amount, left.events + passed * events.perMs);
-    left.bytes = Math.min(bytes.amount, left.bytes + passed * bytes.perMs);
+    left.events = refilled(events, left.events, passed);
+    left.bytes = refilled(bytes, left.bytes, passed);
     return left;
   }
 }

@@ -1,7 +1,7 @@
+import type { EventEmitter } from 'node:events';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
-import type { Clock } from '../clock.js';
-import { Allowance, Allowances, type Rate } from './rates.js';
+import type { RequestCosts } from './request-costs.js';
 
 /** How many requests of one client may wait. */
 export const MAX_WAITING_PER_CLIENT = 8;
@@ -11,9 +11,7 @@ export const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** How many requests are in progress at the same time. */
 const MAX_RUNNING = 4;
 /** A client for which more bytes wait has to read them before its next request: several replies could be too much for it. */
-const MAX_UNREAD_BYTES = 64 * 1024;
-/** How often the queue looks whether it has, in ms. */
-const UNREAD_MS = 20;
+export const MAX_UNREAD_BYTES = 64 * 1024;
 
 interface Client {
   waiting: { readonly run: () => Promise<void>; readonly bytes: number }[];
@@ -73,12 +71,12 @@ export class WorkQueue {
 
   /** Has the client's next request begin once it owes nothing, and has read the replies before. */
   private admit(client: object | string, entry: Client): void {
-    const wait = Math.max(this.costs?.waitOf(client) ?? 0, isBehind(client) ? UNREAD_MS : 0);
-    entry.isBusy = wait > 0;
-    if (entry.isBusy) {
-      setTimeout(() => this.admit(client, entry), Math.ceil(wait));
-      return;
-    }
+    const again = () => this.admit(client, entry);
+    const wait = this.costs?.waitOf(client) ?? 0;
+    const behind = isBehind(client) ? client : undefined;
+    entry.isBusy = wait > 0 || behind !== undefined;
+    if (wait > 0) return void setTimeout(again, Math.ceil(wait));
+    if (behind) return whenProgress(behind, again);
     this.ready.push(client);
     this.begin();
   }
@@ -108,57 +106,16 @@ export class WorkQueue {
 }
 
 /** Whether a session has much to read. Nothing is known of other clients. */
-function isBehind(client: object | string): boolean {
+function isBehind(client: object | string): client is EventEmitter {
   const { readyState, bufferedAmount = 0 } = client as { readyState?: unknown; bufferedAmount?: number };
   return readyState === 'open' && bufferedAmount > MAX_UNREAD_BYTES;
 }
 
-/**
- * Charges clients for the bytes that their requests make the worker read, copy and encode, beyond those that they send:
- * a short request can concern much that is stored. A client that owes something waits before its next such request.
- */
-export class RequestCosts {
-  private readonly byClient = new WeakMap<object, Allowance>();
-  private readonly byName: Allowances | undefined;
-
-  /** @param rate bytes of one client; undefined for no limit */
-  constructor(
-    private readonly rate: Rate | undefined,
-    private readonly clock: Clock,
-  ) {
-    this.byName = rate && new Allowances(rate);
-  }
-
-  /** @param client its connection, or what names it among callers over HTTP */
-  charge(client: object | string, bytes: number): void {
-    const now = this.clock.now();
-    this.of(client, now)?.owe(bytes, now);
-  }
-
-  /** How long the client has to wait until it owes nothing, in ms: at most the interval of the rate. */
-  waitOf(client: object | string): number {
-    const known = typeof client === 'string' ? this.byName?.get(client) : this.byClient.get(client);
-    return known?.msToPay(this.clock.now()) ?? 0;
-  }
-
-  /**
-   * Charges a client that gets its reply at once.
-   * @throws GjallarError RATE_LIMITED if it still owes something
-   */
-  chargeAtOnce(client: object | string, bytes: number): void {
-    if (this.waitOf(client) > 0) throw new GjallarError('RATE_LIMITED');
-    this.charge(client, bytes);
-  }
-
-  private of(client: object | string, now: number): Allowance | undefined {
-    const { rate } = this;
-    if (!rate) return undefined;
-    if (typeof client === 'string') return this.byName!.of(client, now);
-    let allowance = this.byClient.get(client);
-    if (!allowance) {
-      allowance = new Allowance(rate, now);
-      this.byClient.set(client, allowance);
-    }
-    return allowance;
-  }
+/** Calls back once a session has read something, or is closed. */
+function whenProgress(session: EventEmitter, then: () => void): void {
+  const done = () => {
+    session.off('drain', done).off('close', done);
+    then();
+  };
+  session.on('drain', done).on('close', done);
 }

@@ -7,10 +7,10 @@ import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { AppOptions, Listening, TemplatedApp, us_listen_socket, Writable } from '../uws/app.js';
 import { NodeHttpExchange } from './exchange.js';
 import { ListenSocket, listen, serverOf } from './listen.js';
-import { isAnswering } from './node-net.private.js';
+import { responseOn } from './node-net.private.js';
 import { Progress } from './progress.js';
 import { NodeRequest } from './request.js';
-import { gone } from './socket-owner.js';
+import { gone, onError } from './socket-owner.js';
 import { Topics } from './topics.js';
 import { isHandshake, NodeUpgradeExchange } from './upgrade.js';
 import { NodeWebSockets } from './web-sockets.js';
@@ -170,10 +170,14 @@ export class NodeApp implements TemplatedApp {
 
   /** Takes a request for which node:http has given its connection up. */
   onUpgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
-    // The response to an earlier request would be written into the frames.
-    if (isAnswering(socket)) return void socket.destroy();
     // A connection that is older than the engine.
     if (!this.connections.has(socket)) this.onConnection(socket);
+    const earlier = responseOn(socket);
+    if (earlier) {
+      // It would be written into the frames.
+      earlier.once('close', () => socket.destroyed || this.onUpgrade(message, socket, head));
+      return void socket.off('error', onError).on('error', onError);
+    }
     const webSockets = isHandshake(message) ? this.webSocketRoutes.first(pathOf(message)) : undefined;
     if (webSockets) return webSockets.onUpgrade(message, head, this.progress);
     const served = this.routeOf(message);

@@ -85,8 +85,8 @@ export class NodeHttpExchange implements HttpExchange {
     this.finished = true;
     const { response } = this;
     // Without it, node:http sends the body in chunks. A response without a body of its own has none.
-    if (status !== 204 && status !== 304) response.setHeader('Content-Length', Buffer.byteLength(body));
-    this.writeHead(status, headers);
+    const hasBody = status !== 204 && status !== 304;
+    this.writeHead(status, hasBody ? { ...headers, 'Content-Length': String(Buffer.byteLength(body)) } : headers);
     response.end(body);
     this.whileUnread(body.length);
     // What the client still sends is dropped, so that the next request on the connection is found.

@@ -2,6 +2,7 @@
  * The private parts of node:net that gjallar relies on to take over a port, and to see the progress of a long write. Checked
  * against Node.js 20.20, 22.23 and 24.21. `test/engine/node/node-net.test.ts` fails if one is missing.
  */
+import type { ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
@@ -74,9 +75,9 @@ export function unsentBytes(socket: Socket): number {
   return socket.bytesWritten - handle.bytesWritten + handle.writeQueueSize;
 }
 
-/** Whether node:http has a request on the connection whose response is not complete. */
-export function isAnswering(socket: Socket): boolean {
-  return Boolean((socket as unknown as { _httpMessage?: unknown })._httpMessage);
+/** The response that node:http writes to the connection, if one is not complete. */
+export function responseOn(socket: Socket): ServerResponse | null | undefined {
+  return (socket as unknown as { _httpMessage?: ServerResponse | null })._httpMessage;
 }
 
 function streamHandleOf(socket: Socket): StreamHandle | null | undefined {

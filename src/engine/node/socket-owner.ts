@@ -39,6 +39,6 @@ function onEnd(this: OwnedSocket): void {
   this[OWNER]!.onEnd();
 }
 
-function onError(this: OwnedSocket): void {
+export function onError(this: OwnedSocket): void {
   this.destroy();
 }

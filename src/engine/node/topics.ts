@@ -1,22 +1,18 @@
 import type { Writable } from '../uws/app.js';
 import { compressedFrameOf, frameOf, opcodes } from './frames.js';
-
-/** What gets the messages of a topic. */
-export interface Subscriber {
-  deliver(message: OutgoingMessage): void;
-}
+import type { NodeWebSocket } from './web-socket.js';
 
 /** The subscriptions of an app. A message to a topic is framed once for all its subscribers. */
 export class Topics {
-  private readonly subscribers = new Map<string, Set<Subscriber>>();
+  private readonly subscribers = new Map<string, Set<NodeWebSocket>>();
 
-  subscribe(socket: Subscriber, topic: string): void {
+  subscribe(socket: NodeWebSocket, topic: string): void {
     const known = this.subscribers.get(topic);
     if (known) known.add(socket);
     else this.subscribers.set(topic, new Set([socket]));
   }
 
-  unsubscribe(socket: Subscriber, topic: string): void {
+  unsubscribe(socket: NodeWebSocket, topic: string): void {
     const known = this.subscribers.get(topic);
     known?.delete(socket);
     if (known?.size === 0) this.subscribers.delete(topic);

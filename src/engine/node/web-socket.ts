@@ -5,9 +5,9 @@ import type { Writable } from '../uws/app.js';
 import { closeCodes, type FrameTarget, readFrames, type Unfinished } from './frame-reader.js';
 import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
 import type { SocketOwner } from './socket-owner.js';
-import { OutgoingMessage, type Subscriber } from './topics.js';
+import { OutgoingMessage } from './topics.js';
 import type { NodeWebSockets } from './web-sockets.js';
-import { type Batch, isBehind, type Writing } from './writer.js';
+import { type Batch, isBehind } from './writer.js';
 
 /** What `send` returns, as in uWebSockets.js. */
 const WAITS = 0;
@@ -22,7 +22,7 @@ const EMPTY = Buffer.alloc(0);
 const NO_TOPICS: ReadonlySet<string> = new Set();
 
 /** A WebSocket on a connection that node:http has upgraded. */
-export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Subscriber, SocketOwner {
+export class NodeWebSocket implements NativeWebSocket, FrameTarget, SocketOwner {
   isReading = true;
   private isOpen = true;
   /** The last sweep before something came from the client, in s. */
@@ -52,7 +52,8 @@ export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Sub
     receiver.onOpen(this);
     // Nothing else can have been written before.
     if (this.isOpen) host.writer.write(this);
-    if (rest.length > 0 && !socket.destroyed) this.onData(rest);
+    // The application does not know the session before the caller has returned.
+    if (rest.length > 0) process.nextTick(() => this.isReading && !socket.destroyed && this.onData(rest));
   }
 
   get maxPayload(): number {
@@ -98,7 +99,7 @@ export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Sub
   onCloseFrame(code: number, reason: Buffer): void {
     const text = reason.toString();
     this.stopReading(() => {
-      this.endWith(code === closeCodes.noStatus ? undefined : code, EMPTY);
+      this.endWith(code === closeCodes.noStatus ? undefined : code, reason);
       this.closed(code, text);
     });
   }
@@ -177,12 +178,14 @@ export class NodeWebSocket implements NativeWebSocket, Writing, FrameTarget, Sub
     write();
   }
 
+  /** Takes the frames that wait. */
   take(): Batch | undefined {
     const { batch } = this;
     this.batch = undefined;
     return this.socket.destroyed ? undefined : batch;
   }
 
+  /** What was written before is waiting for the client. */
   onBacklog(): void {
     if (this.awaitsDrain) return;
     this.awaitsDrain = true;

@@ -1,13 +1,5 @@
 import type { Socket } from 'node:net';
-
-/** Something with frames to write. */
-export interface Writing {
-  readonly socket: Socket;
-  /** Takes the frames that wait. */
-  take(): Batch | undefined;
-  /** What was written before is waiting for the client. */
-  onBacklog(): void;
-}
+import type { NodeWebSocket } from './web-socket.js';
 
 /** Whether the kernel has not taken all that was written, because the client does not read. */
 export const isBehind = (socket: Socket): boolean => socket.writableLength > 0 && socket.writableCorked === 0;
@@ -63,12 +55,12 @@ export class Batch {
 
 /** Gathers what a turn of the event loop sends, and writes to each socket once at its end. */
 export class Writer {
-  private waiting: Writing[] = [];
+  private waiting: NodeWebSocket[] = [];
   /** The batch that was begun last. */
   private last: Batch | undefined;
 
   /** Begins a batch for something that has none. */
-  begin(writing: Writing, frame: Buffer): Batch {
+  begin(writing: NodeWebSocket, frame: Buffer): Batch {
     if (this.waiting.length === 0) queueMicrotask(this.flush);
     this.waiting.push(writing);
     if (!this.last?.startsWith(frame)) this.last = Batch.of(frame);
@@ -82,7 +74,7 @@ export class Writer {
     for (const writing of waiting) this.write(writing);
   };
 
-  write(writing: Writing): void {
+  write(writing: NodeWebSocket): void {
     const batch = writing.take();
     if (!batch) return;
     const { socket } = writing;

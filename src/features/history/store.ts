@@ -140,9 +140,9 @@ export const MAX_PAGE = 1000;
 export const MAX_ERASE = 500;
 /**
  * The most bytes of one page, as JSON. A page that would be larger ends early, as if a smaller `limit` had been asked
- * for, but it has at least one message.
+ * for, but it has at least one message. On a slow link, other messages must have a place behind it (MAX_BACKPRESSURE).
  */
-export const MAX_PAGE_BYTES = 1 << 20;
+export const MAX_PAGE_BYTES = 786_432;
 
 /** What happens to a store, for those who use it and for the operator. */
 export interface StoreEvents {

@@ -8,7 +8,7 @@ import { privateParts } from '../../io/socket-io-server.private.js';
 import { bytesOf, type Change, changeOf, Entries, type Entry } from './entries.js';
 import { type Chunk, type StateFormat, takeChunk } from './members/format.js';
 import { type Member, Members, type MembersHost } from './members/members.js';
-import type { Replica, SequencerClient } from './replica/client.js';
+import type { SequencerClient } from './replica/client.js';
 import { Overlay } from './replica/overlay.js';
 import type { NumberedChange, RoomBounds, StoreNews, ToSequencer, ToWorker } from './sequencer/messages.js';
 import { pageOf } from './sequencer/room.js';
@@ -36,10 +36,11 @@ interface RoomEvents {
 }
 
 /** The state of a room on this worker: its entries, what its topic has of them, and its members. */
-export class RoomCore implements MembersHost, Replica {
+export class RoomCore implements MembersHost {
   entries: Entries;
   readonly overlay: Overlay;
   readonly members: Members;
+  /** Unique among the rooms of all namespaces. */
   readonly id: string;
   published = 0;
   /** Changes since the start. */
@@ -209,12 +210,14 @@ export class RoomCore implements MembersHost, Replica {
     return closed;
   }
 
+  /** What it says to a sequencer that is there for the first time, or again. */
   opening(): ToSequencer {
     const { bounds, store } = this.settings;
     this.arriving = undefined;
     return { type: 'open', room: this.id, epoch: this.epoch, number: this.entries.seq, bounds, store };
   }
 
+  /** What the sequencer may not have. */
   unacked(): readonly Change[] {
     return this.overlay.changes;
   }

@@ -43,7 +43,7 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
 
   /**
    * Changes fields of a key whose value is an object, or that has none yet, as in RFC 7396: null deletes a field. The other fields
-   * keep what any worker of the machine has set before; clients receive the whole value.
+   * keep what any worker of the machine has set before, and the key keeps its ttl; clients receive the whole value.
    * @returns resolves once it is done, and rejects with the codes below if another worker has changed the key meanwhile
    * @throws GjallarError as set(), BAD_STATE_VALUE if the value of the key or `fields` is no object, and STATE_PATCH_SIZE if
    *   the value is larger than `maxPatchBytes` before or after the change
@@ -52,6 +52,7 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
 
   /**
    * Sets a key if it has the expected value, compared as JSON: no other worker of the machine can change it in between.
+   * As with set(), the key has no ttl afterwards unless `options` have one.
    * @param expected undefined for no such key
    * @param value undefined to delete the key
    * @returns whether it was set

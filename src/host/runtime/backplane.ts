@@ -4,6 +4,7 @@ import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/warnings.js';
 import { within } from '../../base/within.js';
 import type { WorkerLinks } from '../../base/worker-links.js';
+import { brokerCause } from '../../cluster/backplanes/broker-cause.js';
 import { HUB_GONE } from '../../cluster/backplanes/frames/hub/hub-health.js';
 import {
   type Backplane,
@@ -13,7 +14,6 @@ import {
   backplaneNameOf,
 } from '../../cluster/backplanes/index.js';
 import { FORMER_FRAMES } from '../../cluster/backplanes/other-wire.js';
-import { redisCause } from '../../cluster/backplanes/redis-cause.js';
 import { type Kind, kinds, type MeshLinks } from '../../cluster/mesh/mesh.js';
 import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -54,7 +54,7 @@ export function outageEvents(server: 'Redis' | 'NATS', fields: object, texts: Ou
 
 function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | undefined, texts: OutageTexts): Reason {
   if (reason === HUB_GONE) return { code: 'HUB_ENDED', text: `${HUB_GONE}: ${texts.down}` };
-  const cause = server === 'Redis' ? redisCause(reason) : undefined;
+  const cause = brokerCause(reason);
   if (rejected) {
     const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'NATS_COMMAND_REJECTED';
     const word = cause ? ` (${cause.word})` : '';

@@ -7,8 +7,6 @@ import {
   backplaneNameOf,
 } from '../../cluster/backplanes/index.js';
 
-export { redisCause } from '../../cluster/backplanes/redis-cause.js';
-
 /** How often Redis is asked what it is, if it did not say at the start, in ms. */
 const RETRY_INTERVAL_MS = 5000;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { GjallarError } from '../../base/errors.js';
 import { isCrossSite, isForeign } from '../../engine/limits/origin.js';
-import type { RequestCosts } from '../../engine/limits/work-queue.js';
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import type { AdminGuard } from '../../io/http/guard.js';
 import { type Call, type Caller, withIntegers } from './rooms.js';
 

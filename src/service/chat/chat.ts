@@ -1,14 +1,13 @@
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
+import { Tally } from '../../base/tally.js';
 import { systemClock } from '../../engine/clock.js';
-import type { RequestCosts } from '../../engine/limits/work-queue.js';
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { TopKeys } from '../../engine/top-keys.js';
-import type { ArchiveErasure } from '../../features/history/archive/archive.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import { Conversations } from '../../features/history/conversations/conversations.js';
 import type { Finding } from '../../features/history/loss/continuation.js';
-import type { ArchiveReader } from '../../features/history/page.js';
 import type { HistoryStore } from '../../features/history/store.js';
 import { PresenceRegistry } from '../../features/presence/registry.js';
 import type { ApplicationView } from '../../host/runtime/application.js';
@@ -20,10 +19,11 @@ import type { RevokedTokens } from '../accounts/revocations.js';
 import type { Member } from '../plain/plain-socket.js';
 import { admit, identityOf } from './admission.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import type { LateArchive } from './conversations/archiving.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
-import { answer, InFlightEvents, refuse } from './handlers/answer.js';
+import { answer, refuse } from './handlers/answer.js';
 import { echo, handlers } from './handlers/index.js';
 import { identifyByToken } from './identify.js';
 import { ChatCounters } from './metrics.js';
@@ -84,7 +84,7 @@ export interface ChatOptions {
   /** Stores the messages. Without it, no messages are stored. */
   history?: HistoryStore;
   /** Reads messages that the history no longer has. */
-  archive?: ArchiveReader & ArchiveErasure;
+  archive?: LateArchive;
   /** Reaches the members on plain WebSockets. */
   plain?: PlainDelivery;
   /** Verifies tokens. Without it, users choose their own names. */
@@ -178,7 +178,7 @@ export function startChat(
     accounts,
     expiry: new Expiry(),
     revoked,
-    inFlight: new InFlightEvents(),
+    inFlight: new Tally(),
     states: state && new StateService(io, state, isOverloaded, costs),
     isOverloaded,
     counters,

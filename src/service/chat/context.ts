@@ -1,4 +1,5 @@
-import type { RequestCosts } from '../../engine/limits/work-queue.js';
+import type { Tally } from '../../base/tally.js';
+import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import type { Conversations } from '../../features/history/conversations/conversations.js';
@@ -6,7 +7,6 @@ import type { PresenceRegistry } from '../../features/presence/registry.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import type { Expiry } from './expiry.js';
-import type { InFlightEvents } from './handlers/answer.js';
 import type { ChatCounters } from './metrics.js';
 import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { MemberLists } from './presence/member-lists.js';
@@ -27,7 +27,7 @@ export interface ChatContext {
   readonly expiry: Expiry;
   /** The revoked tokens; undefined if the server revokes none. */
   readonly revoked: RevokedTokens | undefined;
-  readonly inFlight: InFlightEvents;
+  readonly inFlight: Tally<object>;
   /** The state rooms; undefined if the server has none. */
   readonly states: StateService | undefined;
   readonly counters: ChatCounters;

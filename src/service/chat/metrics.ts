@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../../base/errors.js';
 import type { Metric } from '../../base/metric.js';
+import { Tally } from '../../base/tally.js';
 import type { Chat } from './chat.js';
 
 /** The metrics of posted messages and failed events. */
@@ -38,12 +39,12 @@ export class ChatCounters {
   roomMessages = 0;
   directMessages = 0;
   /** Failed events of clients, by error code. */
-  readonly failures = new Map<ErrorCode, number>();
+  readonly failures = new Tally<ErrorCode>();
 
   /** Pages of the history that lack messages after the reader's position, by what became of these. */
   readonly incomplete = { lost: 0, trimmed: 0 };
 
   failed(code: ErrorCode): void {
-    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
+    this.failures.add(code);
   }
 }

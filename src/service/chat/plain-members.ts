@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
+import { Tally } from '../../base/tally.js';
 import { requireRoom } from '../accounts/identity.js';
 import type { Member, PlainSocket } from '../plain/plain-socket.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from './context.js';
@@ -28,7 +29,7 @@ const PLAIN_MEMBERS = 'plain members';
 export class PlainMembers {
   /** The number of members. */
   size = 0;
-  private readonly rooms = new Map<string, number>();
+  private readonly rooms = new Tally<string>();
 
   constructor(
     private readonly delivery: PlainDelivery | undefined,
@@ -41,7 +42,7 @@ export class PlainMembers {
 
   /** The number of members of a room. */
   in(room: string): number {
-    return this.rooms.get(room) ?? 0;
+    return this.rooms.of(room);
   }
 
   has(room: string): boolean {
@@ -60,17 +61,14 @@ export class PlainMembers {
 
   private enter(room: string): void {
     this.size++;
-    const count = this.rooms.get(room) ?? 0;
-    this.rooms.set(room, count + 1);
-    if (count === 0) this.adapter.addAll(PLAIN_MEMBERS, new Set([ioRoomOf(room)]));
+    this.rooms.add(room);
+    if (this.in(room) === 1) this.adapter.addAll(PLAIN_MEMBERS, new Set([ioRoomOf(room)]));
   }
 
   private leave(room: string): void {
     this.size--;
-    const left = this.rooms.get(room)! - 1;
-    if (left > 0) return void this.rooms.set(room, left);
-    this.rooms.delete(room);
-    this.adapter.del(PLAIN_MEMBERS, ioRoomOf(room));
+    this.rooms.remove(room);
+    if (!this.has(room)) this.adapter.del(PLAIN_MEMBERS, ioRoomOf(room));
   }
 
   /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { RequestCosts, WorkQueue } from '../../../src/engine/limits/work-queue.js';
+import { RequestCosts } from '../../../src/engine/limits/request-costs.js';
+import { WorkQueue } from '../../../src/engine/limits/work-queue.js';
 import { until } from '../../support/until.js';
 import { TestClock } from '../support/clock.js';
 

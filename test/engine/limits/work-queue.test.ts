@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { expect, test } from '@jest/globals';
 import { MAX_WAITING, MAX_WAITING_PER_CLIENT, WorkQueue } from '../../../src/engine/limits/work-queue.js';
 
@@ -82,7 +83,7 @@ test('work that throws at once rejects, and keeps no place', async () => {
 
 test('a session that has not read its replies waits before its next request, and others do not', async () => {
   const queue = new WorkQueue('reads');
-  const session = { readyState: 'open', bufferedAmount: 0 };
+  const session = Object.assign(new EventEmitter(), { readyState: 'open', bufferedAmount: 0 });
   const order: string[] = [];
   const first = queue.run(session, async () => {
     session.bufferedAmount = 1_000_000;
@@ -91,7 +92,12 @@ test('a session that has not read its replies waits before its next request, and
   const second = queue.run(session, async () => order.push('second'));
   await first;
   for (const name of ['alice', 'bob']) await queue.run(name, async () => order.push(name));
+  // It still has too much to read.
+  session.emit('drain');
+  await queue.run('alice', async () => order.push('alice'));
   session.bufferedAmount = 0;
+  session.emit('drain');
   await second;
-  expect(order).toEqual(['first', 'alice', 'bob', 'second']);
+  expect(order).toEqual(['first', 'alice', 'bob', 'alice', 'second']);
+  expect(session.eventNames()).toEqual([]);
 });

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
 import { expect, test } from '@jest/globals';
 import {
-  isAnswering,
   missingInNet,
   missingInSocket,
+  responseOn,
   tcpHandleOf,
   unsentBytes,
 } from '../../../src/engine/node/node-net.private.js';
@@ -16,11 +16,11 @@ test('node:http says on the socket which request it is answering', async () => {
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   client.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   const [{ socket }, response] = await once(server, 'request');
-  expect(isAnswering(socket)).toBe(true);
+  expect(responseOn(socket)).toBe(response);
   response.end();
   await once(response, 'finish');
   await new Promise(setImmediate);
-  expect(isAnswering(socket)).toBe(false);
+  expect(responseOn(socket)).toBe(null);
   client.destroy();
   server.close();
 });

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Rooms } from '../../../public/gjallar-client.js';
-import { MAX_WAITING_PER_CLIENT } from '../../../src/engine/limits/work-queue.js';
+import { MAX_UNREAD_BYTES, MAX_WAITING_PER_CLIENT } from '../../../src/engine/limits/work-queue.js';
 import { Conversations } from '../../../src/features/history/conversations/conversations.js';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import { MAX_PAGE_BYTES, type NewMessage } from '../../../src/features/history/store.js';
+import { limits } from '../../../src/host/config/options/limits.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
@@ -94,6 +95,11 @@ describe('a server that one client asks for much', () => {
     expect(page.length).toBeLessThan(1.1 * MAX_PAGE_BYTES);
     expect(JSON.parse(page).messages.at(-1).offset).toBe(500);
   });
+});
+
+test('a page leaves a place for other messages to a client on a slow link', () => {
+  const most = MAX_UNREAD_BYTES + 1.1 * MAX_PAGE_BYTES;
+  expect(most).toBeLessThan(0.9 * Number(limits.maxBackpressure.default));
 });
 
 describe('conversations with a real store', () => {

@@ -1,7 +1,7 @@
 import type { Cluster } from 'ioredis';
 import { own } from '../../../base/owner.js';
+import { isConnectionRejected, reasonOf } from '../broker-cause.js';
 import { type ConnectionHealth, isRejection } from '../connection-health.js';
-import { isConnectionRejected, reasonOf } from '../redis-cause.js';
 import { openCluster } from './connection.js';
 
 /** How often the subscriptions are checked, in ms. */

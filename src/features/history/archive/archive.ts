@@ -37,9 +37,6 @@ export class ArchiveConflict extends Error {
 const MAX_ROWS = 500;
 const MAX_TEXT = 250_000;
 
-/** The part of an archive that the operator uses. */
-export type ArchiveErasure = Pick<Archive, 'cursor' | 'erase' | 'eraseConversation' | 'eraseFound' | 'search'>;
-
 /**
  * The permanent store: a database behind the history. An archiver copies messages into it, so it lags behind.
  */

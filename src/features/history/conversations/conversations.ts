@@ -1,5 +1,6 @@
 import { GjallarError } from '../../../base/errors.js';
-import { type RequestCosts, WorkQueue } from '../../../engine/limits/work-queue.js';
+import type { RequestCosts } from '../../../engine/limits/request-costs.js';
+import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import type { OpenService } from '../../../io/rooms/index.js';
 import type { Finding } from '../loss/continuation.js';
 import { bytesOf, readThrough } from '../page.js';

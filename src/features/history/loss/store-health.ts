@@ -1,7 +1,7 @@
 import { CheckedOutage, Outage } from '../../../base/outage.js';
 import { own } from '../../../base/owner.js';
 import type { ProblemCode, Reason } from '../../../base/problems.js';
-import { redisCause } from '../../../cluster/backplanes/redis-cause.js';
+import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
 import { HistoryError, type HistoryStore } from '../store.js';
 import { LossWatch } from './watch.js';
 
@@ -64,7 +64,7 @@ function isRejected(error: unknown): boolean {
 /** What Redis has said, if the operator must change something for it. */
 function causeOf(error: unknown): Reason | undefined {
   const { cause } = error as { cause?: unknown };
-  return cause instanceof Error ? redisCause(cause.message) : undefined;
+  return cause instanceof Error ? brokerCause(cause.message) : undefined;
 }
 
 /** Tells the operator what a store cannot do, has lost, or may lose. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { GjallarError } from '../../../base/errors.js';
 import { within } from '../../../base/within.js';
+import type { RoomCore } from '../core.js';
 import type { Change } from '../entries.js';
 import type { Request, ToSequencer, ToWorker } from '../sequencer/messages.js';
 
@@ -18,21 +19,10 @@ export interface SequencerLink {
   close(): void;
 }
 
-/** A room of this worker. */
-export interface Replica {
-  /** Unique among the rooms of all namespaces. */
-  readonly id: string;
-  /** What it says to a sequencer that is there for the first time, or again. */
-  opening(): ToSequencer;
-  /** What the sequencer may not have. */
-  unacked(): readonly Change[];
-  onMessage(message: Exclude<ToWorker, { type: 'reply' }>): void;
-}
-
 export type Reply = ToWorker & { type: 'reply' };
 
 interface Asked {
-  readonly replica: Replica;
+  readonly replica: RoomCore;
   readonly request: Request;
   resolve(reply: Reply): void;
   reject(error: GjallarError): void;
@@ -42,9 +32,9 @@ interface Asked {
 export class SequencerClient {
   /** Names this worker in what a sequencer has not numbered. */
   readonly node = randomBytes(9).toString('base64url');
-  private readonly replicas = new Map<string, Replica>();
+  private readonly replicas = new Map<string, RoomCore>();
   private readonly asked = new Map<number, Asked>();
-  private readonly changed = new Map<Replica, Change[]>();
+  private readonly changed = new Map<RoomCore, Change[]>();
   private isHere = false;
   private isFlushDue = false;
   private numbers = 0;
@@ -63,13 +53,13 @@ export class SequencerClient {
     return this.link.isLocal;
   }
 
-  add(replica: Replica): void {
+  add(replica: RoomCore): void {
     this.replicas.set(replica.id, replica);
     if (this.isHere) this.link.send(replica.opening());
   }
 
   /** Resolves with how many changes the store of the room lacks, if this was the last worker that had it. */
-  async remove(replica: Replica): Promise<number> {
+  async remove(replica: RoomCore): Promise<number> {
     const reply = this.isHere ? within(MAX_CLOSE_MS, this.ask(replica, { type: 'close' })) : undefined;
     this.replicas.delete(replica.id);
     const { unwritten } = (await reply) ?? {};
@@ -78,7 +68,7 @@ export class SequencerClient {
   }
 
   /** Sends a change. Returns its number. */
-  change(replica: Replica, change: Change): number {
+  change(replica: RoomCore, change: Change): number {
     const changes = this.changed.get(replica);
     if (changes) changes.push(change);
     else this.changed.set(replica, [change]);
@@ -97,7 +87,7 @@ export class SequencerClient {
   }
 
   /** Resolves with the reply. @throws GjallarError with its code, or OVERLOADED if the sequencer is gone */
-  ask(replica: Replica, request: Request): Promise<Reply> {
+  ask(replica: RoomCore, request: Request): Promise<Reply> {
     this.flush();
     const id = ++this.numbers;
     return new Promise((resolve, reject) => {
@@ -107,7 +97,7 @@ export class SequencerClient {
   }
 
   /** Resolves once this worker has what the others of the machine had changed before the call. */
-  caughtUp(replica: Replica): Promise<void> {
+  caughtUp(replica: RoomCore): Promise<void> {
     // Callers in one turn share a question.
     this.catchingUp ??= new Promise((resolve) => {
       process.nextTick(() => {

@@ -2,7 +2,7 @@ import { Outage } from '../../../base/outage.js';
 import type { Reason } from '../../../base/problems.js';
 import { thisProcess } from '../../../base/process.js';
 import { Seldom } from '../../../base/warnings.js';
-import { redisCause } from '../../../cluster/backplanes/redis-cause.js';
+import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
 import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../../io/rooms/stores.js';
 import type { StoreNews } from '../sequencer/messages.js';
 import type { StoreAddress } from '../sequencer/store/address.js';
@@ -17,7 +17,7 @@ function reasonOf(reason: string): Reason {
     ? { code: 'REDIS_WRITES_REJECTED', text: `Redis rejects writes (${word})` }
     : undefined;
   const unreachable: Reason = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable' };
-  const { code, text } = redisCause(reason) ?? rejected ?? unreachable;
+  const { code, text } = brokerCause(reason) ?? rejected ?? unreachable;
   return { code, text: `${text}: state rooms are not stored` };
 }
 
@@ -70,7 +70,7 @@ export class StoreReports implements MeasuredStateStore {
     if (down !== undefined) {
       if (this.failing.size === 0) this.counts.outages++;
       this.failing.add(room);
-      this.outage.begin(reasonOf(down), { reason: down });
+      this.outage.begin(reasonOf(down), { reason: down, room: room.name });
     } else if (this.failing.delete(room) && this.failing.size === 0) {
       this.outage.end();
       this.reportDropped();

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CheckedOutage } from '../../../base/outage.js';
 import { own } from '../../../base/owner.js';
-import { Archive, type ArchiveErasure } from '../../../features/history/archive/archive.js';
+import { Archive } from '../../../features/history/archive/archive.js';
 import { Archiver } from '../../../features/history/archive/archiver.js';
 import type { ArchiveReader } from '../../../features/history/page.js';
 import { HistoryError, type HistoryStore, type PageQuery } from '../../../features/history/store.js';
@@ -65,7 +65,7 @@ export class Archiving {
 }
 
 /** An archive that may not be open yet. Until it is, reads fail as if it were unreachable. */
-class LateArchive implements ArchiveReader, ArchiveErasure {
+export class LateArchive implements ArchiveReader {
   private archive: Archive | undefined;
   private readonly reading = new CheckedOutage({
     reasonFor: () => ({
@@ -83,27 +83,8 @@ class LateArchive implements ArchiveReader, ArchiveErasure {
     this.reading.close();
   }
 
-  async cursor(): Promise<string | undefined> {
-    return this.open().cursor();
-  }
-
-  async erase(...what: Parameters<ArchiveErasure['erase']>): Promise<number> {
-    return this.open().erase(...what);
-  }
-
-  async eraseConversation(conversation: string): Promise<number> {
-    return this.open().eraseConversation(conversation);
-  }
-
-  async eraseFound(...what: Parameters<ArchiveErasure['eraseFound']>): Promise<number> {
-    return this.open().eraseFound(...what);
-  }
-
-  async *search(...what: Parameters<ArchiveErasure['search']>): ReturnType<ArchiveErasure['search']> {
-    yield* this.open().search(...what);
-  }
-
-  private open(): Archive {
+  /** @throws HistoryError HISTORY_UNAVAILABLE if it is not open yet */
+  open(): Archive {
     if (!this.archive) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the archive is not open yet'));
     return this.archive;
   }

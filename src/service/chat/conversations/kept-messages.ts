@@ -1,11 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { ArchiveErasure } from '../../../features/history/archive/archive.js';
 import { StoreHealth } from '../../../features/history/loss/store-health.js';
 import type { LossWatch } from '../../../features/history/loss/watch.js';
 import { archiveMetrics, MeasuredHistory } from '../../../features/history/metrics.js';
-import type { ArchiveReader } from '../../../features/history/page.js';
 import type { HistoryStore } from '../../../features/history/store.js';
 import type { Config } from '../../../host/config/options.js';
 import { redisNamesOf } from '../../../host/config/redis-names.js';
@@ -13,11 +11,12 @@ import type { WorkerMetrics } from '../../../host/operations/metrics/worker-metr
 import { redisClient } from '../../../host/runtime/redis-client.js';
 import type { RevocationStore } from '../../accounts/revocations.js';
 import { RedisRevocations, SqliteRevocations } from '../revocations.js';
+import type { LateArchive } from './archiving.js';
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
-  archive: (ArchiveReader & ArchiveErasure) | undefined;
+  archive: LateArchive | undefined;
   /** Where revoked tokens are kept; undefined if nothing is. */
   revocations: RevocationStore | undefined;
   /** Tells the operator that messages were lost; undefined if nothing is kept. */

@@ -32,11 +32,11 @@ export async function answer(
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   if (context.talkers.isDue()) context.talkers.add(socket.data.name);
   const { conn } = socket;
-  if (boundedHandlers.has(handler) && context.inFlight.isFull(conn)) {
+  if (boundedHandlers.has(handler) && context.inFlight.of(conn) >= MAX_IN_FLIGHT) {
     context.counters.failed(tooManyInFlight.code);
     return callback?.(tooManyInFlight);
   }
-  context.inFlight.begin(conn);
+  context.inFlight.add(conn);
   try {
     const result = await handler(context, socket, input);
     callback?.({ ok: true, ...result });
@@ -47,7 +47,7 @@ export async function answer(
     log.debug({ socket: socket.id, user: socket.data.name, code: failure.code }, 'an event was rejected');
     callback?.(failure);
   } finally {
-    context.inFlight.end(conn);
+    context.inFlight.remove(conn);
   }
 }
 
@@ -55,27 +55,4 @@ export async function answer(
 export function failureOf(error: unknown): Failure {
   if (error instanceof GjallarError) return { ok: false, code: error.code, message: error.message };
   return { ok: false, code: 'INTERNAL', message: errorCodes.INTERNAL.message };
-}
-
-/** Counts the events of each connection that have no reply yet. */
-export class InFlightEvents {
-  private readonly counts = new Map<object, number>();
-
-  has(connection: object): boolean {
-    return this.counts.has(connection);
-  }
-
-  isFull(connection: object): boolean {
-    return (this.counts.get(connection) ?? 0) >= MAX_IN_FLIGHT;
-  }
-
-  begin(connection: object): void {
-    this.counts.set(connection, (this.counts.get(connection) ?? 0) + 1);
-  }
-
-  end(connection: object): void {
-    const left = this.counts.get(connection)! - 1;
-    if (left > 0) this.counts.set(connection, left);
-    else this.counts.delete(connection);
-  }
 }

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
-import type { ArchiveErasure } from '../../../features/history/archive/archive.js';
 import { type Conversation, conversationOf, keyOf } from '../../../features/history/conversations/conversation.js';
 import { type Change, type HistoryStore, MAX_ERASE } from '../../../features/history/store.js';
 import type { ChatContext } from '../context.js';
+import type { LateArchive } from '../conversations/archiving.js';
 import { asChatMessage, asDirectMessage, tellDeleted } from '../conversations/post.js';
 import { readName, readRoom } from '../input.js';
 import type { OffsetRange } from '../protocol.js';
@@ -11,7 +11,7 @@ import type { OffsetRange } from '../protocol.js';
 /** The stores that keep messages. */
 export interface MessageStores {
   history: HistoryStore;
-  archive: ArchiveErasure | undefined;
+  archive: LateArchive | undefined;
 }
 
 /** How many messages had a text: in the history, and in the archive. Most of them are in both. */
@@ -46,7 +46,7 @@ export class MessageDeletion {
       throw new GjallarError('NOT_FOUND', 'The room has no message at this position. Check the offset and the epoch.');
     }
     await history.erase(key, head.epoch, [offset]);
-    await archive?.erase(key, head.epoch, [offset]);
+    await archive?.open().erase(key, head.epoch, [offset]);
     tellDeleted(this.context, conversation, head.epoch, [[offset, offset]]);
     return { epoch: head.epoch, offset };
   }
@@ -69,7 +69,7 @@ export class MessageDeletion {
       }
       // Redis may have been restarted meanwhile.
       if ((await history.head(key)).epoch !== epoch) continue;
-      const archived = (await archive?.eraseConversation(key)) ?? 0;
+      const archived = (await archive?.open().eraseConversation(key)) ?? 0;
       if (offset > 0) tellDeleted(this.context, conversation, epoch, [[1, offset]]);
       return { epoch, offset, deleted, archived };
     }
@@ -91,8 +91,8 @@ export class MessageDeletion {
       }
     }
     if (!archive) return count;
-    for await (const messages of archive.search({ author })) {
-      count.archived += await archive.eraseFound(messages);
+    for await (const messages of archive.open().search({ author })) {
+      count.archived += await archive.open().eraseFound(messages);
       const [{ conversation, epoch }] = messages as [(typeof messages)[number]];
       tellDeleted(this.context, conversationOf(conversation), epoch, rangesOf(messages.map(({ offset }) => offset)));
     }
@@ -155,9 +155,9 @@ export function exportOf(stores: MessageStores | undefined, name: string): Async
 async function* pages({ history, archive }: MessageStores, user: string): AsyncGenerator<ExportLine[]> {
   const isOwn = (key: string) => isBetween(conversationOf(key), user);
   // Everything before it is in the archive, which may go on during the export.
-  const archivedUpTo = await archive?.cursor();
+  const archivedUpTo = await archive?.open().cursor();
   if (archive) {
-    for await (const messages of archive.search({ author: user, isOwn })) yield messages.flatMap(lineOf);
+    for await (const messages of archive.open().search({ author: user, isOwn })) yield messages.flatMap(lineOf);
   }
   for await (const changes of pagesOf(history, archivedUpTo)) {
     yield changes.filter(({ from, conversation }) => from === user || isOwn(conversation)).flatMap(lineOf);

@@ -8,7 +8,6 @@ import { readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 import { RoomOwners } from './owners.js';
 import { type Watcher, Watchers } from './watchers.js';
-import { Writers } from './writers.js';
 
 /** The bounds of the state rooms of the chat service. */
 export interface StateLimits {
@@ -58,7 +57,6 @@ export class StateRooms {
   private readonly watchers = new Watchers();
   private readonly directory: StateRoom;
   private readonly isKnown: Promise<void>;
-  private readonly writers = new Writers();
   private readonly owners: RoomOwners;
   private isClosed = false;
 
@@ -102,7 +100,6 @@ export class StateRooms {
    */
   async write(name: string, change: (room: StateRoom) => void, { user, turn } = AT_ONCE): Promise<void> {
     await this.isKnown;
-    this.writers.begin(name);
     try {
       for (let isFirst = true; ; isFirst = false) {
         // Two workers whose rooms make way for each other's would never come to an end.
@@ -111,15 +108,19 @@ export class StateRooms {
         const isDone = await turn(async () => {
           // It may have been removed meanwhile.
           if (this.open.get(name) !== room) return false;
+          const isListed = this.directory.get(name) !== undefined;
+          const isNew = !isListed && room.size === 0;
+          if (isNew) this.requirePlace(user);
           change(room);
-          this.writers.changed(name);
-          if (room.size > 0 && this.directory.get(name) === undefined) this.relist(name);
+          if (isNew) this.list(name, user);
+          else if (!isListed) this.relist(name);
           return true;
         });
         if (isDone) return;
       }
     } finally {
-      if (this.writers.end(name)) this.withdraw(name);
+      // A room that was opened for nothing is closed.
+      if (!this.isClosed && this.directory.get(name) === undefined) this.follow(name);
     }
   }
 
@@ -209,29 +210,26 @@ export class StateRooms {
     return this.open.get(name) ?? (this.directory.get(name) === undefined ? undefined : this.openHere(name));
   }
 
-  /** @param mayReplace whether rooms without keys may make way for it */
+  /**
+   * Opens a room that is listed with its first key.
+   * @param mayReplace whether rooms without keys may make way for it
+   */
   private create(name: string, mayReplace: boolean, user: string | undefined): StateRoom {
     if (this.isClosed) throw new GjallarError('OVERLOADED', 'This worker is about to stop. Send the request again.');
     if (mayReplace && this.directory.size >= this.limits.rooms) this.removeEmpty();
-    if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
-    this.owners.requirePlace(user);
-    this.writers.created(name);
-    this.list(name, user);
+    this.requirePlace(user);
     return this.openHere(name);
   }
 
-  /** Removes a room that was created for nothing. */
-  private withdraw(name: string): void {
-    if (this.isClosed || this.open.get(name)?.size !== 0) return;
-    this.directory.delete(name);
-    this.follow(name);
+  /** @throws GjallarError STATE_FULL if there can be no further room, or none of the user */
+  private requirePlace(user: string | undefined): void {
+    if (this.directory.size >= this.limits.rooms) throw this.full(`${this.limits.rooms} state rooms (STATE_MAX_ROOMS)`);
+    this.owners.requirePlace(user);
   }
 
   /** Makes place for a new room. */
   private removeEmpty(): void {
-    for (const [name, room] of this.open) {
-      if (room.size === 0 && !this.writers.has(name)) this.directory.delete(name);
-    }
+    for (const [name, room] of this.open) if (room.size === 0) this.directory.delete(name);
   }
 
   /** A room that was removed has keys: another worker has set them meanwhile. */

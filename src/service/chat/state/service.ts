@@ -1,6 +1,8 @@
 import { setTimeout as after } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
-import { type RequestCosts, WorkQueue } from '../../../engine/limits/work-queue.js';
+import { Tally } from '../../../base/tally.js';
+import type { RequestCosts } from '../../../engine/limits/request-costs.js';
+import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 import { encodeValue } from '../../../features/state/values.js';
 import { parseJson } from '../../../io/http/json.js';
@@ -27,7 +29,7 @@ export class StateService {
   /** Changes take turns, so that many at once do not keep the worker from everything else. */
   private readonly changes: WorkQueue;
   /** Reads in progress, by caller. */
-  private readonly reads = new Map<object | string, number>();
+  private readonly reads = new Tally<object | string>();
 
   /**
    * @param isOverloaded whether changes are rejected because the worker is overloaded
@@ -109,11 +111,18 @@ export class StateService {
   async *read(caller: Identity | undefined, room: string): AsyncGenerator<StatePart> {
     const name = readRoom(room);
     if (caller) requireRoom(caller.grant, 'join', name);
-    const end = this.beginRead(callerOf(caller));
+    const client = callerOf(caller);
+    if (this.reads.of(client) >= MAX_READS) {
+      throw new GjallarError(
+        'RATE_LIMITED',
+        `${MAX_READS} reads of state rooms by this user are in progress. Wait for their responses before the next one.`,
+      );
+    }
+    this.reads.add(client);
     try {
       yield* this.partsOf(caller, name);
     } finally {
-      end();
+      this.reads.remove(client);
     }
   }
 
@@ -148,23 +157,6 @@ export class StateService {
   close(): void {
     this.demo.close();
     this.rooms.close();
-  }
-
-  /** Counts a read until the returned function is called. @throws GjallarError RATE_LIMITED */
-  private beginRead(client: object | string): () => void {
-    const count = this.reads.get(client) ?? 0;
-    if (count >= MAX_READS) {
-      throw new GjallarError(
-        'RATE_LIMITED',
-        `${MAX_READS} reads of state rooms by this user are in progress. Wait for their responses before the next one.`,
-      );
-    }
-    this.reads.set(client, count + 1);
-    return () => {
-      const left = this.reads.get(client)! - 1;
-      if (left > 0) this.reads.set(client, left);
-      else this.reads.delete(client);
-    };
   }
 
   /** Resolves once the caller owes nothing. */

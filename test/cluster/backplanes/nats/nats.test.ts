@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as pathOf } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
+import { brokerCause } from '../../../../src/cluster/backplanes/broker-cause.js';
 import { disconnectAll, type Pair, pairOn } from '../../../io/rooms/support/clients.js';
 import { onNats, startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { NatsProcess } from '../../../support/nats.js';
@@ -138,7 +139,8 @@ test.each<[string, string[], string]>([
   const nats = await start(...settings);
   const wrong = onNats(nats.url.replace('//', '//wrong@'), events);
   await until(() => told.length > 0);
-  expect(told.splice(0)).toEqual([expect.stringMatching(/^down undefined: .*Authorization Violation/i)]);
+  expect(told).toEqual([expect.stringMatching(/^down undefined: .*Authorization Violation/i)]);
+  expect(brokerCause(told.splice(0)[0]!)).toMatchObject({ code: 'NATS_UNAUTHORIZED' });
   wrong.close();
   await spanned(await join(nats.url.replace('//', `//${login}`)));
 });

@@ -1,8 +1,9 @@
 import type { Cluster, Redis } from 'ioredis';
 import { owned } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import { reasonOf } from '../../../../cluster/backplanes/redis-cause.js';
+import { reasonOf } from '../../../../cluster/backplanes/broker-cause.js';
 import { type StoreClient, withStoreScript } from './fields.js';
+import type { RoomStore } from './store.js';
 
 /** How long Redis may take to answer, in ms. */
 const TIMEOUT_MS = 2000;
@@ -17,17 +18,9 @@ const NOT_CONNECTED = 'not connected';
 /** How many checks the first connection has. A start on a busy machine takes seconds; an address without Redis is an error sooner. */
 const MAX_FIRST_CHECKS = 4;
 
-/** A room on a connection. */
-export interface ConnectedRoom {
-  /** The connection is there again: Redis may be another one. */
-  onReady(): void;
-  /** Looks whether Redis still has what it had. */
-  check(): void;
-}
-
 /** The connection that the rooms with the same Redis share. */
 export class StoreConnection {
-  private readonly rooms = new Set<ConnectedRoom>();
+  private readonly rooms = new Set<RoomStore>();
   private client: StoreClient | undefined;
   private pendingBytes = 0;
   /** Why there is no connection. Until the first one, undefined means that it is being made. */
@@ -36,7 +29,7 @@ export class StoreConnection {
   private firstChecks = 0;
   private readonly end: () => void;
   private readonly timer: NodeJS.Timeout;
-  private next: ConnectedRoom[] = [];
+  private next: RoomStore[] = [];
 
   /** @param onClosed called when the last room is gone */
   private constructor(
@@ -74,12 +67,12 @@ export class StoreConnection {
     return !this.wasReady && this.reason === undefined && this.client?.status !== 'ready';
   }
 
-  add(room: ConnectedRoom): void {
+  add(room: RoomStore): void {
     this.rooms.add(room);
     if (this.client?.status === 'ready') queueMicrotask(() => this.rooms.has(room) && room.onReady());
   }
 
-  remove(room: ConnectedRoom): void {
+  remove(room: RoomStore): void {
     if (!this.rooms.delete(room) || this.rooms.size > 0) return;
     clearInterval(this.timer);
     this.end();

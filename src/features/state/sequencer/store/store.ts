@@ -3,7 +3,7 @@ import { within } from '../../../../base/within.js';
 import { type Change, changeOf, type Entry, isNewer } from '../../entries.js';
 import type { StoreNews } from '../messages.js';
 import type { SequencedRoom } from '../room.js';
-import type { ConnectedRoom, StoreConnection } from './connection.js';
+import type { StoreConnection } from './connection.js';
 import type { StoreClient } from './fields.js';
 import { decodeStored, encodeMeta, kinds, type Meta, markedValue, parseMeta } from './fields.js';
 
@@ -45,7 +45,7 @@ interface StoreEvents {
  * - Each write leaves a mark. If the mark is another one later, Redis has lost something, and the store compares again.
  * - At most one command is on its way. While Redis does not answer, nothing more is sent.
  */
-export class RoomStore implements ConnectedRoom {
+export class RoomStore {
   written = 0;
   down: string | undefined;
   readonly loaded: Promise<void>;
@@ -113,6 +113,7 @@ export class RoomStore implements ConnectedRoom {
     if (this.isLoaded) this.work();
   }
 
+  /** The connection is there again: Redis may be another one. */
   onReady(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
@@ -124,6 +125,7 @@ export class RoomStore implements ConnectedRoom {
     this.work();
   }
 
+  /** Looks whether Redis still has what it had. */
   check(): void {
     // After a failure, the next attempt is due already.
     if (this.isWorking || this.isClosing || this.down !== undefined) return;

@@ -1,13 +1,13 @@
 import type { Reason } from '../../base/problems.js';
 
-/** Why Redis answers, but does not serve this user: the beginning of a problem. */
-export interface RedisCause extends Reason {
-  /** The word by which operators find it in the documentation of Redis. */
-  readonly word: 'WRONGPASS' | 'NOAUTH' | 'NOPERM' | 'max number of clients';
+/** Why Redis or NATS answers, but does not serve this user: the beginning of a problem. */
+export interface BrokerCause extends Reason {
+  /** The word by which operators find it in the documentation of the broker. */
+  readonly word: 'WRONGPASS' | 'NOAUTH' | 'NOPERM' | 'max number of clients' | 'Authorization Violation';
 }
 
 /** What Redis says, up to version 5 without a code, and of a command within a script without one. */
-const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => RedisCause])[] = [
+const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => BrokerCause])[] = [
   [
     /WRONGPASS|invalid password|AUTH <password> called without/,
     () => ({
@@ -42,10 +42,18 @@ const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => RedisCau
         : 'Redis denies its user a key, channel or command (NOPERM)',
     }),
   ],
+  [
+    /Authorization Violation/i,
+    () => ({
+      code: 'NATS_UNAUTHORIZED',
+      word: 'Authorization Violation',
+      text: 'NATS rejects the login of NATS_URL or NATS_CREDS (Authorization Violation)',
+    }),
+  ],
 ];
 
-/** What an answer of Redis means for the operator; undefined if its words are not among the known ones. */
-export function redisCause(reason: string): RedisCause | undefined {
+/** What an answer of Redis or NATS means for the operator; undefined if its words are not among the known ones. */
+export function brokerCause(reason: string): BrokerCause | undefined {
   for (const [pattern, cause] of patterns) {
     const found = pattern.exec(reason);
     if (found) return cause(found);
@@ -53,9 +61,9 @@ export function redisCause(reason: string): RedisCause | undefined {
   return undefined;
 }
 
-/** Whether Redis has rejected a connection, and not only one command on it. */
+/** Whether the broker has rejected a connection, and not only one command on it. */
 export function isConnectionRejected(reason: string): boolean {
-  const word = redisCause(reason)?.word;
+  const word = brokerCause(reason)?.word;
   return word !== undefined && word !== 'NOPERM';
 }
 
