@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { program } from '../test/support/service.js';
 import { figures } from './against/figures.js';
 import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
@@ -9,7 +10,6 @@ import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, U
 import { commitOf } from './harness/older.js';
 import { printTable, record } from './harness/results.js';
 import { runRow } from './harness/row/run.js';
-import { program } from './harness/service.js';
 import { morePeers, usualPeers } from './peers/index.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };

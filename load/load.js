@@ -62,7 +62,7 @@ async function run() {
 async function runScenario(options, server) {
   const look = () => ({
     machine: machineUse(),
-    server: server ? readCpu(familyOf(server.pid)) : { micros: Number.NaN },
+    server: server ? readCpu(familyOf(server.process.pid)) : { micros: Number.NaN },
   });
   const before = look();
   const run = await runArtillery(options);

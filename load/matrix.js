@@ -1,8 +1,8 @@
 // The matrix: `npm run matrix -- [application…] [options]`. See README.md beside this file.
 
 import { existsSync } from 'node:fs';
+import { program } from '../test/support/service.js';
 import { listed, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
-import { program } from './harness/service.js';
 import { applications } from './matrix/applications.js';
 import { compare, FetchError, install, ways } from './matrix/compare.js';
 

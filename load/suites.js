@@ -5,9 +5,9 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { atExit, own } from '../test/support/children.js';
+import { program } from '../test/support/service.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { runTool } from './harness/process/tool.js';
-import { program } from './harness/service.js';
 import { servers } from './suites/servers.js';
 
 const command = { name: 'suites', call: 'npm run suites --' };

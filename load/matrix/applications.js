@@ -168,20 +168,6 @@ const gallery = {
       chat,
     ],
   ),
-  'socket-controllers': fetchedFrom(
-    'socket-controllers',
-    '0.3.1',
-    'socket-controllers: classes as handlers',
-    `${io} class-transformer@0.5.1 class-validator@0.14.2 reflect-metadata@0.2.2 socket-controllers@0.3.1 typedi@0.10.0`,
-    [{ events: ['emit save,{"deep":[1]}', 'ask add,{"a":2,"b":3}'] }, chat],
-  ),
-  'fastify-socket.io': fetchedFrom(
-    'fastify-socket.io',
-    '5.1.0',
-    'fastify-socket.io: Socket.IO as a plugin of Fastify 4',
-    `${io} fastify@4.29.1 fastify-socket.io@5.1.0`,
-    [talk(['/about', '/missing'])],
-  ),
   nest: fetchedFrom(
     'nest',
     '11.1.9',

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { atExit, own } from '../../test/support/children.js';
+import { program } from '../../test/support/service.js';
 import { runTool } from '../harness/process/tool.js';
-import { program } from '../harness/service.js';
 
 const apps = fileURLToPath(new URL('apps/', import.meta.url));
 /** For how long nothing may have moved before the next step, in ms. */

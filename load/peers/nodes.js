@@ -1,15 +1,13 @@
 // Starts a server program once or several times, with a Redis or NATS of its own between the copies where it needs one. This
 // process stays idle: what is measured are the processes that it has started.
 
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { NatsProcess } from '../../test/support/nats.js';
 import { RedisProcess } from '../../test/support/redis.js';
+import { program as gjallar, ON_LOOPBACK, RunningService, WITHOUT_LIMITS } from '../../test/support/service.js';
 import { familyOf } from '../harness/process/processes.js';
-import { program as gjallar, startService, WITHOUT_LIMITS } from '../harness/service.js';
 import { clusterEngine } from './support/cluster-engine.js';
 import { SIGNAL } from './support/collect.cjs';
 import { orders, settings, unavailable } from './support/control.js';
@@ -39,11 +37,11 @@ const services = {
   cluster: () => ({ main: fileOf('cluster'), env: told }),
 };
 
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-bench-'));
 const started = [];
+const pidsOfAll = () => started.flatMap(({ process: { pid } }) => familyOf(pid));
 process.on('exit', () => {
-  for (const pid of started.flatMap(({ pid }) => familyOf(pid))) kill(pid);
-  rmSync(folder, { recursive: true, force: true });
+  for (const pid of pidsOfAll()) kill(pid);
+  for (const { data } of started) rmSync(data, { recursive: true, force: true });
 });
 process.on('SIGTERM', () => process.exit());
 
@@ -76,16 +74,18 @@ async function startNodes() {
   const { env: own, ...program } = services[service]();
   const ports = [];
   for (let node = 0; node < nodes; node++) {
-    const { port } = await startService({
+    const running = new RunningService({
       ...program,
       nodeOptions: [...nodeFlags, ...(settings.collects ? ['--expose-gc', '--require', collector] : [])],
-      env: { ...process.env, LOG_LEVEL: 'error', ...urls, ...own, ...env },
+      env: { ...process.env, ...ON_LOOPBACK, LOG_LEVEL: 'error', ...urls, ...own, ...env },
       onLine: (line) => !line.includes(' listens on ') && console.error(line),
-      onSpawn: (child) => started.push(child.once('exit', () => process.exit(1))),
+      onSpawn: (child) => child.once('exit', () => process.exit(1)),
     });
-    ports.push(port);
+    started.push(running);
+    await running.start();
+    ports.push(running.port);
   }
-  const pids = started.flatMap(({ pid }) => familyOf(pid));
+  const pids = pidsOfAll();
   orders.memory = async () => {
     if (!settings.collects) throw new Error('this peer does not collect garbage on demand');
     for (const pid of pids) process.kill(pid, SIGNAL);

@@ -1,8 +1,7 @@
 import { fileURLToPath } from 'node:url';
-import { own } from '../../test/support/children.js';
 import { HaProxy } from '../../test/support/haproxy.js';
 import { RedisProcess } from '../../test/support/redis.js';
-import { program, startService } from '../harness/service.js';
+import { ON_LOOPBACK, program, RunningService } from '../../test/support/service.js';
 import { bareEnvironment } from '../torture/support/service.js';
 
 const app = fileURLToPath(new URL('app.mjs', import.meta.url));
@@ -11,12 +10,11 @@ const WORKERS = 4;
 
 /** Starts the application, by itself or with `args` of the program `main`. */
 const start = (env, main = app, args = []) =>
-  startService({
+  new RunningService({
     ...{ main, args },
-    env: { ...bareEnvironment(), RATE_LIMIT: 'off', ...env },
+    env: { ...bareEnvironment(), ...ON_LOOPBACK, RATE_LIMIT: 'off', ...env },
     onLine: (line, stream) => stream === 'stderr' && console.error(line),
-    onSpawn: own,
-  });
+  }).start();
 
 const hosted = (workers, env) => start(env, program, ['run', app, '--workers', String(workers)]);
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
-import { nextEvent } from '../support/clients.js';
+import { leave, nextEvent } from '../support/clients.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { Example, scriptOf } from './support/example.js';
 
@@ -9,13 +9,7 @@ const sockets: Socket[] = [];
 const cleanUps: (() => unknown)[] = [];
 
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) {
-    // A client on polling says goodbye with a request, which must not outlive the test.
-    const { engine } = socket.io;
-    const closed = engine.readyState === 'closed' ? undefined : nextEvent(engine, 'close');
-    socket.disconnect();
-    await closed;
-  }
+  for (const socket of sockets.splice(0)) await leave(socket);
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 

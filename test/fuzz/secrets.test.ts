@@ -1,9 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
 import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
@@ -11,69 +8,37 @@ import { GjallarError } from '../../src/base/errors.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { allOptions } from '../../src/host/config/options.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
+import { Lines } from '../support/lines.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
-import { cleanEnvironment, runToEnd } from '../support/server.js';
+import { runToEnd } from '../support/server.js';
+import { cleanEnvironment, ON_LOOPBACK, RunningService } from '../support/service.js';
 
 /** Nothing that is secret is written anywhere, at the level that tells most. */
 
-const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 const MARK = 'SeCrEt';
 /** A secret of its own for each place, so that a failure tells where it came from. */
 const secretOf = (place: string) => `${MARK}-${place}-which-nobody-may-read-in-a-log`;
 
-const running: ChildProcess[] = [];
-afterEach(() => {
+const running: RunningService[] = [];
+afterEach(async () => {
   disconnectAll();
-  for (const child of running.splice(0)) child.kill('SIGKILL');
+  for (const server of running.splice(0)) await server.stop();
 });
 
-/** A server of which everything is read that it writes. */
-class Watched {
-  output = '';
-  private readonly watchers = new Set<() => void>();
-
-  private constructor(readonly child: ChildProcess) {
-    for (const stream of [child.stdout!, child.stderr!]) {
-      stream.on('data', (chunk) => {
-        this.output += chunk;
-        for (const watcher of this.watchers) watcher();
-      });
-    }
-  }
-
-  static start(environment: Record<string, string>): Watched {
-    const env = {
-      ...cleanEnvironment(),
-      HOST: '127.0.0.1',
-      PORT: '0',
-      WORKERS: '1',
-      LOG_LEVEL: 'trace',
-      ...environment,
-    };
-    const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
-    running.push(child);
-    return new Watched(child);
-  }
-
-  /** Resolves when the output has it. */
-  written(pattern: RegExp): Promise<RegExpExecArray> {
-    return new Promise((resolve) => {
-      const check = () => {
-        const match = pattern.exec(this.output);
-        if (!match) return;
-        this.watchers.delete(check);
-        resolve(match);
-      };
-      this.watchers.add(check);
-      check();
-    });
-  }
-
-  async end(): Promise<void> {
-    this.child.kill('SIGTERM');
-    await once(this.child, 'close');
-  }
+/** Starts a server of which every line is read that it writes. Some of these never listen. */
+function watched(environment: Record<string, string>) {
+  const lines = new Lines<string>();
+  const env = { ...cleanEnvironment(), ...ON_LOOPBACK, WORKERS: '1', LOG_LEVEL: 'trace', ...environment };
+  const server = new RunningService({ env, onLine: (line) => lines.add(line) });
+  running.push(server);
+  server.start().catch(() => {});
+  return {
+    server,
+    /** Resolves when a line fits. */
+    written: (pattern: RegExp) => lines.first((line) => pattern.test(line)),
+    output: () => lines.all.join('\n'),
+  };
 }
 
 function expectNoSecret(output: string, more: readonly string[] = []): void {
@@ -91,7 +56,7 @@ test('a server in use writes no key, password or token', async () => {
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(jwtSecret));
   const archive = await mkdtemp(join(tmpdir(), 'gjallar-secrets-'));
-  const server = Watched.start({
+  const { server, written, output } = watched({
     REDIS_URL: redis.url.replace('redis://', `redis://:${secretOf('redis')}@`),
     ARCHIVE_URL: `sqlite:${join(archive, 'archive.db')}`,
     API_KEY: secretOf('api'),
@@ -100,8 +65,8 @@ test('a server in use writes no key, password or token', async () => {
     ADMIN_PASSWORD: secretOf('admin'),
   });
   try {
-    const [, port] = await server.written(/gjallar listens on http:\/\/[^ ]+:(\d+)/);
-    const url = `http://127.0.0.1:${port}`;
+    await written(/gjallar listens on http/);
+    const { url } = server;
     const client = connect(url, { auth: { token }, query: { token: secretOf('query') } });
     await connected(client);
     expectOk(await client.emitWithAck('join', 'hall'));
@@ -128,9 +93,9 @@ test('a server in use writes no key, password or token', async () => {
     }
     await redis.stop();
     await client.emitWithAck('message', { room: 'hall', text: secretOf('refused') });
-    await server.end();
-    expect(server.output).toMatch(/"level":"error"/);
-    expectNoSecret(server.output, [token, basic(secretOf('admin')), basic(secretOf('wrong'))]);
+    await server.stop();
+    expect(output()).toMatch(/"level":"error"/);
+    expectNoSecret(output(), [token, basic(secretOf('admin')), basic(secretOf('wrong'))]);
   } finally {
     await redis.remove();
     await rm(archive, { recursive: true, force: true });
@@ -145,23 +110,21 @@ test.each([
   const redis = await RedisProcess.start('--requirepass', 'another');
   try {
     const url = redis.url.replace('redis://', `redis://:${secretOf('redis')}@`);
-    const server = Watched.start({ REDIS_URL: url, BUS: bus });
-    await server.written(line);
-    await server.end();
-    expectNoSecret(server.output);
+    const { server, written, output } = watched({ REDIS_URL: url, BUS: bus });
+    await written(line);
+    await server.stop();
+    expectNoSecret(output());
   } finally {
     await redis.remove();
   }
 });
 
 test.each(['postgres', 'mysql'])('a start whose %s does not answer writes no password', async (database) => {
-  const data = await mkdtemp(join(tmpdir(), 'gjallar-secrets-'));
   const url = `${database}://gjallar:${secretOf(database)}@127.0.0.1:${await freePort()}/gjallar?x=${secretOf('parameter')}`;
-  const server = Watched.start({ ARCHIVE_URL: url, DATA_DIR: data });
-  await server.written(/ECONNREFUSED/);
-  await server.end();
-  expectNoSecret(server.output);
-  await rm(data, { recursive: true, force: true });
+  const { server, written, output } = watched({ ARCHIVE_URL: url });
+  await written(/ECONNREFUSED/);
+  await server.stop();
+  expectNoSecret(output());
 });
 
 const secrets = Object.values(allOptions).filter(({ isSecret }) => isSecret);

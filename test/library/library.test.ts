@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
-import { nextEvent } from '../support/clients.js';
+import { leave, nextEvent } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { cleanEnvironment } from '../support/server.js';
 
@@ -27,13 +27,7 @@ function connect(url: string, transports?: ('polling' | 'websocket')[]): Socket 
 }
 
 afterEach(async () => {
-  for (const socket of sockets.splice(0)) {
-    const { engine } = socket.io;
-    const closed = engine.readyState === 'closed' ? undefined : nextEvent(engine, 'close');
-    socket.disconnect();
-    // One on polling has something to say still.
-    await closed;
-  }
+  for (const socket of sockets.splice(0)) await leave(socket);
 });
 
 test('the diff of the README turns stock socket.io into the application below it', () => {

@@ -21,8 +21,8 @@ export const TIERS = {
 /** What a file imports that takes more than 4 CPU seconds, with the processes that it starts. */
 const LONG = 'test/support/long.ts';
 
-/** Whatever runs a scenario of torture, or fuzzes a server. */
-const NIGHTLY = new Set(['test/torture/support/run.ts', 'test/torture/attack.test.ts', 'test/fuzz/fuzz.test.ts']);
+/** What runs a scenario of torture. */
+const NIGHTLY = 'test/torture/support/run.ts';
 
 /** The Debian packages that a test file needs. */
 export function packagesFor(test) {
@@ -34,7 +34,7 @@ export function packagesFor(test) {
 
 /** The tier of a test file, which is a path under the project. */
 export function tierOf(test) {
-  if (reaches(test, (file) => NIGHTLY.has(file))) return 'nightly';
+  if (reaches(test, (file) => file === NIGHTLY)) return 'nightly';
   if (packagesFor(test).length > 0) return 'system';
   if (reaches(test, (file) => file === LONG)) return 'long';
   // The tests of load/ start programs that they find by their path.

@@ -37,6 +37,14 @@ export async function upgraded(socket: ChatClient): Promise<void> {
   if (engine.transport.name !== 'websocket') await nextEvent(engine, 'upgrade');
 }
 
+/** Disconnects a client, and resolves once its connection has ended: one on polling still has something to say. */
+export async function leave(socket: Socket): Promise<void> {
+  const { engine } = socket.io;
+  const closed = engine.readyState === 'closed' ? undefined : nextEvent(engine, 'close');
+  socket.disconnect();
+  await closed;
+}
+
 /** Disconnects every client of the test. */
 export function disconnectAll(): void {
   for (const socket of open) socket.disconnect();

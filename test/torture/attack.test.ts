@@ -1,21 +1,7 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
+import { torture } from './support/run.js';
 
-const torture = fileURLToPath(new URL('../../load/torture.js', import.meta.url));
-
-/** Runs the command to its end. */
-async function run(...args: string[]): Promise<{ code: number | null; output: string }> {
-  const child = spawn(process.execPath, [torture, 'attack', ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 60_000,
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
-}
+const run = (...args: string[]) => torture('attack', ...args);
 
 test('the probes of an attack see a quiet server answer, and no worker die', async () => {
   const { output } = await run('--only', 'control', '--limits', 'default', '--seconds', '1');

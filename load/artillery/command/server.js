@@ -1,5 +1,5 @@
 import { createWriteStream, existsSync } from 'node:fs';
-import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
+import { ON_LOOPBACK, program, RunningService, WITHOUT_LIMITS } from '../../../test/support/service.js';
 
 /** Why the command cannot do its work. The message is for the user, with what to do about it. */
 export class Failure extends Error {}
@@ -16,10 +16,12 @@ const LEFT_OUT = ['TLS_KEY', 'TLS_CERT', 'JWT_SECRET', 'JWKS_URL'];
 export async function startServer(logFile, environment = process.env) {
   if (!existsSync(program)) throw new Failure('dist/ is missing: npm run build');
   const kept = Object.entries(environment).filter(([name]) => !LEFT_OUT.includes(name));
-  const env = { ...WITHOUT_LIMITS, ...Object.fromEntries(kept) };
+  const env = { ...WITHOUT_LIMITS, ...Object.fromEntries(kept), ...ON_LOOPBACK };
   const log = createWriteStream(logFile);
   const onLine = (line) => log.write(`${line}\n`);
-  return startService({ env, onLine }).catch((error) => {
+  // The command itself ends it, also where it is interrupted.
+  const onSpawn = () => {};
+  return new RunningService({ env, onLine, onSpawn }).start().catch((error) => {
     throw new Failure(error.message);
   });
 }

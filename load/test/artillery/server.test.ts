@@ -25,7 +25,7 @@ test('the command starts a server of its own, and leaves nothing of it', async (
   expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
 
   await server.stop();
-  await untilGone(server.pid);
+  await untilGone(server.process.pid!);
   await expect(checkTarget(server.url)).rejects.toThrow(`TARGET=${server.url} does not answer`);
   expect(readFileSync(log, 'utf8')).toContain(`gjallar listens on ${server.url} with 1 worker on the embedded bus"`);
   expect(readdirSync(folder)).toEqual(['server.log']);
@@ -34,7 +34,7 @@ test('the command starts a server of its own, and leaves nothing of it', async (
 test('a server that cannot start says why', async () => {
   const env = { ...cleanEnvironment(), TMPDIR: folder, WORKERS: 'many' };
   await expect(startServer(join(folder, 'failed.log'), env)).rejects.toThrow(
-    'the server did not start: gjallar: WORKERS must be',
+    'the server ended with 1: gjallar: WORKERS must be',
   );
 });
 

@@ -31,8 +31,8 @@ const DESCRIPTORS = 600;
 /** How long a worker of the broken release lives, in ms: until it listens, and less than RELOAD_SETTLE. */
 const LIFE_MS = 2000;
 
-const start = (environment = {}, prefix = undefined) =>
-  Service.open({ environment: { WORKERS: '1', ADMIN_PORT: '0', DRAIN_TIMEOUT: '0', ...environment }, prefix });
+const start = (environment = {}, through = undefined) =>
+  Service.open({ environment: { WORKERS: '1', ADMIN_PORT: '0', DRAIN_TIMEOUT: '0', ...environment }, through });
 const nothing = () => {};
 
 /** @type {Record<string, (place: Place) => Promise<Omit<Part, 'name'>>>} */

@@ -67,7 +67,7 @@ async function drill(fault, instance, server, prometheus) {
     labels.instance === instance && Object.entries(wanted).every(([label, value]) => labels[label] === value);
   if (await prometheus.has(metric)) throw new Error(`the metric of "${name}" is there before the fault`);
   if ((await prometheus.alerts()).some(isAlert)) throw new Error(`the alert of "${name}" fires before the fault`);
-  const seen = server.log.all.length;
+  const seen = server.log.length;
   let alert;
   const looks = {
     readyz: async () => {
@@ -75,8 +75,7 @@ async function drill(fault, instance, server, prometheus) {
       if (readyz === 'no answer') return told === undefined;
       return [...(told?.problems ?? []), ...(told?.warnings ?? [])].some(({ code }) => code === readyz);
     },
-    log: () =>
-      server.log.all.slice(seen).some(({ msg, code }) => (typeof log === 'string' ? code === log : log.test(msg))),
+    log: () => server.log.slice(seen).some(({ msg, code }) => (typeof log === 'string' ? code === log : log.test(msg))),
     metric: () => prometheus.has(metric),
     alert: async () => {
       alert = (await prometheus.alerts()).find(isAlert);

@@ -41,7 +41,7 @@ export async function onOneHost(options) {
   mkdirSync(join(directory, 'service'));
   let service;
   try {
-    service = await SupervisedService.start({ directory: join(directory, 'service'), environment });
+    service = await new SupervisedService({ directory: join(directory, 'service'), environment }).start();
     const faults = [
       ...faultsOf(service),
       postgres && passing('archive down', { begin: postgres.kill, end: postgres.start }, 500, 0),
@@ -129,7 +129,7 @@ export async function onTwoHosts(hosts, options) {
       const workers = options.short && name === 'second' ? 1 : WORKERS;
       const environment = { HOST: hosts.addressOf(name), PORT: `${PORT}`, WORKERS: `${workers}` };
       Object.assign(environment, { REDIS_URL: redis.url, DRAIN_TIMEOUT: '1s' });
-      services.push(await SupervisedService.start({ ...on(name), environment }));
+      services.push(await new SupervisedService({ ...on(name), environment }).start());
     }
     const cut = (title, name) => passing(title, { begin: () => hosts.cut(name), end: () => hosts.heal(name) });
     const signals = { begin: () => redis.signal('SIGSTOP'), end: () => redis.signal('SIGCONT') };

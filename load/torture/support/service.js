@@ -2,19 +2,17 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { own } from '../../../test/support/children.js';
-import { Lines } from '../../../test/support/lines.js';
+import {
+  cleanEnvironment,
+  ON_LOOPBACK,
+  program,
+  RunningService,
+  WITHOUT_LIMITS,
+} from '../../../test/support/service.js';
 import { descriptorsOf } from '../../harness/process/processes.js';
-import { program, startService, WITHOUT_LIMITS } from '../../harness/service.js';
 
-/**
- * What a service needs of the environment; what is set here for another does not hold for it. Reloads are quick where the
- * scenario does not set `RELOAD_SETTLE` itself.
- */
-export function bareEnvironment() {
-  const { PATH = '', HOME = '', TMPDIR = '/tmp' } = process.env;
-  return { PATH, HOME, TMPDIR, RELOAD_SETTLE: '200ms' };
-}
+/** The environment of a service. Reloads are quick where the scenario does not set `RELOAD_SETTLE` itself. */
+export const bareEnvironment = () => ({ ...cleanEnvironment(), RELOAD_SETTLE: '200ms' });
 
 /**
  * How long a session on polling may stay whose client has vanished, in ms: its heartbeat finds out after 45 s, the interval
@@ -29,33 +27,25 @@ const BAD = new Set(['error', 'fatal']);
 const rooms = fileURLToPath(new URL('../application/app.mjs', import.meta.url));
 
 /** The chat service, or an application under `gjallar run`, on a port of its own on the loopback interface. */
-export class Service {
+export class Service extends RunningService {
   /** Log lines of level error or fatal, and whatever was written to the standard error. */
   complaints = [];
   /** The processes that are or were workers of the chat service, by worker. */
   pids = new Map();
-  /** The log, where there is an admin port. */
-  log = new Lines();
-  #running;
 
   /**
    * Resolves when it listens, and its admin port too if the environment has `ADMIN_PORT`.
-   * @param {object} options those of `startService`, beside these
+   * @param {object} options those of `RunningService`, beside these
    * @param {Record<string, string>} [options.environment]
    * @param {string} [options.app] an application that `gjallar run` runs
    */
   static async open({ environment = {}, app, ...options }) {
-    const service = new Service();
-    const hasAdmin = 'ADMIN_PORT' in environment;
-    service.#running = await startService({
-      env: { ...bareEnvironment(), ...environment },
-      ...(app && { main: app, nodeOptions: [program, 'run'] }),
-      ...options,
-      onLine: (line, stream) => service.#hear(line, stream, hasAdmin),
-      onSpawn: own,
-    });
-    if (hasAdmin) {
-      const { port } = await service.log.first(({ msg }) => msg === 'the admin port is open');
+    const env = { ...bareEnvironment(), ...ON_LOOPBACK, ...environment };
+    const given = { env, ...(app && { main: app, nodeOptions: [program, 'run'] }), ...options };
+    const service = new Service({ ...given, onLine: (...line) => service.#note(...line) });
+    await service.start();
+    if ('ADMIN_PORT' in environment) {
+      const { port } = await service.logged(({ msg }) => msg === 'the admin port is open');
       service.admin = `http://127.0.0.1:${port}`;
     }
     return service;
@@ -81,34 +71,15 @@ export class Service {
     return Service.open({ app, environment: own, args: ['--workers', String(workers)] });
   }
 
-  #hear(line, stream, hasAdmin) {
-    if (stream === 'stderr') {
-      if (line.trim() !== '' && !HARMLESS.test(line)) this.complaints.push(line);
-      return;
-    }
-    if (!line.startsWith('{"level"')) return;
-    const entry = JSON.parse(line);
-    if (entry.msg === 'listening') this.pids.set(entry.worker, entry.pid);
-    if (BAD.has(entry.level)) this.complaints.push(line);
-    if (hasAdmin) this.log.add(entry);
-  }
-
-  get url() {
-    return this.#running.url;
-  }
-
-  get port() {
-    return this.#running.port;
+  #note(line, stream, { msg, level, worker, pid } = {}) {
+    if (msg === 'listening') this.pids.set(worker, pid);
+    const isBad = stream === 'stderr' ? line.trim() !== '' && !HARMLESS.test(line) : BAD.has(level);
+    if (isBad) this.complaints.push(line);
   }
 
   /** The primary's process id. */
   get primary() {
-    return this.#running.pid;
-  }
-
-  /** The folder of its data. */
-  get data() {
-    return this.#running.data;
+    return this.process.pid;
   }
 
   /** How many descriptors the workers of the chat service have open; one that is no more has none. */
@@ -157,14 +128,9 @@ export class Service {
 
   /** Reloads the workers. Resolves with the log line that the reload ends with. */
   reload() {
-    const from = this.log.all.length;
+    const from = this.log.length;
     process.kill(this.primary, 'SIGHUP');
-    return this.log.first(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
-  }
-
-  /** Stops it in order. Resolves with its exit code. */
-  stop() {
-    return this.#running.stop();
+    return this.logged(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
   }
 }
 

@@ -1,24 +1,19 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { own } from '../../../test/support/children.js';
+import { ON_LOOPBACK, RunningService, WITHOUT_LIMITS } from '../../../test/support/service.js';
 import { childrenOf } from '../../harness/process/processes.js';
-import { addressIn, program, WITHOUT_LIMITS } from '../../harness/service.js';
 import { bareEnvironment } from './service.js';
 
 const clock = fileURLToPath(new URL('clock.cjs', import.meta.url));
 
 /** The service as a process manager runs it: one that ends is started again. Its log goes through a named pipe. */
-export class SupervisedService {
-  /** The last lines of the log. */
-  log = [];
+export class SupervisedService extends RunningService {
   #directory;
-  #environment;
   #launch;
-  #process;
+  #hear;
   #reader;
   #rest = '';
   #isReading = true;
@@ -29,16 +24,14 @@ export class SupervisedService {
    * @param {{ directory: string, environment: Record<string, string>, launch?: (command: string, args: string[],
    *   options: object) => import('node:child_process').ChildProcess }} options `launch` starts it on another host
    */
-  static async start({ directory, environment, launch = spawn }) {
-    const service = new SupervisedService();
-    service.#directory = directory;
-    service.#environment = environment;
-    service.#launch = launch;
-    execFileSync('mkfifo', [service.#pipe]);
-    service.#timer = setInterval(() => service.#read(), 20);
-    service.#begin();
-    while (!service.port) await sleep(20);
-    return service;
+  constructor({ directory, environment, launch = spawn }) {
+    const own = { ...ON_LOOPBACK, CLOCK: join(directory, 'clock') };
+    const env = { ...bareEnvironment(), ...WITHOUT_LIMITS, ...own, ...environment };
+    super({ env, nodeOptions: ['--require', clock] });
+    this.#directory = directory;
+    this.#launch = launch;
+    execFileSync('mkfifo', [this.#pipe]);
+    this.#timer = setInterval(() => this.#read(), 20);
   }
 
   /** The file with how many ms the service's clock is ahead. */
@@ -50,25 +43,23 @@ export class SupervisedService {
     return join(this.#directory, 'log');
   }
 
-  #begin() {
+  spawn(command, args, options) {
     this.openLog();
     const output = openSync(this.#pipe, constants.O_WRONLY);
-    const basics = { HOST: '127.0.0.1', PORT: String(this.port ?? 0), CLOCK: this.clock };
-    const env = { ...bareEnvironment(), ...WITHOUT_LIMITS, ...basics, ...this.#environment };
-    this.#process = own(
-      this.#launch(process.execPath, ['--require', clock, program], {
-        env,
-        stdio: ['ignore', output, 'inherit'],
-      }),
-    );
+    const child = this.#launch(command, args, { ...options, stdio: ['ignore', output, 'inherit'] });
     closeSync(output);
-    this.#process.once('exit', () => {
-      if (!this.#isStopping) setTimeout(() => this.#isStopping || this.#begin(), 100);
+    child.once('exit', () => {
+      if (!this.#isStopping) setTimeout(() => this.#isStopping || this.start().catch(() => {}), 100);
     });
+    return child;
+  }
+
+  read(_child, hear) {
+    this.#hear = hear;
   }
 
   get pid() {
-    return this.#process.pid;
+    return this.process.pid;
   }
 
   /** The process ids of the workers. */
@@ -125,31 +116,20 @@ export class SupervisedService {
         if (read === 0) return;
         const lines = (this.#rest + bytes.subarray(0, read)).split('\n');
         this.#rest = lines.pop();
-        for (const line of lines) this.#onLine(line);
+        for (const line of lines) this.#hear(line, 'stdout');
       }
     } catch (error) {
       if (error.code !== 'EAGAIN') throw error;
     }
   }
 
-  #onLine(text) {
-    this.port = addressIn(text)?.port ?? this.port;
-    if (!text.startsWith('{"level":')) return;
-    this.log.push(text);
-    if (this.log.length > 200) this.log.shift();
-  }
-
   async stop() {
     this.#isStopping = true;
     this.openLog();
     this.readLog(true);
-    if (this.#process.exitCode === null && this.#process.signalCode === null) {
-      const exit = once(this.#process, 'exit');
-      this.signal('SIGTERM');
-      const timer = setTimeout(() => this.signal('SIGKILL'), 10_000);
-      await exit;
-      clearTimeout(timer);
-    }
+    const late = setTimeout(() => this.signal('SIGKILL'), 10_000);
+    await super.stop();
+    clearTimeout(late);
     clearInterval(this.#timer);
     this.closeLog();
   }

@@ -15,7 +15,7 @@ import {
 import { lossyStores } from '../../../src/io/rooms/stores.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
-import { machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
 import { Reported } from '../../support/reports.js';
@@ -100,6 +100,32 @@ test('a Redis that is down at the start is waited for: until then, requests are 
   await until(() => received.length === 1);
   await until(() => reported.down.length === 0);
   expect(reported.messages).toEqual([down, `over: ${down}`]);
+});
+
+test('a member that has joined while its store was unreachable gets what was posted before it is there', async () => {
+  const wire = await Wire.to(redis.port);
+  ends.push(() => wire.close());
+  wire.cut();
+  const machine = await Machine.start();
+  ends.push(() => machine.remove());
+  const [one, two] = [
+    await startMember(await machine.openBackplane()),
+    await startMember(await machine.openBackplane()),
+  ];
+  ends.push(() => Promise.all([one.close(), two.close()]));
+  await durableOn(one, storeAt(wire.port));
+  const durable = await durableOn(two, storeAt(redis.port));
+  const { socket, received } = await pairOn(one);
+  await socket.join('order:1');
+  await until(() => succeeds(durable.emit('order:1', 'n', 0)));
+  await durable.emit('order:1', 'n', 1);
+  // What one worker sends another comes in order: the first announcement is there before this.
+  const fence = nextEvent(one.io as never, 'fence');
+  two.io.serverSideEmit('fence');
+  await fence;
+  wire.mend();
+  await until(() => received.length === 2);
+  expect(received.map(([, value]) => value)).toEqual([0, 1]);
 });
 
 /** How two machines reach each other. */

@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +10,7 @@ import Database from 'libsql';
 import { Archive } from '../../../src/features/history/archive/archive.js';
 import { readThrough } from '../../../src/features/history/page.js';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
+import { end, own } from '../../support/children.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
 import { cleanEnvironment, runToEnd, startServer } from '../../support/server.js';
 import { say, texts } from './contract/subject.js';
@@ -48,6 +50,20 @@ const post = (...words: string[]) =>
   );
 const head = () => using((store) => store.head('hall'));
 
+/** Replaces the mark again and again by one that says the same, as a process does that stores messages. */
+const MARKING = `
+const { readFileSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
+const mark = process.argv[1];
+const draft = mark + '.draft';
+const content = JSON.parse(readFileSync(mark, 'utf8'));
+for (let count = 0; ; count++) {
+  rmSync(draft, { force: true });
+  writeFileSync(draft, '');
+  writeFileSync(draft, JSON.stringify({ ...content, created: statSync(draft).birthtimeMs }));
+  renameSync(draft, mark);
+  if (count === 0) process.stdout.write('begun');
+}`;
+
 /** A client that has seen everything up to a position comes back. */
 const returning = (epoch: string, after: number) => using((store) => store.read('hall', { epoch, after, limit: 100 }));
 
@@ -74,6 +90,17 @@ describe('a database keeps its epochs', () => {
     rmSync(mark);
     expect(await head()).toEqual({ epoch, offset: 1 });
     expect(existsSync(mark)).toBe(true);
+  });
+
+  test('while another process writes its mark', async () => {
+    const [{ epoch } = { epoch: '' }] = await post('a');
+    const other = own(spawn(process.execPath, ['--eval', MARKING, mark], { stdio: ['ignore', 'pipe', 'inherit'] }));
+    await once(other.stdout!, 'data');
+    try {
+      for (let count = 0; count < 200; count++) expect((await head()).epoch).toBe(epoch);
+    } finally {
+      await end(other);
+    }
   });
 });
 

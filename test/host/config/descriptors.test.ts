@@ -3,21 +3,15 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { connectionsWithin, maxDescriptors, openDescriptors } from '../../../src/base/system-limits.js';
 import { descriptorLimit } from '../../../src/host/config/limits.js';
 import { own } from '../../support/children.js';
-import { cleanEnvironment, type LogLine } from '../../support/server.js';
+import { startServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
-const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
-
-/** What a shell needs to run Node.js with at most so many open files. */
-const limited = (files: number, ...args: string[]) => [
-  ...['-c', 'ulimit -n "$0"; exec "$@"', String(files)],
-  ...[process.execPath, ...args],
-];
+/** What runs the rest of its arguments with at most so many open files. */
+const limited = (files: number) => ['sh', '-c', 'ulimit -n "$0"; exec "$@"', String(files)];
 
 test('open descriptors are counted', () => {
   const before = openDescriptors()!;
@@ -43,21 +37,14 @@ test.each([64, 100, 300, 511, 512, 1024, 65_536])('a limit of %i leaves room bes
 });
 
 test('a limit of 300 is reported at the start; of 300 connections, each is served or closed', async () => {
-  const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
-  const child = own(spawn('sh', limited(300, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
-  const lines: LogLine[] = [];
-  createInterface(child.stdout).on('line', (text) => lines.push(JSON.parse(text) as LogLine));
-  const logged = async (pattern: RegExp) => {
-    await until(() => lines.some(({ msg = '' }) => pattern.test(msg)));
-    return lines.find(({ msg = '' }) => pattern.test(msg))!;
-  };
+  const server = await startServer({ WORKERS: '1', HISTORY_TTL: '0', MAX_CONNECTIONS_PER_IP: '' }, limited(300));
+  const logged = (pattern: RegExp) => server.logged(({ msg = '' }) => pattern.test(msg));
   expect(await logged(/^the limit of open files is too small/)).toMatchObject({
     level: 'error',
     max: 300,
     connections: 225,
   });
-  const { port } = (await logged(/^gjallar listens/)) as { port?: number };
-  const sockets = Array.from({ length: 300 }, () => connect(port!, '127.0.0.1'));
+  const sockets = Array.from({ length: 300 }, () => connect(server.port, '127.0.0.1'));
   const ends = sockets.map(async (socket) => {
     socket.on('error', () => {});
     socket.write('GET /readyz HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -74,30 +61,19 @@ test('a limit of 300 is reported at the start; of 300 connections, each is serve
   expect(closed).toBeGreaterThanOrEqual(75);
   expect(await logged(/^the worker is about to run out of file descriptors/)).toMatchObject({ level: 'error' });
   for (const socket of sockets) socket.destroy();
-  child.kill('SIGTERM');
-  await once(child, 'exit');
+  await server.stop();
 });
 
 test('the start warns of a limit that is low for the machine, and the metrics have it', async () => {
-  const env = { ...cleanEnvironment(), HOST: '127.0.0.1', PORT: '0', WORKERS: '1', HISTORY_TTL: '0' };
-  const child = own(spawn('sh', limited(700, main), { env, stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
-  const lines: LogLine[] = [];
-  let url = '';
-  for await (const text of createInterface(child.stdout)) {
-    const line = JSON.parse(text) as LogLine;
-    lines.push(line);
-    if (line.url) url = line.url as string;
-    if (url && line.level === 'warn') break;
-  }
-  expect(lines.at(-1)).toMatchObject({
+  const server = await startServer({ WORKERS: '1', HISTORY_TTL: '0' }, limited(700));
+  expect(await server.logged(({ level }) => level === 'warn')).toMatchObject({
     max: 700,
     msg: expect.stringMatching(/^the limit of open files is low for the memory of this machine/),
   });
-  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const metrics = await (await fetch(`${server.url}/metrics`)).text();
   expect(metrics).toMatch(/^process_max_fds\{worker="1"\} 700$/m);
   expect(Number(/^process_open_fds\{worker="1"\} (\d+)$/m.exec(metrics)![1])).toBeGreaterThan(5);
-  child.kill('SIGTERM');
-  await once(child, 'exit');
+  await server.stop();
 });
 
 test('a library that closes connections beyond its descriptors does not say that the clients left', async () => {
@@ -109,8 +85,9 @@ test('a library that closes connections beyond its descriptors does not say that
     const http = createServer();
     new Server(http);
     http.listen(0, '127.0.0.1', () => console.log('port', http.address().port));`;
-  const args = limited(300, '--no-warnings', '--input-type=module', '--eval', application);
-  const child = own(spawn('sh', args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
+  const [shell = '', ...limit] = limited(300);
+  const args = [...limit, process.execPath, '--no-warnings', '--input-type=module', '--eval', application];
+  const child = own(spawn(shell, args, { stdio: ['ignore', 'pipe', 'inherit'] }), 'SIGTERM');
   const lines: string[] = [];
   createInterface(child.stdout).on('line', (line) => lines.push(line));
   await until(() => lines.length > 0);

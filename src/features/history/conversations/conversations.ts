@@ -185,9 +185,6 @@ export class Conversations {
     this.starting.set(resequencer, started);
     try {
       await started;
-    } catch (error) {
-      this.followed.dropRoom(room, resequencer);
-      throw error;
     } finally {
       this.starting.delete(resequencer);
     }

@@ -55,11 +55,6 @@ export class FollowedConversations {
     return resequencer;
   }
 
-  dropRoom(room: string, resequencer: Resequencer): void {
-    const key = keyOf({ room });
-    if (this.rooms.get(key) === resequencer) this.end(key);
-  }
-
   /** The resequencer for a message that has arrived; undefined if no user here takes part in the conversation. */
   resequencerFor(key: string, first: Position): Resequencer | undefined {
     const room = this.rooms.get(key);

@@ -1,4 +1,14 @@
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename } from 'node:path';
 import { freshEpoch, HistoryError } from '../store.js';
 import type { Writer } from './connection.js';
@@ -25,12 +35,17 @@ export const markOf = (database: string): string => `${database}-mark`;
 
 /** Whether the database is the one that the mark was written for. Call it while no other process can commit. */
 function isMarked(database: string, log: string, serial: number): boolean {
+  let file: number | undefined;
   try {
-    const mark = JSON.parse(readFileSync(markOf(database), 'utf8')) as Mark;
+    // One descriptor for both: a process that has the database open may replace the mark at any moment.
+    file = openSync(markOf(database), 'r');
+    const mark = JSON.parse(readFileSync(file, 'utf8')) as Mark;
     if (mark.log !== log || mark.serial > serial) return false;
-    return mark.created === null || mark.created === statSync(markOf(database)).birthtimeMs;
+    return mark.created === null || mark.created === fstatSync(file).birthtimeMs;
   } catch {
     return false;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }
 

@@ -1,4 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -86,8 +85,6 @@ export async function startMember(bus: Backplane, options: NodeOptions = {}): Pr
 /** The meshes of several workers, as on one machine. */
 export class Machine {
   private meshes: Mesh[] = [];
-  /** The ids of workers in processes of their own. */
-  private readonly outside: number[] = [];
   private ids = 0;
   private hub: { id: string; hub: Hub } | undefined;
 
@@ -128,7 +125,7 @@ export class Machine {
     const client = this.hub && new HubClient(mesh.id, this.hub.id, hubOnMesh(mesh));
     await mesh.listen();
     const others = this.meshes.map((other) => other.id);
-    await mesh.join([...(this.hub ? [HUB] : []), ...others, ...this.outside]);
+    await mesh.join([...(this.hub ? [HUB] : []), ...others]);
     this.meshes.push(mesh);
     const bus = open(linksOf(mesh), client);
     return {
@@ -141,22 +138,6 @@ export class Machine {
         mesh.close();
       },
     };
-  }
-
-  /**
-   * Adds a worker that runs in a process of its own; see worker-process.ts.
-   * @param start is called with the folder of the mesh, the worker's id, and the ids of the workers to join
-   */
-  async addProcess(start: (folder: string, id: string, others: string[]) => Promise<ChildProcess>) {
-    const id = ++this.ids;
-    const child = await start(
-      this.directory,
-      `${id}`,
-      this.meshes.map((other) => `${other.id}`),
-    );
-    this.outside.push(id);
-    child.once('exit', () => this.outside.splice(this.outside.indexOf(id), 1));
-    return child;
   }
 
   /** Sends payloads to the embedded bus of every worker, as one more worker. */

@@ -4,7 +4,7 @@ import type { AddressInfo, ListenOptions } from 'node:net';
 import { Server as StockServer } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { type GjallarOptions, Server } from '../../../../src/index.js';
-import { nextEvent } from '../../../support/clients.js';
+import { leave } from '../../../support/clients.js';
 
 /** The class an application makes its server of. What holds for the one must hold for the other. */
 export const classes = [
@@ -53,15 +53,7 @@ export async function run(
 /** A real client that does not come back. */
 export function client(url: string, options: Partial<ManagerOptions & SocketOptions> = {}): Socket {
   const socket = connect(url, { forceNew: true, reconnection: false, ...options });
-  closeLater({
-    close: async () => {
-      const { engine } = socket.io;
-      const ended = engine.readyState === 'closed' ? undefined : nextEvent(engine, 'close');
-      socket.disconnect();
-      // One on polling still has something to say.
-      await ended;
-    },
-  });
+  closeLater({ close: () => leave(socket) });
   return socket;
 }
 
