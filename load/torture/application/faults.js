@@ -8,7 +8,7 @@ import { soon, until } from '../../harness/until.js';
 
 /** How long it may take until all workers are there again, in ms. A stopped worker is killed after 10 s. */
 export const MAX_RECOVERY_MS = 60_000;
-/** After this time, a new worker has its copies of the sessions of others, and a changed buddy too, in ms. */
+/** After this time, the keeper has copies of the sessions of connected clients, in ms. */
 export const COPIED_MS = 400;
 
 /**
@@ -20,7 +20,7 @@ export const faults = {
   'newest killed': async (server) => end((await byAge(server)).at(-1), 'SIGKILL', server),
   'some worker killed': async (server, random) => end(one(await byAge(server), random), 'SIGKILL', server),
   'some worker crashed': async (server, random) => end(one(await byAge(server), random), 'SIGUSR2', server),
-  'buddy and then worker killed': async (server, random) => {
+  'one worker killed and then another one': async (server, random) => {
     const workers = await byAge(server);
     const at = Math.floor(random() * workers.length);
     await end(workers[(at + 1) % workers.length], 'SIGKILL', server);

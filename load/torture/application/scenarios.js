@@ -43,7 +43,7 @@ export const deaths = {
         environment: { RECOVERY: 'on', DRAIN_TIMEOUT: '1s', RELOAD_SETTLE: '1s' },
         ways: [['polling'], ['websocket'], ['websocket'], ['websocket']],
         clientOptions: { reconnectionDelay: 50, reconnectionDelayMax: 500 },
-        ...{ nextFault: (turn) => nextDeath(turn, { workers, short, random }), times: share, end, random },
+        ...{ nextFault: (turn) => nextDeath(turn, { short, random }), times: share, end, random },
       });
       figures.push(...named(`${workers} workers`, figuresOf(result, { recovers: true })));
     }
@@ -52,11 +52,12 @@ export const deaths = {
 };
 
 /** Half of all deaths are those of the oldest worker: the survivor of the deaths before. */
-function nextDeath(turn, { workers, short, random }) {
+function nextDeath(turn, { short, random }) {
   if (turn % 2 === 0) return 'oldest killed';
-  const quick = ['newest killed', 'some worker crashed', 'replacement killed as it starts', 'reloaded'];
-  // With two workers, the second death would take the only copies.
-  if (workers > 2) quick.push('buddy and then worker killed');
+  const quick = [
+    ...['newest killed', 'some worker crashed', 'replacement killed as it starts', 'reloaded'],
+    'one worker killed and then another one',
+  ];
   const isRare = !short && turn % RARELY === RARELY - 1;
   const names = isRare ? ['stopped for a while', 'stopped for good'] : quick;
   return names[Math.floor(random() * names.length)];
