@@ -1,4 +1,3 @@
-import type { Namespace } from 'socket.io';
 import type { Adapter, BroadcastOptions, Room, SocketId } from 'socket.io-adapter';
 import type { PacketType as Type } from 'socket.io-parser';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
@@ -7,9 +6,9 @@ import { type BroadcastPacket, broadcastStepsOf, packetStepsOf } from '../../io/
 import type { Heads } from './heads.js';
 import type { KeptPacket, Mark } from './keeper/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
+import type { NamespaceRecovery } from './namespace-recovery.js';
 import { isWorkerName } from './offset.js';
 import type { OffsetWriter } from './offset-writer.js';
-import type { Ahead } from './returns/ahead.js';
 
 /** The packet of an event, as socket.io passes them to the adapter. */
 interface EventPacket extends BroadcastPacket {
@@ -41,21 +40,6 @@ function textsOf(rooms: Iterable<Room> | undefined): string[] {
   return rooms ? Array.from(rooms, String) : [];
 }
 
-/** The parts of a namespace that packets concern. */
-interface Sender {
-  readonly adapter: Adapter;
-  readonly nsp: Namespace;
-  readonly heads: Heads;
-  readonly live: LiveSessions;
-  readonly writer: OffsetWriter;
-  readonly ahead: Ahead;
-  /** Whether a socket on another worker has joined the room of a socket here. */
-  isShared(room: string): boolean;
-  /** The keeper keeps a broadcast of this worker. It has it before the other workers have. */
-  keep(packet: KeptPacket): void;
-  keepForeign(rooms: readonly string[], except: readonly string[]): void;
-}
-
 /**
  * Has what an adapter delivers kept, and adds offsets to it.
  *
@@ -72,8 +56,8 @@ export class Broadcasting {
   /** Delivers a broadcast on this worker alone. */
   private readonly broadcastHere: (packet: unknown, options: BroadcastOptions) => void;
 
-  constructor(private readonly sender: Sender) {
-    const { adapter, heads, live, writer } = sender;
+  constructor(private readonly namespace: NamespaceRecovery) {
+    const { adapter, heads, live, writer } = namespace;
     this.adapter = adapter;
     this.heads = heads;
     this.live = live;
@@ -101,7 +85,7 @@ export class Broadcasting {
       const kept = this.heads.nextMark();
       const [, number, at] = kept;
       const rooms = textsOf(options.rooms);
-      this.sender.keep({ number, at, rooms, except: textsOf(options.except), packets: [...encoded.encoded] });
+      this.namespace.keep({ number, at, rooms, except: textsOf(options.except), packets: [...encoded.encoded] });
       return broadcast.call(adapter, encoded, { ...options, flags: { ...flags, kept } as object });
     };
     steps._encode = (packet, options) => {
@@ -121,7 +105,7 @@ export class Broadcasting {
   private encode(packet: EventPacket | EncodedPacket): EncodedPacket {
     if (packet instanceof EncodedPacket) return packet;
     const { type, data } = packet;
-    return new EncodedPacket(type, this.sender.nsp.name, this.writer.encode(data), () => data);
+    return new EncodedPacket(type, this.namespace.nsp.name, this.writer.encode(data), () => data);
   }
 
   /**
@@ -138,12 +122,14 @@ export class Broadcasting {
     const except = textsOf(options.except);
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
-      if (isKept(packet, flags) && !flags.local) this.sender.keepForeign(rooms, except);
+      if (isKept(packet, flags) && !flags.local) this.namespace.keepForeign(rooms, except);
       return options;
     }
+    const gap = this.heads.gapBefore(mark);
+    if (gap !== undefined) this.namespace.onLost(gap);
     if (!this.heads.add(mark, { rooms, except, packets: plain })) return undefined;
     encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.heads.offset(mark[2])));
-    const { ahead } = this.sender;
+    const { ahead } = this.namespace;
     // Clients that have received it on another worker.
     const having = ahead.size > 0 ? ahead.having(mark) : [];
     return having.length > 0 ? { ...options, except: new Set([...(options.except ?? []), ...having]) } : options;
@@ -154,7 +140,7 @@ export class Broadcasting {
     if (rooms.size !== 1 || (except && except.size > 0)) return undefined;
     const [room] = rooms as Set<SocketId>;
     const session = this.live.of(room!);
-    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.sender.isShared(room!)) return undefined;
+    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.namespace.isShared(room!)) return undefined;
     return session;
   }
 
@@ -173,7 +159,7 @@ export class Broadcasting {
   deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
     if (number <= this.heads.lastOf(sender)) return;
     const kept: Mark = [sender, number, at];
-    const packet = new EncodedPacket(PacketType.EVENT, this.sender.nsp.name, packets, () =>
+    const packet = new EncodedPacket(PacketType.EVENT, this.namespace.nsp.name, packets, () =>
       this.writer.decode(packets),
     );
     this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });

@@ -18,7 +18,8 @@ export class Heads {
   /** Since when it receives them, in ms since 1970. */
   readonly since = Date.now();
   readonly recent = new RecentPackets();
-  private readonly senders = new Map<string, { last: number; at: number }>();
+  /** With the time on the clock of `performance`, which nobody moves. */
+  private readonly senders = new Map<string, { last: number; receivedAt: number }>();
   private lastAt = 0;
   /** The numbers of all senders as text, until one of them changes. */
   private numbers: string | undefined;
@@ -50,6 +51,12 @@ export class Heads {
     return this.senders.get(sender)?.last ?? 0;
   }
 
+  /** If broadcasts of a sender are missing before this one, how long ago the last one was received, in ms. */
+  gapBefore([sender, number]: Mark): number | undefined {
+    const known = this.senders.get(sender);
+    return known && number > known.last + 1 ? performance.now() - known.receivedAt : undefined;
+  }
+
   /**
    * Notes a broadcast that is delivered now.
    * @returns false if it is known already
@@ -57,11 +64,13 @@ export class Heads {
   add([sender, number, at]: Mark, content: Pick<KeptPacket, 'rooms' | 'except' | 'packets'>): boolean {
     const known = this.senders.get(sender);
     if (known && number <= known.last) return false;
-    if (known) Object.assign(known, { last: number, at });
-    else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, { last: number, at });
+    const isBehindGap = number > this.lastOf(sender) + 1;
+    const head = { last: number, receivedAt: performance.now() };
+    if (known) Object.assign(known, head);
+    else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, head);
     this.numbers = undefined;
     if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
-    this.recent.add(sender, number, at, content);
+    this.recent.add({ ...content, sender, number, at, isBehindGap });
     return true;
   }
 
@@ -86,20 +95,20 @@ export class Heads {
 
   /** What it has received, as in an offset: without workers that have been silent for a long time. */
   get received(): string {
-    this.numbers ??= encodeNumbers(this.numbersSince(Date.now() - 2 * this.retentionMs()));
+    this.numbers ??= encodeNumbers(this.numbersSince(performance.now() - 2 * this.retentionMs()));
     return this.numbers;
   }
 
   private *numbersSince(since: number): Iterable<[string, number]> {
-    for (const [sender, { last, at }] of this.senders) if (at >= since) yield [sender, last];
+    for (const [sender, { last, receivedAt }] of this.senders) if (receivedAt >= since) yield [sender, last];
   }
 
   /** Forgets workers that have been silent for a long time. */
   sweep(): void {
     this.numbers = undefined;
-    const oldest = Date.now() - 3 * this.retentionMs();
-    for (const [sender, { at }] of this.senders) {
-      if (at < oldest && sender !== this.worker) this.senders.delete(sender);
+    const oldest = performance.now() - 3 * this.retentionMs();
+    for (const [sender, { receivedAt }] of this.senders) {
+      if (receivedAt < oldest && sender !== this.worker) this.senders.delete(sender);
     }
   }
 }
@@ -109,6 +118,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 interface RecentPacket extends KeptPacket {
   readonly sender: string;
+  /** Whether broadcasts of its sender are missing before it. */
+  readonly isBehindGap: boolean;
 }
 
 /** The broadcasts that this worker delivers while clients are being recovered: they are to get these, too. */
@@ -127,10 +138,10 @@ export class RecentPackets {
     return at;
   }
 
-  add(sender: string, number: number, at: number, content: Pick<KeptPacket, 'rooms' | 'except' | 'packets'>): void {
+  add(packet: RecentPacket): void {
     if (this.begun.size === 0) return;
-    this.packets.push({ ...content, sender, number, at });
-    for (const { length } of content.packets) this.bytes += length;
+    this.packets.push(packet);
+    for (const { length } of packet.packets) this.bytes += length;
     if (this.bytes > MAX_BYTES) this.drop(this.packets.length);
   }
 

@@ -17,6 +17,8 @@ export interface SpaceListener {
   /** Posts what has changed since the last call. */
   postChanges(): void;
   onJoined(room: string): void;
+  /** Broadcasts that were sent in the last `ms` may be lost. */
+  onLost(ms: number): void;
   onEnded(sender: string, last: number): void;
   onTail(sender: string, packets: readonly KeptPacket[]): void;
   onEnd(pid: string): void;
@@ -146,6 +148,8 @@ export class KeeperLink {
         return this.spaces.get(message.space)?.onEnd(message.pid);
       case 'joined':
         return this.spaces.get(message.space)?.onJoined(message.room);
+      case 'lost':
+        return this.spaces.get(message.space)?.onLost(message.ms);
       case 'ended':
         return this.spaces.get(message.space)?.onEnded(message.sender, message.last);
       case 'tail':

@@ -19,6 +19,8 @@ export interface LiveSession {
   floors: Floors | undefined;
   /** What the client had received when it connected and this worker had not: numbers as in an offset. */
   readonly has: string | undefined;
+  /** When it was connected, on the clock of `performance`. */
+  readonly connectedAt: number;
   isTold: boolean;
   /** Of the packets to it alone, those up to this one are not kept. */
   floor: number;
@@ -61,7 +63,8 @@ export class LiveSessions {
   add(socket: Socket, state: Pick<LiveSession, 'resumedFrom' | 'aliveAt' | 'floors' | 'has'>): LiveSession {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const pid = pidOf(socket);
-    const session = { ...state, socket, pid, connection, address, isTold: false, floor: 0, floorAt: 0 };
+    const connectedAt = performance.now();
+    const session = { ...state, socket, pid, connection, address, connectedAt, isTold: false, floor: 0, floorAt: 0 };
     this.byPid.set(pid, session);
     this.bySid.set(socket.id, session);
     this.young.add(session);
@@ -100,6 +103,14 @@ export class LiveSessions {
     this.changed.delete(session);
     this.young.delete(session);
     this.post({ type: 'gone', pid: session.pid });
+  }
+
+  /** Ends the connections of clients that were recovered since a time. They return again. */
+  endRecovered(since: number): void {
+    const recovered = [...this.byPid.values()].filter(
+      (one) => one.resumedFrom !== undefined && one.connectedAt >= since,
+    );
+    for (const { socket } of recovered) socket.conn.close(true);
   }
 
   /** Posts what has changed since the last call. */

@@ -58,6 +58,8 @@ export interface SpaceOptions {
   readonly maxRooms: number;
   readonly maxMissed: number;
   readonly maxMissedBytes: number;
+  readonly maxReplayed: number;
+  readonly maxReplayedBytes: number;
 }
 
 /** What a client lacks, as far as one keeper knows; or why that is not known. */
@@ -151,6 +153,8 @@ export type ToWorker =
   | { type: 'joined'; space: string; room: string }
   /** A worker is gone, after this number of broadcasts. */
   | { type: 'ended'; space: string; sender: string; last: number }
+  /** Another keeper was out of reach for up to `ms`, and is here again. Broadcasts of its workers may be lost. */
+  | { type: 'lost'; space: string; ms: number }
   /** What it had sent last. */
   | { type: 'tail'; space: string; sender: string; packets: readonly KeptPacket[] }
   /** Asks the worker to post what it holds back. */

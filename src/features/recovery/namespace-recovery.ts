@@ -12,32 +12,15 @@ import { Heads } from './heads.js';
 import type { ExpiredSession, ExpiryListener } from './keeper/expiries.js';
 import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
-import type { KeeperLink, SpaceListener } from './link.js';
+import type { SpaceListener } from './link.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { Found, SessionState, SpaceOptions, ToWorker } from './messages.js';
 import { decodeOffset, encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
+import type { ServerRecovery } from './recovery.js';
 import { Ahead, receivedBefore } from './returns/ahead.js';
 import type { Gate } from './returns/gate.js';
-import { type Home, type Returning, Returns } from './returns/returns.js';
-
-/** The parts of a Socket.IO server that the recovery of its namespaces shares. */
-export interface RecoveryHost {
-  /** Names this worker in offsets. */
-  readonly name: string;
-  readonly link: KeeperLink;
-  readonly bounds: Omit<SpaceOptions, 'durationMs' | 'silenceMs'>;
-  readonly gate: Gate;
-  /** The number of the server among those of this worker. */
-  readonly server: number;
-  /** Whether the bus is up. Another object after each change. */
-  readonly bus: { readonly isUp: boolean };
-  /** The user of a socket with this data. */
-  userOf(data: unknown): string | undefined;
-  /** Sends what was posted together with what the window holds for other workers, and before that. */
-  hold(): void;
-  count(outcome: RecoveryOutcome): void;
-}
+import { type Returning, Returns } from './returns/returns.js';
 
 /** Rooms of sockets that have members on other workers. */
 const MAX_SHARED = 10_000;
@@ -45,7 +28,7 @@ const MAX_SHARED = 10_000;
 const FLOOR_SLACK_MS = 30_000;
 
 /** Recovery in one namespace. It adds itself to the namespace's adapter, whatever backplane that belongs to. */
-export class NamespaceRecovery implements Home, SpaceListener {
+export class NamespaceRecovery implements SpaceListener {
   readonly heads: Heads;
   readonly live: LiveSessions;
   readonly writer: OffsetWriter;
@@ -62,7 +45,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
   constructor(
     readonly adapter: Adapter,
     readonly nsp: Namespace,
-    private readonly host: RecoveryHost,
+    private readonly host: ServerRecovery,
   ) {
     const { link } = host;
     this.gate = host.gate;
@@ -171,14 +154,14 @@ export class NamespaceRecovery implements Home, SpaceListener {
     const senders = numbersIn(session.has ?? '');
     for (const [sender, number] of [...heads, ...decodeOffset(resumedFrom)!.senders])
       senders.set(sender, Math.max(number, senders.get(sender) ?? 0));
-    const has = this.noteLead(socket.id, senders, Date.now());
+    const has = this.noteLead(socket.id, senders, undefined);
     const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has });
     for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(String(room));
     return live;
   }
 
   /** @returns what the client has received and this worker has not, if so: numbers as in an offset */
-  private noteLead(sid: SocketId, senders: ReadonlyMap<string, number>, at: number): string | undefined {
+  private noteLead(sid: SocketId, senders: ReadonlyMap<string, number>, at: number | undefined): string | undefined {
     const lead = this.ahead.add(sid, { senders, at }, (sender) => this.heads.lastOf(sender));
     return lead && encodeNumbers(lead);
   }
@@ -215,6 +198,7 @@ export class NamespaceRecovery implements Home, SpaceListener {
     this.returns.leave(sid);
   }
 
+  /** The keeper keeps a broadcast of this worker. It has it before the other workers have. */
   keep(packet: KeptPacket): void {
     this.host.link.post({ type: 'packet', space: this.space, packet });
     this.host.hold();
@@ -224,14 +208,16 @@ export class NamespaceRecovery implements Home, SpaceListener {
     this.host.link.post({ type: 'foreign', space: this.space, at: Date.now(), rooms, except });
   }
 
-  get bus(): RecoveryHost['bus'] {
+  get bus(): ServerRecovery['bus'] {
     return this.host.bus;
   }
 
+  /** Whether a socket on another worker has joined the room of a socket here. */
   isShared(room: string): boolean {
     return this.shared.has(room);
   }
 
+  /** Asks the keeper for a session, and for what its client lacks. */
   async find(pid: string, offset: string, received: string): Promise<Found | undefined> {
     const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>((request) => ({
       type: 'find',
@@ -245,14 +231,17 @@ export class NamespaceRecovery implements Home, SpaceListener {
     return answer?.found;
   }
 
+  /** The client of a session that was found gets a new one. */
   failed(pid: string): void {
     this.host.link.post({ type: 'failed', space: this.space, pid });
   }
 
+  /** The client of a session that was found has left before it was connected. */
   putBack(session: SessionState): void {
     this.host.link.post({ type: 'away', space: this.space, session });
   }
 
+  /** What is posted reaches the keeper, even if this worker is killed next. */
   flush(): void {
     this.host.link.flush();
   }
@@ -291,6 +280,14 @@ export class NamespaceRecovery implements Home, SpaceListener {
 
   postChanges(): void {
     this.live.postChanges();
+  }
+
+  /**
+   * Broadcasts that were sent in the last `ms` are lost. A client that has returned since may lack some, because what it
+   * missed was gathered before. It returns again, before it gets a later one.
+   */
+  onLost(ms: number): void {
+    this.live.endRecovered(performance.now() - ms);
   }
 
   onJoined(room: string): void {

@@ -10,7 +10,7 @@ import type { ExpiryListener } from './keeper/expiries.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink, wireInProcess, wireOver } from './link.js';
 import type { SpaceOptions, ToWorker } from './messages.js';
-import { NamespaceRecovery, type RecoveryHost } from './namespace-recovery.js';
+import { NamespaceRecovery } from './namespace-recovery.js';
 import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './offset.js';
 import { Gate } from './returns/gate.js';
 
@@ -115,13 +115,18 @@ function linkTo(hub: HubLink): KeeperLink {
   return link;
 }
 
-class ServerRecovery implements Recovery, RecoveryHost {
+/** Recovery on a Socket.IO server: what its namespaces share. */
+export class ServerRecovery implements Recovery {
+  /** Names this worker in offsets. */
   readonly name = randomBytes(4).toString('base64url');
   readonly bounds: Omit<SpaceOptions, 'durationMs' | 'silenceMs'>;
   readonly gate: Gate;
+  /** The number of the server among those of this worker. */
   readonly server: number;
+  /** Sends what was posted together with what the window holds for other workers, and before that. */
   readonly hold: () => void;
-  bus = { isUp: true };
+  /** Another object after each change. */
+  bus: { readonly isUp: boolean } = { isUp: true };
   private readonly outcomes = noOutcomes();
   private readonly namespaces = new Map<string, NamespaceRecovery>();
   private known: KeeperLink | undefined;
@@ -131,8 +136,10 @@ class ServerRecovery implements Recovery, RecoveryHost {
 
   constructor(private readonly options: RecoveryOptions) {
     const all = { ...defaults, ...options };
-    const { maxBytes, maxSessions, maxRooms, maxMissed, maxMissedBytes, sweepMs, slackMs, server = 0 } = all;
-    this.bounds = { maxBytes, maxSessions, maxRooms, maxMissed, maxMissedBytes, sweepMs, slackMs };
+    const { maxBytes, maxSessions, maxRooms, sweepMs, slackMs, server = 0 } = all;
+    const { maxMissed, maxMissedBytes, maxReplayed, maxReplayedBytes } = all;
+    const ofMissed = { maxMissed, maxMissedBytes, maxReplayed, maxReplayedBytes };
+    this.bounds = { maxBytes, maxSessions, maxRooms, sweepMs, slackMs, ...ofMissed };
     this.gate = new Gate(all);
     this.server = server;
     const flush = () => this.link.flush();
@@ -150,6 +157,7 @@ class ServerRecovery implements Recovery, RecoveryHost {
     return this.known;
   }
 
+  /** The user of a socket with this data. */
   userOf(data: unknown): string | undefined {
     return this.options.userOf?.(data ?? {});
   }

@@ -44,6 +44,9 @@ describe('clients that have received more than their worker', () => {
     // An offset of the future is one of now.
     ahead.add('one', { ...offsetOf(['a', 1000]), at: Date.now() + 60_000 }, none);
     expect(ahead.having(mark('a', 1, Date.now() + 2500))).toEqual([]);
+    // Unless the numbers are not theirs: the clock of the sender may be ahead.
+    ahead.add('one', { ...offsetOf(['a', 1000]), at: undefined }, none);
+    expect(ahead.having(mark('a', 1, Date.now() + 2500))).toEqual(['one']);
   });
 
   test('take a bounded memory, whatever their offsets name', () => {

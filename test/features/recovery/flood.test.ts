@@ -167,7 +167,7 @@ test('a name that can be no session is not looked for on other workers', async (
 
 const options = () => ({
   ...{ durationMs: 60_000, silenceMs: 0, slackMs: 0, sweepMs: 5000, maxBytes: 1e9, maxSessions: 1000 },
-  ...{ maxRooms: 2000, maxMissed: 10_000, maxMissedBytes: 1e9 },
+  ...{ maxRooms: 2000, maxMissed: 10_000, maxMissedBytes: 1e9, maxReplayed: 1e6, maxReplayedBytes: 1e9 },
 });
 
 /** The numbers of what a client in these rooms lacks that has received so much of each sender. */
@@ -298,7 +298,7 @@ test('work is done in the order of its requests, and others are served for as lo
 });
 
 test('a session is recovered by a few attempts at once, and all offsets that wait have a bound', () => {
-  const gate = new Gate({ maxRecovering: 1000, maxReplayed: 1, maxReplayedBytes: 1 });
+  const gate = new Gate({ maxRecovering: 1000, maxReplayedBytes: 1 });
   const enter = (pid: string, offset = '') => gate.enter(pid, offset);
   expect([1, 2, 3, 4, 5].map(() => enter('a'))).toEqual([true, true, true, true, false]);
   gate.leave('a', '');

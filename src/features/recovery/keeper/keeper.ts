@@ -10,7 +10,7 @@ import type {
   ToWorker,
 } from '../messages.js';
 import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
-import { Turns } from '../returns/gate.js';
+import { Replays, Turns } from '../returns/gate.js';
 import { beginningOf, receivedWith } from './missed.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
@@ -61,6 +61,8 @@ export class Keeper {
   private readonly spaces = new Map<string, Space>();
   private readonly others = new Map<string, Other>();
   private readonly turns = new Turns();
+  /** By worker. They are counted here, so that what is too much for a worker is not sent to it. */
+  private readonly replays = new Map<number, Replays>();
   private readonly questions = new Map<number, (hub: string, answer: ToKeeperElsewhere | undefined) => void>();
   private lastQuestion = 0;
   private onPosted = (_worker: number): void => {};
@@ -79,6 +81,7 @@ export class Keeper {
 
   onWorkerGone(worker: number): void {
     for (const space of this.spaces.values()) space.left(worker);
+    this.replays.delete(worker);
     this.onPosted(worker);
     this.tellFigures();
   }
@@ -203,8 +206,12 @@ export class Keeper {
       for (const one of collected.packets) missed.push(one as [string, KeptPacket]);
       for (const one of collected.heads) heads.push(one as [string, number]);
     }
-    if (missed.length > maxMissed || bytesOf(missed) > maxMissedBytes) return { outcome: 'too much missed' };
+    const bytes = bytesOf(missed);
+    if (missed.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
     if (!space.isTaken(pid, worker)) return { outcome: 'session unknown' };
+    const replays = this.replays.get(worker) ?? new Replays(space.options);
+    this.replays.set(worker, replays);
+    if (!replays.take(missed.length, bytes)) return { outcome: 'too much replayed' };
     missed.sort(([, one], [, other]) => one.at - other.at);
     const { direct: _, disconnectedAt: __, ...state } = session;
     return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };
@@ -367,11 +374,14 @@ export class Keeper {
   }
 
   onKeeperHere(hub: string): void {
-    const other = this.others.get(hub) ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
+    const known = this.others.get(hub);
+    const other = known ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
     other.isHere = true;
     this.others.set(hub, other);
     this.wake();
-    for (const [space, { packets }] of this.spaces) {
+    const ms = Date.now() - other.at + NOTICE_MS;
+    for (const [space, { packets, workers }] of this.spaces) {
+      if (known) for (const worker of workers.keys()) this.host.sendToWorker(worker, { type: 'lost', space, ms });
       this.host.sendToKeeper(hub, { type: 'senders', space, names: packets.senders });
     }
   }

@@ -131,7 +131,10 @@ export class Packets {
     const { aliveAt, floors, has } = question.session;
     const { senders, at } = offset;
     const { slackMs, maxMissed, maxMissedBytes } = this.options();
-    const alive = aliveAt - slackMs;
+    // A later time is that of a clock that was moved, and tells nothing.
+    const latest = Date.now() + slackMs + MAX_DELAY_MS;
+    const alive = aliveAt > latest ? Number.NEGATIVE_INFINITY : aliveAt - slackMs;
+    if (floors?.some((floor) => floor.at > latest)) return { outcome: 'packets missing' };
     if (this.since > alive && this.mayLackLost(question, offset)) return { outcome: 'packets missing' };
     if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
     const check = new FloorCheck(floors);
@@ -143,6 +146,7 @@ export class Packets {
       const number = senders.get(sender);
       // Its worker had heard nothing of this sender yet, or nothing for a long time.
       const since = number === undefined ? at - MAX_DELAY_MS - slackMs : 0;
+      if (since > latest) return { outcome: 'packets missing' };
       if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
       for (const packet of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
         if (packet.at < since || !isFor(packet, sender, rooms, check)) continue;

@@ -18,7 +18,7 @@ interface Lead {
   readonly numbers: Map<string, number>;
   /** The client has received nothing that was sent later, in ms since 1970. */
   readonly until: number;
-  /** Since when the client is connected. */
+  /** Since when the client is connected, on the clock of `performance`. */
   readonly since: number;
 }
 
@@ -40,12 +40,13 @@ export class Ahead {
   size = 0;
 
   /**
+   * @param at when the last packet was sent that the client says to have received; undefined if keepers know its numbers
    * @param lastOf the number of the last broadcast of a sender that this worker has received
    * @returns what is noted
    */
   add(
     sid: SocketId,
-    { senders, at }: Pick<Offset, 'senders' | 'at'>,
+    { senders, at }: Pick<Offset, 'senders'> & { readonly at: number | undefined },
     lastOf: (sender: string) => number,
   ): ReadonlyMap<string, number> | undefined {
     const numbers = new Map<string, number>();
@@ -54,8 +55,8 @@ export class Ahead {
       if (numbers.size === MAX_OF_CLIENT) break;
     }
     if (numbers.size === 0) return undefined;
-    const now = Date.now();
-    this.clients.set(sid, { numbers, until: Math.min(at, now) + MAX_SLACK_MS, since: now });
+    const until = at === undefined ? Number.POSITIVE_INFINITY : Math.min(at, Date.now()) + MAX_SLACK_MS;
+    this.clients.set(sid, { numbers, until, since: performance.now() });
     for (const sender of numbers.keys()) {
       const sids = this.bySender.get(sender) ?? new Set();
       this.bySender.set(sender, sids.add(sid));
@@ -82,7 +83,7 @@ export class Ahead {
   }
 
   sweep(): void {
-    const oldest = Date.now() - MAX_DELAY_MS;
+    const oldest = performance.now() - MAX_DELAY_MS;
     for (const [sid, { since }] of this.clients) {
       if (since >= oldest) return;
       this.remove(sid);

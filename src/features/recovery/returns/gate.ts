@@ -67,20 +67,36 @@ const MAX_OF_SESSION = 4;
 /** The time in which all clients together may be sent so much, in ms. */
 const REPLAY_MS = 10_000;
 
+/** What all clients of a worker together may be sent because they had missed it. */
+export class Replays {
+  private readonly packets: Allowance;
+  private readonly bytes: Allowance;
+
+  constructor(
+    { maxReplayed, maxReplayedBytes }: { readonly maxReplayed: number; readonly maxReplayedBytes: number },
+    private readonly clock = systemClock,
+  ) {
+    this.packets = new Allowance({ amount: maxReplayed, per: REPLAY_MS }, clock.now());
+    this.bytes = new Allowance({ amount: maxReplayedBytes, per: REPLAY_MS }, clock.now());
+  }
+
+  /** Whether a client may still be sent what it has missed. If so, that counts from now on. */
+  take(packets: number, bytes: number): boolean {
+    const now = this.clock.now();
+    if (!this.packets.has(packets, now) || !this.bytes.has(bytes, now)) return false;
+    this.packets.consume(packets, now);
+    this.bytes.consume(bytes, now);
+    return true;
+  }
+}
+
 /** The bounds of recoveries that all clients share. */
 interface GateBounds {
   readonly maxRecovering: number;
-  readonly maxReplayed: number;
   readonly maxReplayedBytes: number;
 }
 
-/** What a client has missed. */
-export interface Size {
-  readonly packets: number;
-  readonly bytes: number;
-}
-
-/** Counts the recoveries in progress on a worker, bounds what all of them send, and spreads their work. */
+/** Counts the recoveries in progress on a worker, bounds what waits for their clients, and spreads their work. */
 export class Gate {
   readonly turns = new Turns();
   private readonly sessions = new Map<string, number>();
@@ -88,26 +104,13 @@ export class Gate {
   private waiting = 0;
   /** Bytes that wait for clients that are not connected yet. */
   private held = 0;
-  private readonly packets: Allowance;
-  private readonly bytes: Allowance;
 
-  constructor(
-    private readonly bounds: GateBounds,
-    private readonly clock = systemClock,
-  ) {
-    this.packets = new Allowance({ amount: bounds.maxReplayed, per: REPLAY_MS }, clock.now());
-    this.bytes = new Allowance({ amount: bounds.maxReplayedBytes, per: REPLAY_MS }, clock.now());
-  }
+  constructor(private readonly bounds: GateBounds) {}
 
-  /** Whether a client may still be sent what it has missed. That counts from now on, and is held until `release()`. */
-  mayReplay({ packets, bytes }: Size): boolean {
-    const now = this.clock.now();
+  /** Whether so much may wait for a client. It is held until `release()`. */
+  hold(bytes: number): boolean {
     this.held += bytes;
-    if (this.held > this.bounds.maxReplayedBytes) return false;
-    if (!this.packets.has(packets, now) || !this.bytes.has(bytes, now)) return false;
-    this.packets.consume(packets, now);
-    this.bytes.consume(bytes, now);
-    return true;
+    return this.held <= this.bounds.maxReplayedBytes;
   }
 
   /** What a client has missed is sent, or dropped. */

@@ -2,15 +2,13 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
-import type { Heads } from '../heads.js';
 import { FloorCheck } from '../keeper/memory.js';
 import { isFor } from '../keeper/packets.js';
 import type { KeptPacket } from '../keeper/stream.js';
-import type { LiveSession, LiveSessions } from '../live-sessions.js';
+import type { LiveSession } from '../live-sessions.js';
 import type { Found, SessionState } from '../messages.js';
+import type { NamespaceRecovery } from '../namespace-recovery.js';
 import { decodeOffset, MAX_LENGTH, NO_OFFSET, numbersIn, type RecoveryOutcome } from '../offset.js';
-import type { OffsetWriter } from '../offset-writer.js';
-import type { Gate } from './gate.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
@@ -23,45 +21,26 @@ const TEXT_OF_UNIT = 64;
 export interface Returning extends Extract<Found, { session: SessionState }> {
   /** Where it has begun among the packets that this worker delivers. */
   readonly begun: number;
-  readonly bus: Home['bus'];
+  readonly bus: NamespaceRecovery['bus'];
   readonly bytes: number;
 }
 
 type Missed = readonly [sender: string | undefined, packet: KeptPacket];
 
-/** The parts of a namespace that a returning client concerns. */
-export interface Home {
-  readonly heads: Heads;
-  readonly live: LiveSessions;
-  readonly writer: OffsetWriter;
-  readonly gate: Gate;
-  /** Whether the bus is up. Another object after each change. */
-  readonly bus: { readonly isUp: boolean };
-  /** Asks the keeper for a session, and for what its client lacks. */
-  find(pid: string, offset: string, received: string): Promise<Found | undefined>;
-  /** The client of a session that was found gets a new one. */
-  failed(pid: string): void;
-  /** The client of a session that was found has left before it was connected. */
-  putBack(session: SessionState): void;
-  /** What is posted reaches the keeper, even if this worker is killed next. */
-  flush(): void;
-  count(outcome: RecoveryOutcome): void;
-}
-
 /** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
 export class Returns {
   private readonly bySid = new Map<SocketId, Returning>();
 
-  constructor(private readonly home: Home) {}
+  constructor(private readonly namespace: NamespaceRecovery) {}
 
   /** What socket.io makes the socket of, or null if the client gets a new session. */
   async restore(pid: string, named: string) {
-    const { gate, heads } = this.home;
+    const { gate, heads } = this.namespace;
     if (named.length > MAX_LENGTH) return this.fail('offset invalid');
     if (!looksLikeSocketId(pid)) return this.fail('session unknown');
     if (!gate.enter(pid, named)) return this.fail('too many recoveries');
     const begun = heads.recent.begin();
-    const { bus } = this.home;
+    const { bus } = this.namespace;
     try {
       const returning = await this.find(pid, named, { begun, bus });
       if (typeof returning === 'string') {
@@ -81,25 +60,25 @@ export class Returns {
     named: string,
     start: Pick<Returning, 'begun' | 'bus'>,
   ): Promise<Returning | RecoveryOutcome> {
-    const { gate, heads } = this.home;
+    const { gate, heads } = this.namespace;
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
-    const found = await this.home.find(pid, named, heads.received);
+    const found = await this.namespace.find(pid, named, heads.received);
     if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
     const bytes = bytesOf(missed);
-    const failure = gate.mayReplay({ packets: missed.length, bytes }) ? undefined : 'too much replayed';
+    const failure = gate.hold(bytes) ? undefined : 'too much replayed';
     if (!failure) await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
     if (!failure) return { ...found, ...start, bytes };
     gate.release(bytes);
-    this.home.failed(pid);
+    this.namespace.failed(pid);
     return failure;
   }
 
   /** The client gets a new session. */
   private fail(outcome: RecoveryOutcome): null {
-    this.home.count(outcome);
+    this.namespace.count(outcome);
     return null;
   }
 
@@ -115,12 +94,12 @@ export class Returns {
     const returning = this.take(sid);
     if (!returning) return;
     this.end(returning);
-    this.home.putBack(returning.session);
+    this.namespace.putBack(returning.session);
   }
 
   private end({ begun, bytes }: Returning): void {
-    this.home.heads.recent.end(begun);
-    this.home.gate.release(bytes);
+    this.namespace.heads.recent.end(begun);
+    this.namespace.gate.release(bytes);
   }
 
   /** The sockets of those of these clients that have been found, but are not connected yet. */
@@ -135,8 +114,8 @@ export class Returns {
   }
 
   private close(socket: Socket, { session }: Returning, outcome: RecoveryOutcome): void {
-    this.home.failed(session.pid);
-    this.home.count(outcome);
+    this.namespace.failed(session.pid);
+    this.namespace.count(outcome);
     setImmediate(() => socket.conn.close(true));
   }
 
@@ -150,29 +129,30 @@ export class Returns {
     this.end(returning);
     // So much was delivered while its middleware ran, or the bus was down. The client connects again, and gets a new session.
     if (!missed) return this.close(socket, returning, 'packets missing');
-    this.home.count('recovered');
+    this.namespace.count('recovered');
     this.replay(live(), returning, missed);
   }
 
   /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
   private missed({ missed, heads, session, begun, bus }: Returning): Missed[] | undefined {
-    const recent = this.home.heads.recent.since(begun);
+    const recent = this.namespace.heads.recent.since(begun);
     // What another machine has sent since its keeper was asked may be lost.
-    if (!recent || !bus.isUp || bus !== this.home.bus) return undefined;
+    if (!recent || !bus.isUp || bus !== this.namespace.bus) return undefined;
     const known = new Map(heads);
     const has = numbersIn(session.has ?? '');
     const rooms = new Set(session.rooms.map(String));
     const floors = new FloorCheck(session.floors);
+    const lastOf = ({ sender }: (typeof recent)[number]) => Math.max(known.get(sender) ?? 0, has.get(sender) ?? 0);
+    // Some of what was lost before it was sent after the keepers were asked.
+    if (recent.some((packet) => packet.isBehindGap && packet.number > lastOf(packet) + 1)) return undefined;
     const later = recent.filter(
-      (packet) =>
-        packet.number > Math.max(known.get(packet.sender) ?? 0, has.get(packet.sender) ?? 0) &&
-        isFor(packet, packet.sender, rooms, floors),
+      (packet) => packet.number > lastOf(packet) && isFor(packet, packet.sender, rooms, floors),
     );
     return [...missed, ...later.map((packet): Missed => [packet.sender, packet])];
   }
 
   private replay(session: LiveSession, { resumedFrom, heads: found }: Returning, missed: readonly Missed[]): void {
-    const { heads, live, writer } = this.home;
+    const { heads, live, writer } = this.namespace;
     const ofKeepers = new Map(found);
     const isKnown = ([sender]: readonly [string, number]) => ofKeepers.has(sender) || heads.lastOf(sender) > 0;
     const senders = new Map([...decodeOffset(resumedFrom)!.senders].filter(isKnown));
@@ -183,7 +163,7 @@ export class Returns {
     });
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
     live.postChanges();
-    this.home.flush();
+    this.namespace.flush();
     // A client keeps what arrives before the CONNECT packet. If its connection ended in between, it would get that again.
     (session.socket.conn as unknown as { sendTogether?(): void }).sendTogether?.();
     const { client } = packetStepsOf(session.socket);

@@ -8,6 +8,7 @@ const space = '0\x1e/';
 const options: SpaceOptions = {
   ...{ durationMs: 60_000, silenceMs: 45_000, slackMs: 0, sweepMs: 5000 },
   ...{ maxBytes: 1e6, maxSessions: 100, maxRooms: 100, maxMissed: 100, maxMissedBytes: 1e6 },
+  ...{ maxReplayed: 100, maxReplayedBytes: 1e6 },
 };
 const WORKER = 1;
 /** Names of workers in offsets, and how much the worker that asks has received of each. */
@@ -23,7 +24,7 @@ afterEach(() => {
 
 /** A keeper with the session of a client that is away. */
 class Machine {
-  private readonly answers: ToWorker[] = [];
+  readonly answers: ToWorker[] = [];
   readonly keeper = new Keeper({
     isAlone: false,
     sendToWorker: (_worker, message) => this.answers.push(message),
@@ -90,4 +91,14 @@ test('what yet another keeper has is not lost with the former hub', async () => 
   const collected = { outcome: undefined, packets: [], heads: [] };
   machine.keeper.onKeeperMessage(hub, { type: 'collected', request, collected, keepers: [] });
   expect(await outcome).toBeUndefined();
+});
+
+test('workers hear that packets may be lost when a keeper that was lost is here again, and not from a new one', () => {
+  const { keeper, answers } = new Machine(false);
+  const lost = () => answers.filter(({ type }) => type === 'lost').length;
+  keeper.onKeeperHere('hub');
+  keeper.onKeeperGone('hub');
+  expect(lost()).toBe(0);
+  keeper.onKeeperHere('hub');
+  expect(lost()).toBe(1);
 });

@@ -1,38 +1,42 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { nextEvent } from '../../../support/clients.js';
 import { NatsProcess } from '../../../support/nats.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
+import { Wire } from '../../../support/wire.js';
 import { joinNats, joinRedis, Wanderer } from '../support/recovering.js';
 
-const servers = {
-  redis: async () => {
-    const redis = await RedisProcess.start();
-    return { join: () => joinRedis(redis.url), remove: () => redis.remove() };
-  },
-  'redis-frames': async () => {
-    const redis = await RedisProcess.start();
-    return { join: () => joinRedis(redis.url, {}, 'redis-frames'), remove: () => redis.remove() };
-  },
-  nats: async () => {
-    const nats = await NatsProcess.start();
-    return { join: () => joinNats(nats.url), remove: () => nats.remove() };
-  },
+const joiners = {
+  redis: (port: number) => joinRedis(`redis://127.0.0.1:${port}`),
+  'redis-frames': (port: number) => joinRedis(`redis://127.0.0.1:${port}`, {}, 'redis-frames'),
+  nats: (port: number) => joinNats(`nats://127.0.0.1:${port}`),
 };
+const buses = Object.keys(joiners) as (keyof typeof joiners)[];
+
+/** A server of its own, and what joins a machine to it, by default directly. */
+async function serve(bus: (typeof buses)[number]): Promise<{ port: number; join(port?: number): Promise<Backplane> }> {
+  const server = await (bus === 'nats' ? NatsProcess : RedisProcess).start();
+  remove = () => server.remove();
+  return { port: server.port, join: (port = server.port) => joiners[bus](port) };
+}
 
 const nodes: TestNode[] = [];
 const clients: Wanderer[] = [];
 let remove: (() => Promise<void>) | undefined;
+let wire: Wire | undefined;
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const node of nodes.splice(0)) await node.close();
+  wire?.close();
+  wire = undefined;
   await remove?.();
 });
 
 async function start(join: () => Promise<Backplane>): Promise<TestNode> {
-  const node = await startMember(await join(), { server: { connectionStateRecovery: {} } });
+  const node = await startMember(await join(), { server: { connectionStateRecovery: { skipMiddlewares: false } } });
   nodes.push(node);
   node.io.on('connection', (socket) => {
     if (socket.recovered) return;
@@ -55,11 +59,10 @@ async function cutOff(one: Wanderer, from: TestNode): Promise<void> {
   await until(() => from.io.of('/').sockets.size === 0);
 }
 
-test.each(Object.entries(servers))(
+test.each(buses)(
   'a rolling restart of machines on %s: clients recover on machines that have just started',
-  async (_, open) => {
-    const server = await open();
-    remove = server.remove;
+  async (bus) => {
+    const server = await serve(bus);
     const [first, second] = [await start(server.join), await start(server.join)] as const;
     const [one, other] = [await client(first), await client(second)] as const;
     first.io.to('room').emit('n', 'news', 1);
@@ -87,3 +90,38 @@ test.each(Object.entries(servers))(
     ]);
   },
 );
+
+test.each(buses)('what %s loses while a client returns, it gets as soon as that shows', async (bus) => {
+  const server = await serve(bus);
+  const way = await Wire.to(server.port);
+  wire = way;
+  const [first, second] = [await start(() => server.join(way.port)), await start(server.join)] as const;
+  const one = await client(second);
+  first.io.to('room').emit('n', 'news', 1);
+  await until(() => one.of('news').length === 1);
+  await cutOff(one, second);
+  let isFirst = true;
+  const returns = new Promise<() => void>((resolve) => {
+    second.io.use((_, next) => {
+      if (isFirst) resolve(next);
+      else next();
+      isFirst = false;
+    });
+  });
+  const back = one.comeBack(second.url);
+  const letIn = await returns;
+  // The second machine has asked the first one already.
+  way.cut();
+  first.io.to('room').emit('n', 'news', 2);
+  letIn();
+  await back;
+  const gone = nextEvent(one.socket, 'disconnect');
+  way.mend();
+  await gone;
+  await until(async () => (await second.io.of('/').adapter.serverCount()) === 2);
+  first.io.to('room').emit('n', 'news', 3);
+  await one.comeBack(second.url);
+  await until(() => one.of('news').length === 3);
+  expect(one.recovered).toEqual([true, true]);
+  expect(one.of('news')).toEqual([1, 2, 3]);
+});
