@@ -5,6 +5,8 @@ import { Crowd } from './crowd.js';
 
 /** How long a client waits for the answer to a message, in ms. */
 const ANSWER_TIMEOUT = 8000;
+/** How long the history may be unreachable to a member that joins, in ms. */
+const JOIN_TIMEOUT = 20_000;
 /** Refusals that promise that nothing was kept. */
 const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
@@ -71,14 +73,20 @@ export class Members extends Crowd {
 
   async #enter(member, room) {
     member.heard.set(room, []);
-    await member.rooms.join(room, {
+    const options = {
       onMessage: (message) =>
         this.hear(member, room, { key: this.#textOf(message), epoch: message.epoch, offset: message.offset }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;
       },
-    });
+    };
+    const isJoined = () =>
+      member.rooms.join(room, options).catch((error) => {
+        // On a busy machine, a worker may take Redis for silent for a moment. The error says to try again.
+        if (error.code !== 'HISTORY_UNAVAILABLE') throw error;
+      });
+    if (!(await soon(isJoined, JOIN_TIMEOUT, 100))) throw new Error('the history stays unreachable');
   }
 
   async #talk(member) {
