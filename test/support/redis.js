@@ -47,7 +47,9 @@ export class RedisProcess extends OwnedProcess {
     }
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-redis-'));
     return onFreePort(async (port) => {
-      const redis = new RedisProcess(port, directory, { settings });
+      // By itself, a node of a cluster would also listen on the port plus 10,000, which may be taken, or none.
+      const more = settings.includes('--cluster-enabled') ? ['--cluster-port', `${await freePort()}`] : [];
+      const redis = new RedisProcess(port, directory, { settings: [...settings, ...more] });
       await redis.start();
       // The nodes of a cluster know each other.
       if (globalThis.parkedServers && !settings.includes('--cluster-enabled'))
@@ -163,10 +165,9 @@ export class RedisCluster {
   /** @param {{ replicas?: boolean }} [options] `replicas`: each master has one, in the last three processes */
   static async start({ replicas = false } = {}) {
     const processes = await Promise.all(
-      Array.from({ length: replicas ? 6 : 3 }, async () => {
-        // By itself it would listen on the port plus 10,000, which may be none.
-        const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000', '--cluster-port'];
-        return RedisProcess.start(...cluster, `${await freePort()}`, '--repl-diskless-sync-delay', '0');
+      Array.from({ length: replicas ? 6 : 3 }, () => {
+        const cluster = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
+        return RedisProcess.start(...cluster, '--repl-diskless-sync-delay', '0');
       }),
     );
     const cluster = new RedisCluster(processes);

@@ -128,14 +128,18 @@ export class RunningService {
     onSpawn(child);
     this.process = child;
     await new Promise((resolve, reject) => {
-      this.read(child, (line, stream) => this.#hear(line, stream) && resolve());
-      child.once('error', reject);
-      child.once('close', (code) => {
+      const onClose = (code) => {
         rmSync(this.data, { recursive: true, force: true });
         reject(new Error(`the server ended with ${code}: ${this.#errors || this.output.at(-1)}`));
+      };
+      child.once('error', reject);
+      child.once('close', onClose);
+      this.read(child, (line, stream) => {
+        if (!this.#hear(line, stream)) return;
+        child.off('close', onClose);
+        resolve();
       });
     });
-    child.removeAllListeners('close');
     return this;
   }
 

@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { isClusterNode } from '../../../src/cluster/backplanes/redis/connection.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
-import { freePort } from '../../support/ports.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
 import { runToEnd, startServer } from '../../support/server.js';
 
@@ -66,8 +65,7 @@ test.each([
 
 test('a server whose cluster is unreachable at the start changes its backplane when it comes', async () => {
   // A cluster of one does not learn its address from the others.
-  const address = ['--cluster-announce-ip', '127.0.0.1', '--cluster-port', `${await freePort()}`];
-  const redis = await RedisProcess.start('--cluster-enabled', 'yes', ...address);
+  const redis = await RedisProcess.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
   const observer = new Redis(redis.url);
   await observer.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
   observer.disconnect();
