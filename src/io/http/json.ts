@@ -1,6 +1,7 @@
 import { type ErrorCode, GjallarError } from '../../base/errors.js';
 import { thisProcess } from '../../base/process.js';
 import type { BodyError, HttpExchange } from '../../engine/http/exchange.js';
+import { checkDepth } from '../../engine/parser/parser.js';
 import type { Headers } from './headers.js';
 
 /** The part of an exchange that sends a response. */
@@ -62,7 +63,9 @@ export function readBody(exchange: HttpExchange): Promise<Buffer> {
 /** @throws GjallarError BAD_JSON */
 export function parseJson(body: Uint8Array): unknown {
   try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body);
+    checkDepth(text);
+    return JSON.parse(text);
   } catch {
     throw new GjallarError('BAD_JSON');
   }

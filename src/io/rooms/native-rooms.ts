@@ -150,7 +150,8 @@ class NativeRooms {
   /** Counts a broadcast for its room. The rooms of single sockets do not count. */
   private countRoom({ rooms }: BroadcastOptions): void {
     const [room] = rooms;
-    if (room === undefined || room.length > MAX_SHOWN_NAME || this.adapter.sids.has(room)) return;
+    // An application may pass on what a client sends as a room, which can be anything.
+    if (typeof room !== 'string' || room.length > MAX_SHOWN_NAME || this.adapter.sids.has(room)) return;
     this.engine.busyRooms.add(topicNameOf(this.nsp.name, room));
   }
 

@@ -88,9 +88,10 @@ test('a Redis that is down at the start is waited for: until then, requests are 
   await redis.stop();
   const node = await startAlone();
   const durable = await durableOn(node, storeAt(redis.port));
-  const { client, received } = await pairOn(node);
+  const { client, socket, received } = await pairOn(node);
   const unavailable = { code: 'HISTORY_UNAVAILABLE' };
   expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: false, ...unavailable });
+  expect(socket.rooms).toEqual(new Set([socket.id]));
   await expect(durable.emit('order:1', 'n', 0)).rejects.toMatchObject(unavailable);
   const down = 'Redis is unreachable: messages of durable rooms cannot be stored or read';
   await until(() => reported.down.includes(down));

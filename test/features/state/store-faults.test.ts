@@ -1,3 +1,5 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { thisProcess } from '../../../src/base/process.js';
@@ -225,6 +227,38 @@ test('an emptied Redis is filled again by the servers, and it is told', async ()
   await workers.stopAll();
   const three = await workers.start();
   expect(stateOf(three.room)).toEqual({ 'of one': 3, 'of two': 2 });
+});
+
+test('an emptied Redis is noticed while a key changes all the time', async () => {
+  const { room } = await workers.start();
+  room.set('still', 1);
+  await room.stored();
+  let isOver = false;
+  const writing = (async () => {
+    for (let count = 0; !isOver; count++) {
+      room.set('busy', count);
+      await room.stored();
+    }
+  })();
+  await ask(['FLUSHALL']);
+  await eventually(async () => expect(await storedIn(redis.url)).toMatchObject({ still: '1' }));
+  isOver = true;
+  await writing;
+  expect(lost).toHaveLength(1);
+});
+
+test('a Redis that starts again without its data is filled, and it is told once', async () => {
+  const { room } = await workers.start();
+  room.set('kept', 1);
+  await room.stored();
+  await redis.stop();
+  await rm(join(redis.directory, 'appendonlydir'), { recursive: true });
+  await redis.start();
+  await eventually(async () => expect(await storedIn(redis.url)).toEqual({ kept: '1' }));
+  await until(() => lost.length > 0);
+  room.set('kept', 2);
+  await room.stored();
+  expect(lost).toHaveLength(1);
 });
 
 test('a Redis that returns with older data gets what is newer, and brings nothing back', async () => {

@@ -40,6 +40,9 @@ describe('room names as UTF-8', () => {
   });
 });
 
+/** What a client may send where an application expects a room. */
+const ODD = [null, [null], undefined, 5, true, {}, { length: 5 }, Buffer.from('a')] as unknown as string[];
+
 describe('native rooms', () => {
   let node: TestNode;
 
@@ -58,5 +61,19 @@ describe('native rooms', () => {
     const heard = await receivedBy(pairs, [node]);
     const values = (room: string) => [0, 1].map((round) => ['to', room, round]);
     expect(heard).toEqual([...Array(3).fill(values(one!)), ...Array(3).fill(values(other!))]);
+  });
+
+  test('that are no strings have no members, and end nothing', async () => {
+    const { client, socket } = await pairOn(node);
+    for (const room of ODD) {
+      node.io.to(room).emit('odd');
+      node.io.volatile.to(room).except(room).emit('odd');
+      socket.to(room).emit('odd');
+      node.io.in(room).disconnectSockets();
+      node.io.in(room).socketsJoin('room');
+    }
+    const heard = new Promise((resolve) => client.once('alive', resolve));
+    socket.emit('alive', [...socket.rooms]);
+    expect(await heard).toEqual([socket.id]);
   });
 });

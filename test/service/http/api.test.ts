@@ -204,6 +204,7 @@ describe('what is refused', () => {
     ['BAD_PAGE', '/api/rooms/a/messages?limit=0', {}],
     ['BAD_JSON', '/api/rooms/a/messages', { body: '{' }],
     ['BAD_JSON', '/api/rooms/a/messages', { body: '', method: 'POST' }],
+    ['BAD_JSON', '/api/rooms/a/messages', { body: `${'['.repeat(1001)}${']'.repeat(1001)}` }],
     ['BAD_INPUT', '/api/rooms/a/messages', { body: '[]' }],
     ['BAD_INPUT', '/api/rooms/a/messages', { body: '7' }],
     ['BAD_TEXT', '/api/rooms/a/messages', { body: {} }],

@@ -119,7 +119,8 @@ export function answerRequests(socket: AnySocket, rooms: Rooms): () => void {
 async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
   const { isDurable, nameOf, conversations, options } = rooms;
   if (!isDurable(room)) throw new GjallarError('BAD_ROOM', 'This server keeps no messages of a room of this name.');
-  if (!socket.rooms.has(room)) {
+  const isMember = socket.rooms.has(room);
+  if (!isMember) {
     const mayJoin = options.mayJoin && (await options.mayJoin(socket, room));
     if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not enter the room "${room}".`);
     if ([...socket.rooms].filter(isDurable).length >= options.maxRooms) {
@@ -128,7 +129,13 @@ async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<obj
     await socket.join(room);
   }
   rooms.readers.add(socket);
-  return { room, ...(await conversations.follow(nameOf(room))) };
+  try {
+    return { room, ...(await conversations.follow(nameOf(room))) };
+  } catch (error) {
+    // A client whose request is rejected is no member. The helper has no handle by which it could leave.
+    if (!isMember) await socket.leave(room);
+    throw error;
+  }
 }
 
 async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<KeptPage> {

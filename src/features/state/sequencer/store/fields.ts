@@ -65,7 +65,7 @@ const MARK = Buffer.from('x');
 /**
  * KEYS hash of a room. ARGV the field and the value of the writer's mark, the number of deletions that it forgets, for each of
  * them its key and time, and for each change: key, clock, origin, meta, and the value with an x before it, or nothing if the key
- * was deleted.
+ * was deleted. Returns the mark before.
  *
  * The rule is that of `isNewer()`: the greater clock wins, then the greater origin. Redis compares texts by its locale, so the
  * origins are compared by bytes.
@@ -84,6 +84,7 @@ local function changed(key)
   local clock, by = string.match(meta or '', '^(%d+) (%S+) ')
   return tonumber(clock), by
 end
+local mark = redis.call('HMGET', room, ARGV[1])[1]
 redis.call('HSET', room, ARGV[1], ARGV[2])
 local first = 4 + 2 * tonumber(ARGV[3])
 for i = 4, first - 1, 2 do
@@ -102,13 +103,14 @@ for i = first, #ARGV, 5 do
     end
   end
 end
+return mark
 `;
 
 type Arguments = (string | number | Buffer)[];
 
 /** The script as a method. The number of keys comes first. */
 export type StoreClient = (Redis | Cluster) & {
-  gjallarStateWrite(keys: number, ...args: Arguments): Promise<unknown>;
+  gjallarStateWrite(keys: number, ...args: Arguments): Promise<string | null>;
 };
 
 /** Adds the script to a client. It is sent as a hash, and in full if Redis does not know it yet. */

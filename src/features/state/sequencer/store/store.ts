@@ -42,7 +42,7 @@ interface StoreEvents {
  *   `written`, and gets the newest value of each key that it lacks. So nothing queues while Redis is down.
  * - On each new connection it compares: it takes what is newer in Redis, and writes what is newer here. That loads the room when
  *   a server starts, and fills a Redis that was emptied.
- * - Each write leaves a mark. If the mark is another one later, Redis has lost something, and the store compares again.
+ * - Each write leaves a mark, and learns of the one before. If that is older, Redis has lost something, and the store compares again.
  * - At most one command is on its way. While Redis does not answer, nothing more is sent.
  */
 export class RoomStore {
@@ -51,8 +51,8 @@ export class RoomStore {
   readonly loaded: Promise<void>;
   private onLoaded = (): void => {};
   private isLoaded = false;
-  /** The mark of the last write. */
-  private mark: number | undefined;
+  /** The mark of the last write; 0 for none. A write without an answer may have left a later one. */
+  private mark = 0;
   /** Up to this time, everything in Redis was here. */
   private knownUpTo = -1;
   /** What is in Redis and was left there because of the bounds: keys, and when they were changed. */
@@ -130,12 +130,22 @@ export class RoomStore {
     // After a failure, the next attempt is due already.
     if (this.isWorking || this.isClosing || this.down !== undefined) return;
     if (this.isSyncDue || !this.isLoaded) return this.syncSoon();
-    this.start(async () => {
-      const [mark] = await this.run(0, (client) => client.hmget(this.key, this.markField));
-      if (mark === `${this.mark}`) return;
+    this.start(() => this.readMark());
+  }
+
+  private async readMark(): Promise<void> {
+    const [mark] = await this.run(0, (client) => client.hmget(this.key, this.markField));
+    this.found(mark);
+  }
+
+  /** Notes the mark that Redis has. If it is older than that of the last write, the store compares again. */
+  private found(given: string | null | undefined): void {
+    const mark = Number(given ?? 0);
+    if (mark < this.mark) {
       this.counts.losses++;
       this.isSyncDue = true;
-    });
+    }
+    this.mark = mark;
   }
 
   /** Resolves with how many changes Redis does not have. */
@@ -269,7 +279,7 @@ export class RoomStore {
   }
 
   private async writeChanges(changes: readonly Change[], forgotten = [...this.forgotten]): Promise<void> {
-    const mark = Math.max(Date.now(), (this.mark ?? 0) + 1);
+    const mark = Math.max(Date.now(), this.mark + 1);
     const args: (string | number | Buffer)[] = [this.key, this.markField, mark, forgotten.length, ...forgotten.flat()];
     let bytes = 0;
     for (const change of changes) {
@@ -277,7 +287,7 @@ export class RoomStore {
       args.push(key, clock, origin, encodeMeta(change), markedValue(value));
       bytes += key.length + (value?.length ?? 0);
     }
-    await this.run(bytes, (client) => client.gjallarStateWrite(1, ...args));
+    this.found(await this.run(bytes, (client) => client.gjallarStateWrite(1, ...args)));
     this.mark = mark;
     this.counts.written += changes.length;
     // What was written was here.
@@ -289,6 +299,8 @@ export class RoomStore {
   private async sync(): Promise<void> {
     const { entries } = this.room;
     const { seq } = entries;
+    await this.readMark();
+    this.isSyncDue = false;
     const seen = await this.readMetas();
     await this.take(seen);
     this.isLoaded = true;
