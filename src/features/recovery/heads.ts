@@ -18,7 +18,7 @@ export class Heads {
   /** Since when it receives them, in ms since 1970. */
   readonly since = Date.now();
   readonly recent = new RecentPackets();
-  /** With the time on the clock of `performance`, which nobody moves. */
+  /** Times are those of `performance.now()`: a step of the clock does not change them. */
   private readonly senders = new Map<string, { last: number; receivedAt: number }>();
   private lastAt = 0;
   /** The numbers of all senders as text, until one of them changes. */
