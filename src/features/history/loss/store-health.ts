@@ -32,7 +32,10 @@ class HistoryOutages {
       check: () => store.check(this.conversation),
     });
     this.reading = new CheckedOutage({
-      reasonFor: (error) => reason(error, 'REDIS_READS_REJECTED', 'cannot be read', 'clients get no history'),
+      reasonFor: (error) =>
+        isRejected(error)
+          ? reason(error, 'REDIS_READS_REJECTED', 'cannot be read', 'clients get no history')
+          : reason(error, 'REDIS_UNREACHABLE', 'is unreachable', 'clients get no history'),
       check: () => store.head(this.conversation),
     });
   }

@@ -1,0 +1,49 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
+import { StoreHealth } from '../../../../src/features/history/loss/store-health.js';
+import { Keys } from '../../../../src/features/history/redis/keys.js';
+import { RedisHistoryStore } from '../../../../src/features/history/redis/store.js';
+import { HistoryError } from '../../../../src/features/history/store.js';
+import { RedisProcess } from '../../../support/redis.js';
+import { Reported } from '../../../support/reports.js';
+
+let server: RedisProcess;
+let store: RedisHistoryStore;
+let health: StoreHealth;
+let reported: Reported;
+
+beforeEach(async () => {
+  reported = Reported.here();
+  server = await RedisProcess.start();
+  store = await RedisHistoryStore.open({ redis: server.url, timeoutMs: 200 });
+  health = new StoreHealth(store, 'Redis');
+});
+afterEach(async () => {
+  health.close();
+  await store.close();
+  await server.remove();
+});
+
+/** The code of the problem after a failed read. */
+async function codeOfRead(): Promise<unknown> {
+  const error = await store.head('/room').then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(HistoryError);
+  health.outages.failed('read', '/room', error as HistoryError);
+  return reported.problems.down.map(({ code }) => code);
+}
+
+test('reads that get no answer are those of a Redis that cannot be reached', async () => {
+  server.signal('SIGSTOP');
+  expect(await codeOfRead()).toEqual(['REDIS_UNREACHABLE']);
+  server.signal('SIGCONT');
+});
+
+test('reads that Redis answers with an error are rejected', async () => {
+  const admin = new Redis(server.url);
+  await admin.set(new Keys('gjallar:').of('/room').meta, 'no hash');
+  admin.disconnect();
+  expect(await codeOfRead()).toEqual(['REDIS_READS_REJECTED']);
+});
