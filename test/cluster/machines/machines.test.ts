@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, upgraded } from '../../support/clients.js';
 import { HaProxy } from '../../support/haproxy.js';
 import { RedisProcess, until } from '../../support/redis.js';
@@ -9,8 +10,9 @@ import { RelaySpy } from '../support/relay-spy.js';
 
 const CLIENTS = 20;
 const MESSAGES = 10;
-/** Of all three machines together. */
-const WORKERS = 4;
+/** Of each machine. */
+const WORKERS = [4, 1, 1];
+const ALL_WORKERS = 6;
 
 let redis: RedisProcess;
 let servers: RunningServer[];
@@ -19,8 +21,8 @@ let proxy: HaProxy;
 beforeAll(async () => {
   redis = await RedisProcess.start();
   servers = await Promise.all(
-    ['2', '1', '1'].map((WORKERS) =>
-      startServer({ WORKERS, REDIS_URL: redis.url, HISTORY_TTL: '0', DRAIN_TIMEOUT: '0' }),
+    WORKERS.map((workers) =>
+      startServer({ WORKERS: String(workers), REDIS_URL: redis.url, HISTORY_TTL: '0', DRAIN_TIMEOUT: '0' }),
     ),
   );
   proxy = await HaProxy.start(servers.map(({ port }) => port));
@@ -94,11 +96,21 @@ async function sumOf(name: string, label = ''): Promise<number> {
 /** How often the workers have said that they reach other machines. */
 const timesUp = () => servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the backplane is up').length;
 
+test('a machine has at most three connections to Redis, however many workers it has', async () => {
+  const admin = new Redis(redis.url);
+  const connections = String(await admin.call('CLIENT', 'LIST'))
+    .trim()
+    .split('\n');
+  admin.disconnect();
+  // Those of all machines, and this one.
+  expect(connections.length).toBeLessThanOrEqual(3 * servers.length + 1);
+});
+
 test('a session id names the worker and the machine, and has 120 random bits besides', async () => {
   const url = `${proxy.url}/socket.io/?EIO=4&transport=polling`;
   const answers = await Promise.all(Array.from({ length: 30 }, async () => (await fetch(url)).text()));
   const ids = answers.map((answer) => (JSON.parse(answer.slice(1)) as { sid: string }).sid);
-  for (const id of ids) expect(id).toMatch(/^[12]\.[\w-]{8}\.[\w-]{20}$/);
+  for (const id of ids) expect(id).toMatch(/^[1-4]\.[\w-]{8}\.[\w-]{20}$/);
   expect(new Set(ids.map((id) => id.split('.')[1])).size).toBe(3);
 });
 
@@ -146,14 +158,14 @@ test('without its Redis a request for another machine is rejected, its own clien
     return new Set(lines.map(({ pid }) => pid)).size;
   };
   await redis.stop();
-  await until(() => workersDown() === WORKERS);
+  await until(() => workersDown() === ALL_WORKERS);
   await talk(onWebSocket.clients);
   const { problems } = await readiness(servers[1]!.url);
   expect(problems).toContainEqual('Redis is unreachable: rooms and sessions do not span machines');
   await until(() => onPolling.errors.length > 0);
   const before = timesUp();
   await redis.start();
-  await until(() => timesUp() >= before + WORKERS);
+  await until(() => timesUp() >= before + ALL_WORKERS);
   await talkAgain(onPolling.clients);
   expect(onWebSocket.errors).toEqual([]);
 });

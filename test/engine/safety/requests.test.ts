@@ -39,12 +39,6 @@ describe('pipelined requests', () => {
     return Number(/^process_resident_memory_bytes\S* (\d+)/m.exec(metrics)![1]);
   };
 
-  test('of which there are a few are all answered', async () => {
-    const connection = await RawConnection.to(server.port);
-    connection.write(get('/healthz').repeat(3));
-    expect(await connection.responses(3)).toEqual(Array(3).fill('HTTP/1.1 200 OK'));
-  });
-
   test('for a large file, on a connection that does not read, take little memory and end the connection', async () => {
     await fetch(`${server.url}/socket.io/socket.io.js`).then((response) => response.arrayBuffer());
     const before = await memory();
