@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, upgraded } from '../../support/clients.js';
 import { HaProxy } from '../../support/haproxy.js';
+import { sumOf } from '../../support/metrics.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -84,14 +85,7 @@ async function relayedDuring(act: () => Promise<void>): Promise<number> {
   }
 }
 
-/** The sum of a metric over the workers of the machines that run. */
-async function sumOf(name: string, label = ''): Promise<number> {
-  const running = servers.filter(({ process }) => process.exitCode === null && process.signalCode === null);
-  const texts = await Promise.all(running.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
-  const lines = texts.flatMap((text) => text.split('\n'));
-  const values = lines.filter((line) => line.startsWith(`${name}{`) && line.includes(label));
-  return values.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-}
+const urls = () => servers.map(({ url }) => url);
 
 /** How often the workers have said that they reach other machines. */
 const timesUp = () => servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the backplane is up').length;
@@ -135,7 +129,8 @@ test('default clients connect through a proxy without affinity, and nothing is r
   await until(async () => (await relayedDuring(() => talk(clients))) === 0);
   expect(errors).toEqual([]);
   // Two of three WebSockets come to another machine than the handshake.
-  await until(async () => (await sumOf('gjallar_relay_moved_sessions_total', 'from="machine"')) > CLIENTS / 4);
+  const isFromMachine = { labels: 'from="machine"' };
+  await until(async () => (await sumOf(urls(), 'gjallar_relay_moved_sessions_total', isFromMachine)) > CLIENTS / 4);
 });
 
 test('clients that stay on polling are served by whichever machine their requests come to', async () => {
@@ -144,7 +139,7 @@ test('clients that stay on polling are served by whichever machine their request
   await talk(clients);
   expect(errors).toEqual([]);
   disconnectAll();
-  await until(async () => (await sumOf('gjallar_relayed_connections')) === 0);
+  await until(async () => (await sumOf(urls(), 'gjallar_relayed_connections')) === 0);
 });
 
 test('without its Redis a request for another machine is rejected, its own clients stay, and all is well later', async () => {
