@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 // Runs each test of test/flaky.md twenty times, beside a busy process for each core. Exits with 1 if one fails.
+// Takes the file of one test to run that alone.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -7,7 +8,10 @@ import { availableParallelism } from 'node:os';
 
 const TIMES = 20;
 
-const rows = [...readFileSync('test/flaky.md', 'utf8').matchAll(/^\| (test\/\S+) \| (.+?) \| .+ \|$/gm)];
+const [, , only] = process.argv;
+const rows = [...readFileSync('test/flaky.md', 'utf8').matchAll(/^\| (test\/\S+) \| (.+?) \| .+ \|$/gm)].filter(
+  ([, file]) => !only || file === only,
+);
 const busy = Array.from({ length: availableParallelism() }, () => spawn(process.execPath, ['-e', 'for (;;);']));
 try {
   for (const [, file, name] of rows) {

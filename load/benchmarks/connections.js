@@ -51,12 +51,9 @@ async function run({ peer, cell, quick }) {
       cpuPerConnect: cpuMicros(cpuBefore, cpuAfter) / connected,
       bytesPerClient: machine / connected,
       serverPerClient: server / connected,
-      generatorPerClient: full.generator / connected,
       kernelPerClient: (machine - server - full.generator) / connected,
-      slabPerClient: (full.slab - empty.slab) / connected,
       left: full.available / 2 ** 20,
       workers: cell.peer.workers,
-      workerEmpty: empty.server / cell.peer.workers / 2 ** 20,
       perSecond: perSecond.received,
       pings: perSecond.pings,
       ...latencyOf(latency),
@@ -84,7 +81,7 @@ async function toAll(many, clients) {
     await sleep(500);
     for (const seen of await many.look()) reach.add(seen.reach);
   } while (reach.count < clients && now() - from < MAX_BROADCAST_MS);
-  return { reached: reach.count, reachHalf: reach.percentile(0.5), reachAll: reach.max };
+  return { reached: reach.count, reachAll: reach.max };
 }
 
 const cellOf = (clients, every, name = `${shown(clients)} clients`) => {

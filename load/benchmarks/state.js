@@ -35,7 +35,6 @@ const runWatchers = measured({
       messages: received.perSecond.received,
       staleness: behind?.latency.percentile(0.5),
       stalest: behind?.latency.percentile(0.99),
-      slowBytes: behind && behind.perSecond.bytes / slow,
       slowClosed: sluggish && (await sluggish.count('ended')),
       highestRss: highestRss(),
       offered: rounds,

@@ -50,22 +50,4 @@ describe('four workers on the embedded bus', () => {
       expect(await back).toEqual([value]);
     }
   });
-
-  test('clients of a killed worker come back and go on talking', async () => {
-    const clients = Array.from({ length: 12 }, () => connect(server.url, { reconnectionDelay: 50 }));
-    await Promise.all(clients.map(upgraded));
-    for (const client of clients) client.on('connect', () => client.emit('join', 'survivors'));
-    for (const client of clients) expectOk(await client.emitWithAck('join', 'survivors'));
-    const workers = await workersOf(clients);
-    const worker = workers[0]!;
-    const victims = clients.filter((_, index) => workers[index] === worker);
-    const back = victims.map((client) => nextEvent(client, 'connect'));
-
-    process.kill(await server.pidOfWorker(worker), 'SIGKILL');
-    await Promise.all(back);
-    await server.logged((line) => line.msg === 'a worker died and will be replaced');
-    await Promise.all(clients.map(upgraded));
-    for (const client of clients) expectOk(await client.emitWithAck('join', 'survivors'));
-    expectOnceAndInOrder(await everyoneTalks(clients, 'survivors', 3), 12, 3);
-  });
 });

@@ -43,9 +43,10 @@ test(
     const directory = await mkdtemp(join(tmpdir(), 'gjallar-hub-'));
     const mesh = new Mesh(1, directory);
     const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
+    const logged: string[] = [];
     const thread = new HubThread(new URL('../../build/cluster/hub/thread.js', import.meta.url), {
       ...{ directory, machine: 'machine0', address, meshed: () => [1], onStuck: () => {} },
-      log: { error: () => {} } as never,
+      log: { error: (_fields: object, text: string) => logged.push(text) } as never,
     });
     const told: unknown[] = [];
     const timers: NodeJS.Timeout[] = [];
@@ -88,6 +89,7 @@ test(
       for (const numbers of heard) expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
       expect(told).toEqual(['up', ...Array.from({ length: DEATHS }, () => [HUB_GONE, 'up']).flat()]);
       expect(bus.traffic.outages).toBe(DEATHS);
+      expect(logged.filter((text) => text.startsWith('the hub has ended'))).toHaveLength(DEATHS);
       for (const timer of timers) clearInterval(timer);
       disconnectPairs();
       for (const member of members) await member.close();

@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import WebSocket from 'ws';
 import { connect, connected, disconnectAll, nextEvent, upgraded } from '../support/clients.js';
 import type { LogLine } from '../support/server.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
+import { SECRET, tokenOf } from '../support/tokens.js';
 import { until } from '../support/until.js';
 
-const JWT_SECRET = 'a secret of thirty-two characters';
 let server: RunningServer;
 let token: string;
 
@@ -18,16 +17,13 @@ beforeAll(async () => {
     // Sessions that nobody polls would hold up the stop.
     DRAIN_TIMEOUT: '0',
     LOG_LEVEL: 'debug',
-    JWT_SECRET,
+    JWT_SECRET: SECRET,
     API_KEY: 'key',
     CORS_ORIGIN: 'https://*.example.com',
     ADMIN_USER: 'ops',
     ADMIN_PASSWORD: 'password',
   });
-  token = await new SignJWT({ sub: 'ann' })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(JWT_SECRET));
+  token = await tokenOf({ sub: 'ann' });
 });
 afterEach(disconnectAll);
 afterAll(() => server.stop());

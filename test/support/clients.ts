@@ -61,11 +61,11 @@ export function expectOk<T>(reply: Reply<T>): { ok: true } & T {
 }
 
 /** The worker that has the client's session, as it tells who joins a room. */
-export async function workerOf(socket: ChatClient, room = 'which worker'): Promise<number> {
-  return expectOk(await socket.emitWithAck('join', room)).worker;
+export async function workerOf(socket: ChatClient): Promise<number> {
+  return expectOk(await socket.emitWithAck('join', 'which worker')).worker;
 }
 
 /** The workers of clients, in their order. */
-export function workersOf(sockets: readonly ChatClient[], room?: string): Promise<number[]> {
-  return Promise.all(sockets.map((socket) => workerOf(socket, room)));
+export function workersOf(sockets: readonly ChatClient[]): Promise<number[]> {
+  return Promise.all(sockets.map(workerOf));
 }

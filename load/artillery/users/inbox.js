@@ -60,7 +60,7 @@ export class Inbox {
   }
 }
 /** Numbers that must come one after the other, without gaps. */
-export class Sequence {
+class Sequence {
   /** @param {number} [last] the number before the first one; without it, the first may be any */
   constructor(last) {
     this.last = last;

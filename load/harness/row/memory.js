@@ -10,10 +10,9 @@ function numberIn(file, pattern) {
 }
 
 /**
- * Memory of the machine in bytes: `available` to programs, and the `slab` that the kernel keeps for itself of what programs
- * do: sockets, files, their names. Inodes and names that nothing uses are freed first, where root asks: a program that looks
- * at all descriptors of the machine leaves 2 KB for each connection. What is left the kernel still takes for something that
- * it could free, but they are those of open sockets.
+ * Memory of the machine that is `available` to programs, in bytes. Inodes and names that nothing uses are freed first, where
+ * root asks: a program that looks at all descriptors of the machine leaves 2 KB for each connection. What is left the kernel
+ * still takes for something that it could free, but they are those of open sockets.
  */
 export function machineMemory() {
   try {
@@ -22,7 +21,7 @@ export function machineMemory() {
     // Not root: what is available is then less than it says.
   }
   const of = (name) => numberIn('/proc/meminfo', new RegExp(`^${name}: +(\\d+) kB`, 'm')) * 1024;
-  return { available: of('MemAvailable') - of('SReclaimable'), slab: of('Slab') };
+  return { available: of('MemAvailable') - of('SReclaimable') };
 }
 
 /**

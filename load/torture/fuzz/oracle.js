@@ -62,7 +62,7 @@ export function replyTo(event, input, state) {
 }
 
 /** No token that the fuzzer makes up is good. */
-export function tokenReply(token) {
+function tokenReply(token) {
   return token === undefined || token === null || token === '' ? 'TOKEN_MISSING' : 'TOKEN_INVALID';
 }
 

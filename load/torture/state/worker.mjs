@@ -38,19 +38,8 @@ await room.ready();
 
 const commands = {
   set: (key, value) => room.set(key, value),
-  patch: (key, fields) => room.patch(key, fields),
-  compareAndSet: (key, expected, value) => room.compareAndSet(key, expected, value),
-  caughtUp: () => room.caughtUp(),
-  increment: async (key) => {
-    for (;;) {
-      const before = room.get(key);
-      if (await room.compareAndSet(key, before, (before ?? 0) + 1)) return;
-    }
-  },
   delete: (key) => room.delete(key),
   entries: () => [...room.entries()],
-  stats: () => room.stats(),
-  stored: () => room.stored(),
   batch: (operations) => {
     for (const [operation, ...args] of operations) room[operation](...args);
   },

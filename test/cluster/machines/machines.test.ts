@@ -1,7 +1,9 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, upgraded } from '../../support/clients.js';
 import { HaProxy } from '../../support/haproxy.js';
+import { sumOf } from '../../support/metrics.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -9,8 +11,9 @@ import { RelaySpy } from '../support/relay-spy.js';
 
 const CLIENTS = 20;
 const MESSAGES = 10;
-/** Of all three machines together. */
-const WORKERS = 4;
+/** Of each machine. */
+const WORKERS = [4, 1, 1];
+const ALL_WORKERS = 6;
 
 let redis: RedisProcess;
 let servers: RunningServer[];
@@ -19,8 +22,8 @@ let proxy: HaProxy;
 beforeAll(async () => {
   redis = await RedisProcess.start();
   servers = await Promise.all(
-    ['2', '1', '1'].map((WORKERS) =>
-      startServer({ WORKERS, REDIS_URL: redis.url, HISTORY_TTL: '0', DRAIN_TIMEOUT: '0' }),
+    WORKERS.map((workers) =>
+      startServer({ WORKERS: String(workers), REDIS_URL: redis.url, HISTORY_TTL: '0', DRAIN_TIMEOUT: '0' }),
     ),
   );
   proxy = await HaProxy.start(servers.map(({ port }) => port));
@@ -82,23 +85,26 @@ async function relayedDuring(act: () => Promise<void>): Promise<number> {
   }
 }
 
-/** The sum of a metric over the workers of the machines that run. */
-async function sumOf(name: string, label = ''): Promise<number> {
-  const running = servers.filter(({ process }) => process.exitCode === null && process.signalCode === null);
-  const texts = await Promise.all(running.map(async ({ url }) => (await fetch(`${url}/metrics`)).text()));
-  const lines = texts.flatMap((text) => text.split('\n'));
-  const values = lines.filter((line) => line.startsWith(`${name}{`) && line.includes(label));
-  return values.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-}
+const urls = () => servers.map(({ url }) => url);
 
 /** How often the workers have said that they reach other machines. */
 const timesUp = () => servers.flatMap(({ log }) => log).filter(({ msg }) => msg === 'the backplane is up').length;
+
+test('a machine has at most three connections to Redis, however many workers it has', async () => {
+  const admin = new Redis(redis.url);
+  const connections = String(await admin.call('CLIENT', 'LIST'))
+    .trim()
+    .split('\n');
+  admin.disconnect();
+  // Those of all machines, and this one.
+  expect(connections.length).toBeLessThanOrEqual(3 * servers.length + 1);
+});
 
 test('a session id names the worker and the machine, and has 120 random bits besides', async () => {
   const url = `${proxy.url}/socket.io/?EIO=4&transport=polling`;
   const answers = await Promise.all(Array.from({ length: 30 }, async () => (await fetch(url)).text()));
   const ids = answers.map((answer) => (JSON.parse(answer.slice(1)) as { sid: string }).sid);
-  for (const id of ids) expect(id).toMatch(/^[12]\.[\w-]{8}\.[\w-]{20}$/);
+  for (const id of ids) expect(id).toMatch(/^[1-4]\.[\w-]{8}\.[\w-]{20}$/);
   expect(new Set(ids.map((id) => id.split('.')[1])).size).toBe(3);
 });
 
@@ -123,7 +129,8 @@ test('default clients connect through a proxy without affinity, and nothing is r
   await until(async () => (await relayedDuring(() => talk(clients))) === 0);
   expect(errors).toEqual([]);
   // Two of three WebSockets come to another machine than the handshake.
-  await until(async () => (await sumOf('gjallar_relay_moved_sessions_total', 'from="machine"')) > CLIENTS / 4);
+  const isFromMachine = { labels: 'from="machine"' };
+  await until(async () => (await sumOf(urls(), 'gjallar_relay_moved_sessions_total', isFromMachine)) > CLIENTS / 4);
 });
 
 test('clients that stay on polling are served by whichever machine their requests come to', async () => {
@@ -132,7 +139,7 @@ test('clients that stay on polling are served by whichever machine their request
   await talk(clients);
   expect(errors).toEqual([]);
   disconnectAll();
-  await until(async () => (await sumOf('gjallar_relayed_connections')) === 0);
+  await until(async () => (await sumOf(urls(), 'gjallar_relayed_connections')) === 0);
 });
 
 test('without its Redis a request for another machine is rejected, its own clients stay, and all is well later', async () => {
@@ -146,14 +153,14 @@ test('without its Redis a request for another machine is rejected, its own clien
     return new Set(lines.map(({ pid }) => pid)).size;
   };
   await redis.stop();
-  await until(() => workersDown() === WORKERS);
+  await until(() => workersDown() === ALL_WORKERS);
   await talk(onWebSocket.clients);
   const { problems } = await readiness(servers[1]!.url);
   expect(problems).toContainEqual('Redis is unreachable: rooms and sessions do not span machines');
   await until(() => onPolling.errors.length > 0);
   const before = timesUp();
   await redis.start();
-  await until(() => timesUp() >= before + WORKERS);
+  await until(() => timesUp() >= before + ALL_WORKERS);
   await talkAgain(onPolling.clients);
   expect(onWebSocket.errors).toEqual([]);
 });

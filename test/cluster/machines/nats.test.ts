@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../../support/clients.js';
 import { HaProxy } from '../../support/haproxy.js';
+import { metric, sumOf } from '../../support/metrics.js';
 import { NatsProcess } from '../../support/nats.js';
 import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -27,14 +28,6 @@ afterAll(async () => {
   await nats.remove();
 });
 
-async function metric(server: RunningServer, name: string): Promise<number[]> {
-  const text = await (await fetch(`${server.url}/metrics`)).text();
-  const lines = text.split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `));
-  return lines.map((line) => Number(line.split(' ').at(-1)));
-}
-
-const sumOf = (values: number[][]) => values.flat().reduce((sum, value) => sum + value, 0);
-
 test('members on all machines and transports hear each message once and in order, and no request fails', async () => {
   for (const { greeting } of servers) expect(greeting).toMatch(/ on the nats bus$/);
   const errors: string[] = [];
@@ -49,9 +42,8 @@ test('members on all machines and transports hear each message once and in order
   // Sessions on polling, whose requests come to either machine.
   const counts = ['gjallar_relayed_requests_total', 'gjallar_bus_messages_total', 'gjallar_bus_frames_total'];
   await eventually(async () => {
-    const [relayed, messages, frames] = await Promise.all(
-      counts.map(async (name) => sumOf(await Promise.all(servers.map((server) => metric(server, name))))),
-    );
+    const urls = servers.map(({ url }) => url);
+    const [relayed, messages, frames] = await Promise.all(counts.map((name) => sumOf(urls, name)));
     expect(relayed).toBeGreaterThan(20);
     expect(messages).toBeGreaterThanOrEqual(100);
     expect(frames).toBeGreaterThan(0);
@@ -84,14 +76,14 @@ test('an outage has one name in the log, in /readyz and in a metric; local clien
   await until(async () =>
     (await (await fetch(`${server.url}/metrics`)).text()).includes(`{code="NATS_UNREACHABLE",text="${problem}"`),
   );
-  await until(async () => (await metric(server, 'gjallar_bus_up')).includes(0));
+  await until(async () => (await metric(server.url, 'gjallar_bus_up')).includes(0));
   const heard = nextEvent(local, 'message');
   expectOk(await local.emitWithAck('message', { room: 'hall', text: 'alone' }));
   expect(await heard).toMatchObject([{ text: 'alone' }]);
 
   await nats.start();
   await until(async () =>
-    (await Promise.all(servers.map((each) => metric(each, 'gjallar_bus_up')))).flat().every((isUp) => isUp === 1),
+    (await Promise.all(servers.map((each) => metric(each.url, 'gjallar_bus_up')))).flat().every((isUp) => isUp === 1),
   );
   const across = nextEvent(remote, 'message');
   // What is published before the other worker is known again does not arrive.

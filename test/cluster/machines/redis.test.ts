@@ -59,7 +59,7 @@ describe('two servers on one Redis', () => {
     const clients = Array.from({ length: 20 }, (_, index) => connect(servers[index % 2]!.url));
     await Promise.all(clients.map(upgraded));
     await joinAll(clients, 'hall');
-    expectOnceAndInOrder(await everyoneTalks(clients, 'hall', 5), 20, 5);
+    expectOnceAndInOrder(await everyoneTalks(clients, 'hall', 20), 20, 20);
   });
 
   test('count the users of both', async () => {

@@ -7,6 +7,7 @@ import { RequestGuard } from '../../../src/engine/limits/request-guard.js';
 import { routeHttp } from '../../../src/engine/routes.js';
 import { App } from '../../../src/engine/sockets.js';
 import { socketsInUse } from '../../../src/engine/uws/uws.js';
+import { sumOf } from '../../support/metrics.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { closeEngines, listen } from '../support/engine.js';
 import { closeConnections, RawConnection } from '../support/tcp.js';
@@ -34,16 +35,7 @@ describe('pipelined requests', () => {
   });
   afterAll(() => server.stop());
 
-  const memory = async () => {
-    const metrics = await (await fetch(`${server.url}/metrics`)).text();
-    return Number(/^process_resident_memory_bytes\S* (\d+)/m.exec(metrics)![1]);
-  };
-
-  test('of which there are a few are all answered', async () => {
-    const connection = await RawConnection.to(server.port);
-    connection.write(get('/healthz').repeat(3));
-    expect(await connection.responses(3)).toEqual(Array(3).fill('HTTP/1.1 200 OK'));
-  });
+  const memory = () => sumOf([server.url], 'process_resident_memory_bytes');
 
   test('for a large file, on a connection that does not read, take little memory and end the connection', async () => {
     await fetch(`${server.url}/socket.io/socket.io.js`).then((response) => response.arrayBuffer());

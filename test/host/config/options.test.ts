@@ -52,29 +52,6 @@ describe('options that go together', () => {
     [{ ADMIN_USER: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one'],
     [{ ADMIN_PASSWORD: 'a' }, 'ADMIN_USER and ADMIN_PASSWORD must be set together; set the missing one'],
     [{ BUS: 'redis' }, 'BUS=redis requires REDIS_URL; set it, or use BUS=embedded'],
-    [
-      { BUS: 'redis-sharded', REDIS_URL: 'redis://a' },
-      'BUS=redis-sharded was removed; unset BUS to use frames, or pass createShardedAdapter() of @socket.io/redis-adapter ' +
-        'in your application as docs/fan-out.md#other-adapters describes',
-    ],
-    [
-      { BUS: 'redis-streams', REDIS_URL: 'redis://a' },
-      'BUS=redis-streams was removed; unset BUS to use frames, or pass @socket.io/redis-streams-adapter in your ' +
-        'application as docs/fan-out.md#other-adapters describes',
-    ],
-    [
-      { PLACE: 'room' },
-      'PLACE was removed; set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
-    ],
-    [
-      { PLACE_MOVES: 'true' },
-      'PLACE_MOVES was removed; unset it, because clients reach the worker that the proxy chooses when they reconnect',
-    ],
-    [
-      { SLOW_POLICY: 'drop' },
-      'SLOW_POLICY=drop was removed; unset it, and use state rooms where only the newest value matters, as ' +
-        'docs/guide/live-data.md shows',
-    ],
     [{ BUS: 'nats' }, 'BUS=nats requires NATS_URL; set it, or use BUS=embedded'],
     [{ BUS: 'embedded', NATS_URL: 'nats://a' }, 'BUS=embedded does not use NATS_URL; unset it, or use BUS=nats'],
     [
@@ -127,6 +104,41 @@ describe('options that go together', () => {
       rejection('ADMIN_PORT=5099 is the port from WORKER_PORTS=5099; set another'),
     );
   });
+});
+
+test.each([
+  [
+    { BUS: 'redis-sharded', REDIS_URL: 'redis://a' },
+    'BUS=redis-sharded was removed; unset BUS to use frames, or pass createShardedAdapter() of @socket.io/redis-adapter ' +
+      'in your application as docs/fan-out.md#other-adapters describes',
+  ],
+  [
+    { BUS: 'redis-streams', REDIS_URL: 'redis://a' },
+    'BUS=redis-streams was removed; unset BUS to use frames, or pass @socket.io/redis-streams-adapter in your ' +
+      'application as docs/fan-out.md#other-adapters describes',
+  ],
+  [
+    { PLACE: 'room' },
+    'PLACE was removed; set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
+  ],
+  [
+    { PLACE_MOVES: 'true' },
+    'PLACE_MOVES was removed; unset it, because clients reach the worker that the proxy chooses when they reconnect',
+  ],
+  [
+    { SLOW_POLICY: 'drop' },
+    'SLOW_POLICY=drop was removed; unset it, and use state rooms where only the newest value matters, as ' +
+      'docs/guide/live-data.md shows',
+  ],
+  [
+    { RELOAD_HOLD: '5s' },
+    'RELOAD_HOLD was removed; unset it, because DRAIN_TIMEOUT spreads the reconnects, and connectionStateRecovery makes each ' +
+      'of them lose nothing',
+  ],
+])('%j, which was removed, is rejected with what to use instead, for any application too', (environment, line) => {
+  for (const load of [loadConfig, loadRunConfig]) {
+    expect(() => load(environment as Record<string, string>)).toThrow(rejection(line));
+  }
 });
 
 test.each([

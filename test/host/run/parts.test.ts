@@ -1,27 +1,18 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
 import { runApp, stopAll } from './support/application.js';
 
-/** The parts of the chat service in another application: gjallar/presence and gjallar/history. */
-
-const directory = mkdtempSync(join(tmpdir(), 'gjallar-parts-'));
 const sockets: Socket[] = [];
 let url: string;
 
 beforeAll(async () => {
-  ({ url } = await runApp('parts/presence.mjs', { args: ['--workers', '3'], env: { KEPT_IN: directory } }));
+  ({ url } = await runApp('parts/presence.mjs', { args: ['--workers', '3'] }));
 });
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.disconnect();
 });
-afterAll(async () => {
-  await stopAll();
-  rmSync(directory, { recursive: true });
-});
+afterAll(stopAll);
 
 async function connect(url: string, user: string): Promise<Socket> {
   const socket = io(url, { forceNew: true, reconnection: false, auth: { user } });
@@ -66,18 +57,6 @@ test('presence knows the users of a room on all workers, each of them once', asy
   first.emit('leave', 'hall');
   for (const other of others) other.disconnect();
   await withoutBo;
-});
-
-test('the history has one order for all workers', async () => {
-  const users = await Promise.all(Array.from({ length: 9 }, (_, index) => connect(url, `user ${index}`)));
-  const positions = (await Promise.all(users.map((socket) => socket.emitWithAck('keep', 'hello')))) as {
-    epoch: string;
-    offset: number;
-  }[];
-  expect(positions.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-  const page = await users[0]!.emitWithAck('read');
-  expect(page).toMatchObject({ epoch: positions[0]!.epoch, offset: 9, complete: true });
-  expect(page.messages).toHaveLength(9);
 });
 
 function nextAnswer(socket: Socket, room: string): Promise<unknown[]> {

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { openPolling } from '../../engine/support/raw.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
+import { sumOf } from '../../support/metrics.js';
 import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
@@ -16,10 +17,7 @@ describe('a worker whose application has failing listeners', () => {
   afterAll(() => server.stop());
 
   const isUnhandled = (line: LogLine) => line.msg === 'unhandled error; the worker continues';
-  const counted = async () => {
-    const metrics = await (await fetch(`${server.url}/metrics`)).text();
-    return Number(/^gjallar_unhandled_errors_total\S* (\d+)/m.exec(metrics)?.[1]);
-  };
+  const counted = () => sumOf([server.url], 'gjallar_unhandled_errors_total');
 
   test('continues, logs the error and counts it', async () => {
     const [mallory, other] = [connect(server.url), connect(server.url)];

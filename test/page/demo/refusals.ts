@@ -1,20 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import { type RunningServer, startServer } from '../../support/server.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 import type { Demo } from '../support/demo.js';
 import type { User } from '../support/user.js';
-
-const secret = 'a secret of more than thirty-two bytes';
-
-function tokenFor(claims: { sub: string; name?: string; rooms?: object }, lifetime = '1h'): Promise<string> {
-  const token = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' });
-  return token.setExpirationTime(lifetime).sign(new TextEncoder().encode(secret));
-}
 
 export function refusalTests(demo: Demo): void {
   let server: RunningServer;
   beforeAll(async () => {
-    server = await startServer({ WORKERS: '1', JWT_SECRET: secret });
+    server = await startServer({ WORKERS: '1', JWT_SECRET: SECRET });
   });
   afterAll(() => server?.stop());
 
@@ -31,7 +24,7 @@ export function refusalTests(demo: Demo): void {
     const user = await askedForToken('tokens');
     await user.entersToken('not a token');
     await user.sees('#entry-problem', 'does not accept this token');
-    await user.entersToken(await tokenFor({ sub: 'user-7' }));
+    await user.entersToken(await tokenOf({ sub: 'user-7' }));
     await user.seesPerson('user-7');
     await user.sees('#me-name', /^user-7$/);
     await user.types('It is me.');
@@ -50,18 +43,18 @@ export function refusalTests(demo: Demo): void {
 
   test('an expired token ends the connection, and the banner asks for a new one', async () => {
     const user = await askedForToken('expiry');
-    await user.entersToken(await tokenFor({ sub: 'user-8' }, '3s'));
+    await user.entersToken(await tokenOf({ sub: 'user-8' }, { expires: '3s' }));
     await user.seesPerson('user-8');
     await user.sees('#banner-text', 'Your token has expired.');
     expect(await user.page.locator('#entry').isVisible()).toBe(false);
     await user.page.getByRole('button', { name: 'Enter a token' }).click();
-    await user.entersToken(await tokenFor({ sub: 'user-8' }));
+    await user.entersToken(await tokenOf({ sub: 'user-8' }));
     await user.sees('#state', 'Connected');
   });
 
   test('a room that the token does not allow is not opened again', async () => {
     const user = await askedForToken('ops');
-    await user.entersToken(await tokenFor({ sub: 'user-9', rooms: { join: ['lobby', 'read'], publish: ['lobby'] } }));
+    await user.entersToken(await tokenOf({ sub: 'user-9', rooms: { join: ['lobby', 'read'], publish: ['lobby'] } }));
     await user.sees('#banner-text', 'You cannot enter ops: Your token does not allow this in this room.');
     await user.types('Hello?');
     await user.sees('#outbox .item-status', 'Your token does not allow this');
@@ -84,7 +77,7 @@ export function refusalTests(demo: Demo): void {
   test('shows display names with the identities behind them', async () => {
     const join = async (claims: { sub: string; name: string }) => {
       const user = await askedForToken('names');
-      await user.entersToken(await tokenFor(claims));
+      await user.entersToken(await tokenOf(claims));
       await user.seesPerson(claims.sub);
       return user;
     };

@@ -9,8 +9,8 @@ import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent
 import { type MovableClock, movableClock } from '../../support/clock.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
+import { SECRET } from '../../support/tokens.js';
 
-const SECRET = 'a secret of more than thirty-two bytes';
 const secret = new TextEncoder().encode(SECRET);
 const plains = new Set<WebSocket>();
 

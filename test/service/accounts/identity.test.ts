@@ -1,19 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import { hasInvisibleCharacters } from '../../../src/service/accounts/identity.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 import { until } from '../../support/until.js';
 
-const SECRET = 'a secret of more than thirty-two bytes';
-
 type Claims = Record<string, unknown>;
-
-function tokenOf(claims: Claims): Promise<string> {
-  const signed = new SignJWT(claims).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h');
-  return signed.sign(new TextEncoder().encode(SECRET));
-}
 
 async function enter({ url }: Pick<RunningServer, 'url'>, claims: Claims): Promise<ChatClient> {
   const client = connect(url, { auth: { token: await tokenOf(claims) }, transports: ['websocket'] });

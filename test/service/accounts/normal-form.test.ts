@@ -1,16 +1,15 @@
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 import { until } from '../../support/until.js';
 
 /** The same names, with accents as characters of their own and without. */
 const [AS_TWO, AS_ONE] = ['Zoe\u0308', 'Zo\u00eb'];
 const [ROOM_AS_TWO, ROOM_AS_ONE] = ['cafe\u0301', 'caf\u00e9'];
-const SECRET = 'a secret of more than thirty-two bytes';
 
 let server: RunningServer | ServiceHere;
 afterEach(async () => {
@@ -53,12 +52,7 @@ test.each([
   const base = isOnAdminPort
     ? `http://127.0.0.1:${(await server.logged(({ msg }) => msg === 'the admin port is open')).port}`
     : server.url;
-  const token = (sub: string, join: string[]) =>
-    new SignJWT({ sub, rooms: { join } })
-      .setProtectedHeader({ alg: 'HS256' })
-      .setIssuedAt(Math.floor(Date.now() / 1000) - 10)
-      .setExpirationTime('1h')
-      .sign(new TextEncoder().encode(SECRET));
+  const token = (sub: string, join: string[]) => tokenOf({ sub, rooms: { join } }, { age: 10 });
   const act = async (path: string, body: object, at = base) => {
     const headers = { Authorization: `Basic ${btoa('ops:open sesame')}` };
     return (await fetch(`${at}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).json();

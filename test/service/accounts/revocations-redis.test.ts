@@ -1,12 +1,11 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 import { until } from '../../support/until.js';
 
-const secret = 'a secret of more than thirty-two bytes';
 const LOST =
   'the list of revoked tokens was lost: workers write it back, and revocations of the last 15 s may be missing';
 
@@ -16,15 +15,10 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-const tokenOf = (sub: string) =>
-  new SignJWT({ sub, jti: `token of ${sub}` })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setIssuedAt(Math.floor(Date.now() / 1000) - 10)
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(secret));
+const tokenFor = (sub: string) => tokenOf({ sub, jti: `token of ${sub}` }, { age: 10 });
 
 async function startOn(redis: RedisProcess): Promise<RunningServer> {
-  const environment = { REDIS_URL: redis.url, JWT_SECRET: secret, ADMIN_USER: 'ops', ADMIN_PASSWORD: 'open sesame' };
+  const environment = { REDIS_URL: redis.url, JWT_SECRET: SECRET, ADMIN_USER: 'ops', ADMIN_PASSWORD: 'open sesame' };
   const server = await startServer({ ...environment, WORKERS: '1' });
   ends.push(() => server.stop());
   return server;
@@ -47,7 +41,7 @@ test('a Redis that returns empty, twice, makes no revoked token valid, not even 
   ends.push(() => redis.remove());
   const [here, there] = await Promise.all([startOn(redis), startOn(redis)]);
   await Promise.all([here, there].map((server) => until(async () => (await fetch(`${server.url}/readyz`)).ok)));
-  const token = await tokenOf('ann');
+  const token = await tokenFor('ann');
   await connected(connect(there.url, { auth: { token } }));
   const headers = { Authorization: `Basic ${btoa('ops:open sesame')}` };
   const body = JSON.stringify({ jti: 'token of ann' });
@@ -69,6 +63,6 @@ test('a Redis that returns empty, twice, makes no revoked token valid, not even 
     expect(await (await fetch(`${here.url}/metrics`, { headers })).text()).toContain(
       `{code="REVOCATIONS_LOST",text="${LOST}"`,
     );
-    await connected(connect(there.url, { auth: { token: await tokenOf('bob') } }));
+    await connected(connect(there.url, { auth: { token: await tokenFor('bob') } }));
   }
 });

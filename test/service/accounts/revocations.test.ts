@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import Sqlite from 'libsql';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../../src/service/accounts/revocations.js';
 import { SqliteRevocations } from '../../../src/service/chat/revocations.js';
@@ -10,6 +9,7 @@ import { connect, connected, disconnectAll, nextEvent } from '../../support/clie
 import { movableClock } from '../../support/clock.js';
 import { readinessOf } from '../../support/reports.js';
 import { startServiceHere as startServer } from '../../support/service-here.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -47,13 +47,11 @@ test('a full list takes no further revocation, until one is lifted; one that it 
 });
 
 test('a token from the future does not escape the revocation of its user', async () => {
-  const secret = 'a secret of more than thirty-two bytes';
   const operator = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'open sesame' };
-  const server = await startServer({ JWT_SECRET: secret, WORKERS: '1', ...operator });
+  const server = await startServer({ JWT_SECRET: SECRET, WORKERS: '1', ...operator });
   ends.push(() => server.stop());
   const enter = async (sub: string, ahead: number) => {
-    const signed = new SignJWT({ sub, iat: Math.floor(Date.now() / 1000) + ahead }).setExpirationTime('3h');
-    const token = await signed.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(secret));
+    const token = await tokenOf({ sub }, { age: -ahead, expires: '3h' });
     return connect(server.url, { auth: { token }, reconnection: false });
   };
   const clients = await Promise.all([enter('ann', 3600), enter('ann', 30)]);
@@ -78,8 +76,7 @@ test('while the list could never be read, no token is accepted, and the cause ha
   const folder = newFolder();
   const file = join(folder, 'revocations.db');
   writeFileSync(file, 'no database '.repeat(1000), { mode: 0o600 });
-  const secret = 'a secret of more than thirty-two bytes';
-  const server = await startServer({ JWT_SECRET: secret, DATA_DIR: folder, WORKERS: '1' });
+  const server = await startServer({ JWT_SECRET: SECRET, DATA_DIR: folder, WORKERS: '1' });
   ends.push(() => server.stop());
   const clock = movableClock();
   const problem = 'the revoked tokens cannot be read: no token is accepted';
@@ -87,8 +84,7 @@ test('while the list could never be read, no token is accepted, and the cause ha
   const ready = await fetch(`${server.url}/readyz`);
   expect([ready.status, readinessOf(await ready.json())]).toMatchObject([503, { problems: [problem] }]);
 
-  const signed = new SignJWT({ sub: 'ann' }).setExpirationTime('1h').setProtectedHeader({ alg: 'HS256' });
-  const auth = { token: await signed.sign(new TextEncoder().encode(secret)) };
+  const auth = { token: await tokenOf({ sub: 'ann' }) };
   const [error] = await nextEvent<[Error & { data?: unknown }]>(connect(server.url, { auth }), 'connect_error');
   expect(error.data).toMatchObject({ code: 'ACCOUNTS_UNAVAILABLE' });
 

@@ -1,15 +1,14 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
 import { routes } from '../../../src/service/api/api.js';
 import { handlers } from '../../../src/service/chat/handlers/index.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 
 /** A room that a token does not allow stays closed, whichever way one comes. */
 
-const SECRET = 'a secret of more than thirty-two bytes';
 const CLOSED = 'vault';
 /** Names that are not the closed room's, but could be taken for it. */
 const disguises = [
@@ -30,19 +29,13 @@ let insider: ChatClient;
 let outsider: ChatClient;
 let token: string;
 
-const tokenOf = (claims: object) =>
-  new SignJWT({ ...claims })
-    .setProtectedHeader({ alg: 'HS256' })
-    .setExpirationTime('1h')
-    .sign(new TextEncoder().encode(SECRET));
-
 beforeAll(async () => {
   server = await startServer({ JWT_SECRET: SECRET, WORKERS: '1' });
   token = await tokenOf({ sub: 'eve', rooms: { join: ['open', 'open/*'], publish: ['open', 'open/*'] } });
 });
 afterAll(() => server.stop());
 
-async function enter(claims: object): Promise<ChatClient> {
+async function enter(claims: { sub: string }): Promise<ChatClient> {
   const client = connect(server.url, { auth: { token: await tokenOf(claims) } });
   await connected(client);
   return client;

@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
+import { sumOf } from '../../support/metrics.js';
 import { RedisProcess } from '../../support/redis.js';
 import { startServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
@@ -48,11 +49,8 @@ test.each([
     for (const data of garbage) {
       await other.publish('socket.io-request#/#', JSON.stringify({ uid: 'x', type: 6, data }));
     }
-    const count = async (source: string) => {
-      const text = await (await fetch(`${server.url}/metrics`)).text();
-      const found = new RegExp(`^gjallar_bus_malformed_total\\{.*source="${source}".*\\} (\\d+)$`, 'm').exec(text);
-      return Number(found?.[1] ?? 0);
-    };
+    const count = (source: string) =>
+      sumOf([server.url], 'gjallar_bus_malformed_total', { labels: `source="${source}"` });
     await until(async () => (await count('application')) === garbage.length);
     expect(await count('bus')).toBe(1);
     const said = new Promise((resolve) => client.once('message', resolve));

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { closeConnections, RawConnection } from '../../engine/support/tcp.js';
 import { type MovableClock, movableClock } from '../../support/clock.js';
+import { sumOf } from '../../support/metrics.js';
 import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
 import { until } from '../../support/until.js';
 import { StateApi } from './support/states.js';
@@ -107,14 +108,11 @@ test('readers of a state room that do not read are within MAX_BUFFERED', async (
   const api = operator();
   for (let key = 0; key < 20; key++) await api.put('unread', `${key}`, 'x'.repeat(400_000));
   const get = `GET /api/state/unread HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`;
-  const metric = async (name: string) => {
-    const text = await (await fetch(`${server.url}/metrics`)).text();
-    return Number(new RegExp(`^${name}(?:\\{.*\\})? (.*)$`, 'm').exec(text)![1]);
-  };
-  const closed = await metric('gjallar_buffered_closed_total');
+  const closedSoFar = () => sumOf([server.url], 'gjallar_buffered_closed_total');
+  const closed = await closedSoFar();
   const readers = await Promise.all(Array.from({ length: 150 }, () => RawConnection.to(server.port, false)));
   for (const reader of readers) reader.write(get);
-  await until(async () => (await metric('gjallar_buffered_closed_total')) > closed);
-  expect(await metric('gjallar_buffered_bytes')).toBeLessThan(40_000_000);
+  await until(async () => (await closedSoFar()) > closed);
+  expect(await sumOf([server.url], 'gjallar_buffered_bytes')).toBeLessThan(40_000_000);
   await api.remove('unread');
 }, 60_000);

@@ -3,29 +3,24 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
 import { WebSocket } from 'ws';
 import { Rooms } from '../../../public/gjallar-client.js';
 import { routes } from '../../../src/service/api/api.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { postgres } from '../../support/databases.js';
+import { sumOf } from '../../support/metrics.js';
 import { RedisProcess } from '../../support/redis.js';
 import { type RunningServer, startServer } from '../../support/server.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 import { eventually, until } from '../../support/until.js';
 
 type Answer = Record<string, unknown> & { status: number };
 type Shown = { offset: number; text: string; deleted?: true };
 
-const SECRET = 'a secret of more than thirty-two bytes';
 const common = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'secret', JWT_SECRET: SECRET, API_KEY: 'key' };
 const operator = { Authorization: `Basic ${Buffer.from('ops:secret').toString('base64')}` };
 
-/** @param age how long ago it was issued, in s */
-function tokenOf(sub: string, { jti, age = 10 }: { jti?: string; age?: number } = {}): Promise<string> {
-  const now = Math.floor(Date.now() / 1000);
-  const token = new SignJWT({ sub, ...(jti && { jti }) }).setIssuedAt(now - age).setExpirationTime(now + 3600);
-  return token.setProtectedHeader({ alg: 'HS256' }).sign(new TextEncoder().encode(SECRET));
-}
+const tokenFor = (sub: string, claims: object = {}, age = 10) => tokenOf({ sub, ...claims }, { age });
 
 interface Setup {
   servers: RunningServer[];
@@ -84,7 +79,7 @@ describe.each([
   }
 
   async function enter(server: RunningServer, user: string, room: string, token?: string) {
-    const socket = connect(server.url, { auth: { token: token ?? (await tokenOf(user)) } });
+    const socket = connect(server.url, { auth: { token: token ?? (await tokenFor(user)) } });
     await connected(socket);
     expectOk(await socket.emitWithAck('join', room));
     return socket;
@@ -100,15 +95,8 @@ describe.each([
   }
 
   const archived = async (count: number) => {
-    const totals = async (server: RunningServer) => {
-      const metrics = await (await fetch(`${server.url}/metrics`, { headers: operator })).text();
-      const found = [...metrics.matchAll(/^gjallar_archive_messages_total\{.*\} (\d+)$/gm)];
-      return found.reduce((sum, [, value]) => sum + Number(value), 0);
-    };
-    await until(async () => {
-      const sums = await Promise.all(setup.servers.map(totals));
-      return sums.reduce((sum, value) => sum + value, 0) >= count;
-    });
+    const urls = setup.servers.map(({ url }) => url);
+    await until(async () => (await sumOf(urls, 'gjallar_archive_messages_total', { headers: operator })) >= count);
   };
 
   test('deletes messages in the store and the archive, and exports those of a user', async () => {
@@ -161,7 +149,7 @@ describe.each([
     ]);
 
     // A client that catches up does not wait for what is deleted.
-    const late = connect(there.url, { auth: { token: await tokenOf('late') } });
+    const late = connect(there.url, { auth: { token: await tokenFor('late') } });
     const texts: string[] = [];
     let isCaughtUp: () => void;
     const caughtUp = new Promise<void>((resolve) => {
@@ -204,10 +192,10 @@ describe.each([
   });
 
   test('revokes tokens, and the connections with them end on all machines', async () => {
-    const marked = await tokenOf('ann', { jti: 'token 1' });
+    const marked = await tokenFor('ann', { jti: 'token 1' });
     const ann = await enter(there, 'ann', 'ops', marked);
     const bob = await enter(there, 'bob', 'ops');
-    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/ops?token=${await tokenOf('bob')}`);
+    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/ops?token=${await tokenFor('bob')}`);
     await once(plain, 'open');
     const annEnded = Promise.all([nextEvent(ann, 'ended'), nextEvent(ann, 'disconnect')]);
     const revoked = await call('POST', '/api/tokens/revoke', { jti: 'token 1' });
@@ -232,7 +220,7 @@ describe.each([
     const older = await call('POST', '/api/tokens/revoke', { user: 'bob', before: 1000 });
     expect((older.revocation as { before: number }).before).toBeGreaterThan(1000);
     // A token that was issued later is accepted.
-    await enter(there, 'bob', 'ops', await tokenOf('bob', { age: -1 }));
+    await enter(there, 'bob', 'ops', await tokenFor('bob', {}, -1));
 
     await until(async () => {
       const { revocations } = await call('GET', '/api/tokens/revocations');
@@ -258,7 +246,7 @@ describe.each([
     // No client of an earlier test has this name.
     const fay = await enter(there, 'fay', 'bar');
     const carl = await enter(here, 'carl', 'bar');
-    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/bar?token=${await tokenOf('dora')}`);
+    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/bar?token=${await tokenFor('dora')}`);
     await once(plain, 'open');
     const closed = Promise.all([nextEvent(fay, 'ended'), nextEvent(carl, 'ended'), once(plain, 'close')]);
     expect(await call('POST', '/api/close-room', { room: 'bar' })).toMatchObject({ removed: 3, complete: true });

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect as openSocket, type Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import { SignJWT } from 'jose';
+import { metric } from '../../support/metrics.js';
 import { type RunningServer, startServer } from '../../support/server.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 
 /** Who may say nothing is not listened to. */
 
 const API_KEY = 'a-key-for-the-tests';
-const SECRET = 'a secret of more than thirty-two bytes';
 const MEGABYTE = 1024 * 1024;
 const LARGE = 64 * MEGABYTE;
 /** Bodies as long as that may be kept, so that it shows when they are. */
@@ -38,11 +38,6 @@ async function firstAnswer(socket: Socket): Promise<{ status: number; code: stri
   return { status: Number(head.split(' ')[1]), code: JSON.parse(body).code };
 }
 
-function tokenOf(claims: object): Promise<string> {
-  const key = new TextEncoder().encode(SECRET);
-  return new SignJWT({ ...claims }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h').sign(key);
-}
-
 test('a caller that may not publish is rejected before the body arrives', async () => {
   server = await startServer({ WORKERS: '1', API_KEY, JWT_SECRET: SECRET });
   const allowed = await tokenOf({ sub: 'eve', rooms: { publish: ['open'] } });
@@ -63,9 +58,8 @@ test('the rest of a rejected body is dropped, and the connection serves the next
   const socket = announce('Authorization: Bearer wrong\r\n', LARGE);
   expect(await firstAnswer(socket)).toEqual({ status: 401, code: 'UNAUTHORIZED' });
   await new Promise((resolve) => socket.write(body.subarray(MEGABYTE), resolve));
-  const metrics = await (await fetch(`${server.url}/metrics`)).text();
-  const [, external] = /^nodejs_external_memory_bytes\{.*\} (\S+)$/m.exec(metrics)!;
-  expect(Number(external)).toBeLessThan(LARGE / 2);
+  const [external] = await metric(server.url, 'nodejs_external_memory_bytes');
+  expect(external).toBeLessThan(LARGE / 2);
   socket.write(body.subarray(0, MEGABYTE));
   socket.write(`GET /api/rooms/a/messages HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${API_KEY}\r\n\r\n`);
   expect((await once(socket, 'data')).toString()).toMatch(/^HTTP\/1\.1 200 /);

@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../../support/clients.js';
+import { sumOf } from '../../../support/metrics.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
+import { account, authorization, post } from '../support/operator.js';
 
 const open: Socket[] = [];
 const brokers: RedisProcess[] = [];
@@ -13,9 +15,6 @@ afterAll(async () => {
   await stopAll();
   await Promise.all(brokers.map((redis) => redis.remove()));
 });
-
-const account = { ADMIN_USER: 'op', ADMIN_PASSWORD: 'secret' };
-const headers = { authorization: `Basic ${Buffer.from('op:secret').toString('base64')}` };
 
 /** An operator acts on all machines of a Redis. */
 async function startRedis(): Promise<string> {
@@ -35,19 +34,11 @@ async function member(app: RunningApplication, user: string, room: string): Prom
   return socket;
 }
 
-async function post(app: RunningApplication, path: string, body: object): Promise<Record<string, unknown>> {
-  const response = await fetch(`${app.admin}/api/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  return (await response.json()) as Record<string, unknown>;
-}
-
 /** The applications measure less often. */
 const PAUSE_MS = 100;
 
-async function keptBy(app: RunningApplication): Promise<number> {
-  const metrics = await (await fetch(`${app.admin}/metrics`, { headers })).text();
-  const lines = metrics.split('\n').filter((line) => line.startsWith('gjallar_recovery_kept{kind="sessions"'));
-  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-}
+const keptBy = (app: RunningApplication) =>
+  sumOf([app.admin], 'gjallar_recovery_kept', { labels: 'kind="sessions"', headers: { authorization } });
 
 /** Cuts a client off, and waits until one of the machines keeps its session, and no other one. */
 async function cutOff(socket: Socket, apps: readonly RunningApplication[]): Promise<void> {

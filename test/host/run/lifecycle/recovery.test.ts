@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../../support/clients.js';
+import { sumOf } from '../../../support/metrics.js';
 import { until } from '../../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 
@@ -63,12 +64,7 @@ test('clients of any application recover after a reload, with what they missed',
     expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
   }
   expect(away.socket.id).toBe(id);
-  const metrics = await (await fetch(`${app.admin}/metrics`)).text();
-  const sumOf = (name: string) =>
-    metrics
-      .split('\n')
-      .filter((line) => line.startsWith(name))
-      .reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-  expect(sumOf('gjallar_recovery_attempts_total{result="recovered"')).toBe(4);
-  expect(sumOf('gjallar_recovery_kept{kind="packets"')).toBeGreaterThan(0);
+  const recovered = { labels: 'result="recovered"' };
+  expect(await sumOf([app.admin], 'gjallar_recovery_attempts_total', recovered)).toBe(4);
+  expect(await sumOf([app.admin], 'gjallar_recovery_kept', { labels: 'kind="packets"' })).toBeGreaterThan(0);
 });

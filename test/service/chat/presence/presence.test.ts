@@ -1,16 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import type { Presence } from '../../../../src/service/chat/protocol.js';
-import {
-  type ChatClient,
-  connect,
-  connected,
-  disconnectAll,
-  expectOk,
-  workerOf,
-  workersOf,
-} from '../../../support/clients.js';
+import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
 import { type RunningServer, startServer } from '../../../support/server.js';
-import { stopwatch, until } from '../../../support/until.js';
+import { until } from '../../../support/until.js';
 
 let server: RunningServer;
 
@@ -56,13 +48,14 @@ class Witness {
     });
   }
 
-  names(which: 'joined' | 'left'): string[] {
-    return this.told.flatMap((presence) => presence[which] ?? []).sort();
+  /** The names of all who have joined. */
+  joined(): string[] {
+    return this.told.flatMap((presence) => presence.joined ?? []).sort();
   }
 }
 
-function user(name: string, reconnection = true): ChatClient {
-  return connect(server.url, { auth: { name }, transports: ['websocket'], reconnection });
+function user(name: string): ChatClient {
+  return connect(server.url, { auth: { name }, transports: ['websocket'] });
 }
 
 async function join(client: ChatClient, room: string): Promise<void> {
@@ -148,7 +141,7 @@ test('those who come together are told together, each once', async () => {
   await Promise.all(clients.map(connected));
   await Promise.all(clients.map((client) => join(client, 'crowd')));
   await witness.sees(41);
-  expect(witness.names('joined')).toEqual(names);
+  expect(witness.joined()).toEqual(names);
   expect(witness.told.length).toBeLessThan(names.length / 2);
   expect(expectOk(await witness.client.emitWithAck('who', 'crowd')).users).toEqual(['Witness', ...names].sort());
 });
@@ -158,7 +151,7 @@ test('in a room of more than 100 members the count alone is told', async () => {
   const clients = numbered(99).map((name) => user(name));
   await Promise.all(clients.map((client) => join(client, 'hall')));
   await witness.sees(100);
-  expect(witness.names('joined')).toEqual(numbered(99));
+  expect(witness.joined()).toEqual(numbered(99));
 
   witness.told.length = 0;
   const last = user('The last');
@@ -168,23 +161,4 @@ test('in a room of more than 100 members the count alone is told', async () => {
   last.disconnect();
   await witness.sees(100);
   expect(witness.told[1]).toMatchObject({ room: 'hall', members: 100 });
-});
-
-test('the users of a worker that was killed are gone within seconds', async () => {
-  const witness = await Witness.join('crash');
-  const names = numbered(20);
-  const clients = names.map((name) => user(name, false));
-  await Promise.all(clients.map((client) => join(client, 'crash')));
-  await witness.sees(21);
-  const home = await workerOf(witness.client, 'crash');
-  const workers = await workersOf(clients, 'crash');
-  const doomed = workers.find((worker) => worker !== home)!;
-  const victims = names.filter((_, index) => workers[index] === doomed);
-
-  witness.told.length = 0;
-  const elapsed = stopwatch();
-  process.kill(await server.pidOfWorker(doomed), 'SIGKILL');
-  await witness.sees(21 - victims.length);
-  expect(witness.names('left')).toEqual(victims);
-  expect(elapsed()).toBeLessThan(30_000);
 });
