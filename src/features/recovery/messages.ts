@@ -62,12 +62,21 @@ export interface SpaceOptions {
   readonly maxReplayedBytes: number;
 }
 
+/** A packet that a client lacks. One to its socket alone has no sender. */
+export type Missed = readonly [sender: string | undefined, number: number, at: number, packets: EncodedPackets];
+
+export function bytesOf(missed: readonly Missed[]): number {
+  let bytes = 0;
+  for (const [, , , packets] of missed) for (const part of packets) bytes += part.length;
+  return bytes;
+}
+
 /** What a client lacks, as far as one keeper knows; or why that is not known. */
 export type Collected =
   | { readonly outcome: RecoveryOutcome }
   | {
       readonly outcome: undefined;
-      readonly packets: readonly (readonly [sender: string, packet: KeptPacket])[];
+      readonly packets: readonly Missed[];
       /** Up to which packet of each sender that is. */
       readonly heads: readonly (readonly [sender: string, number: number])[];
     };
@@ -91,8 +100,8 @@ export type Found =
       readonly session: SessionState;
       /** The offset from which it is recovered. */
       readonly resumedFrom: string;
-      /** In order. Those to the socket alone have no sender. */
-      readonly missed: readonly (readonly [sender: string | undefined, packet: KeptPacket])[];
+      /** In order. */
+      readonly missed: readonly Missed[];
       readonly heads: readonly (readonly [sender: string, number: number])[];
     };
 

@@ -1,4 +1,4 @@
-import type { Collected, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
+import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
 import { decodeOffset, numbersIn, type Offset } from '../offset.js';
 import { Waits } from './expiries.js';
 import { FloorCheck, ForeignMessages } from './memory.js';
@@ -139,7 +139,7 @@ export class Packets {
     if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
     const check = new FloorCheck(floors);
     const received = numbersIn(has ?? '');
-    const packets: [string, KeptPacket][] = [];
+    const packets: Missed[] = [];
     let bytes = 0;
     const heads: [string, number][] = [];
     for (const [sender, stream] of this.streams) {
@@ -150,7 +150,7 @@ export class Packets {
       if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
       for (const packet of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
         if (packet.at < since || !isFor(packet, sender, rooms, check)) continue;
-        packets.push([sender, packet]);
+        packets.push([sender, packet.number, packet.at, packet.packets]);
         for (const { length } of packet.packets) bytes += length;
         if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
       }
