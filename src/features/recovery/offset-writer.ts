@@ -19,7 +19,9 @@ export class OffsetWriter {
   /** The packet with the offset. The default format needs no decoding: the arguments are a JSON array at its end. */
   withOffset(packets: EncodedPackets, offset: string): EncodedPackets {
     const [text, ...attachments] = packets;
-    if (this.isText && typeof text === 'string') return [`${text.slice(0, -1)},"${offset}"]`, ...attachments];
+    // Added up, its parts would take several times its memory until it is sent.
+    if (this.isText && typeof text === 'string')
+      return [[text.slice(0, -1), ',"', offset, '"]'].join(''), ...attachments];
     return this.encode([...this.decode(packets), offset]);
   }
 

@@ -1,21 +1,23 @@
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
-import type {
-  Collected,
-  Found,
-  MissedQuestion,
-  SpaceOptions,
-  ToKeeper,
-  ToKeeperElsewhere,
-  ToWorker,
+import {
+  bytesOf,
+  type Collected,
+  type Found,
+  type Missed,
+  type MissedQuestion,
+  noFigures,
+  type SpaceOptions,
+  type ToKeeper,
+  type ToKeeperElsewhere,
+  type ToWorker,
 } from '../messages.js';
 import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
 import { beginningOf, receivedWith } from './missed.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
-
-import { type KeptPacket, PacketMemory } from './stream.js';
+import { PacketMemory } from './stream.js';
 
 /** How long a session is waited for that is about to end on another worker, in ms. */
 const MAX_WAIT_MS = 2000;
@@ -57,7 +59,7 @@ interface Other {
  */
 export class Keeper {
   private readonly packets = new PacketMemory(DEFAULT_BYTES);
-  private readonly sessions = new SessionMemory<KeptSession>(DEFAULT_BYTES);
+  private readonly sessions = new SessionMemory(DEFAULT_BYTES);
   private readonly spaces = new Map<string, Space>();
   private readonly others = new Map<string, Other>();
   private readonly turns = new Turns();
@@ -199,20 +201,21 @@ export class Keeper {
       receivesSince,
       session: { rooms, aliveAt, floors, has },
     };
-    const missed: [string | undefined, KeptPacket][] = direct.map((packet) => [undefined, packet]);
+    const missed = direct.map(({ number, at, packets }): Missed => [undefined, number, at, packets]);
     const heads: [string, number][] = [];
     for (const collected of await this.collect(space, name, question)) {
       if (collected.outcome !== undefined) return collected;
-      for (const one of collected.packets) missed.push(one as [string, KeptPacket]);
+      for (const one of collected.packets) missed.push(one);
       for (const one of collected.heads) heads.push(one as [string, number]);
     }
     const bytes = bytesOf(missed);
     if (missed.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
-    if (!space.isTaken(pid, worker)) return { outcome: 'session unknown' };
     const replays = this.replays.get(worker) ?? new Replays(space.options);
     this.replays.set(worker, replays);
     if (!replays.take(missed.length, bytes)) return { outcome: 'too much replayed' };
-    missed.sort(([, one], [, other]) => one.at - other.at);
+    missed.sort(([, , one], [, , other]) => one - other);
+    const release = await replays.hold(missed.length, bytes);
+    if (!space.onReturned(pid, worker, release)) return { outcome: 'session unknown' };
     const { direct: _, disconnectedAt: __, ...state } = session;
     return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };
   }
@@ -557,13 +560,6 @@ class Shared {
   }
 }
 
-const noFigures = {
-  bytes: { packets: 0, sessions: 0 },
-  packets: 0,
-  sessions: 0,
-  dropped: { packets: 0, sessions: 0 },
-};
-
 /** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */
 const NOTICE_MS = 15_000;
 
@@ -581,10 +577,4 @@ function mayLack(
   const ofClient = decodeOffset(offset)!.senders;
   const ofWorker = numbersIn(received);
   return [...senders].some((sender) => (ofClient.get(sender) ?? 0) < (ofWorker.get(sender) ?? 0));
-}
-
-function bytesOf(missed: readonly (readonly [unknown, KeptPacket])[]): number {
-  let bytes = 0;
-  for (const [, { packets }] of missed) for (const part of packets) bytes += part.length;
-  return bytes;
 }

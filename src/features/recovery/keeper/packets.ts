@@ -1,4 +1,4 @@
-import type { Collected, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
+import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
 import { decodeOffset, numbersIn, type Offset } from '../offset.js';
 import { Waits } from './expiries.js';
 import { FloorCheck, ForeignMessages } from './memory.js';
@@ -60,9 +60,8 @@ export class Packets {
   add(sender: string, packet: KeptPacket): void {
     const stream = this.streams.get(sender);
     if (!stream) return;
-    const { last } = stream;
     stream.add(packet);
-    this.waits.received(sender, last, packet.number);
+    this.waits.received(sender, packet.number);
   }
 
   /** A worker is gone. @returns how many it has sent */
@@ -112,7 +111,7 @@ export class Packets {
         if (number > Math.max(last, awaited.get(sender) ?? 0)) awaited.set(sender, number);
       }
     }
-    if (awaited.size > 0 && (await this.waits.start(awaited, MAX_DELAY_MS)) !== 'received') {
+    if (awaited.size > 0 && !(await this.waits.start(awaited, MAX_DELAY_MS))) {
       // What a killed worker has sent to its clients alone is kept nowhere.
       for (const [sender, number] of awaited) {
         const stream = this.streams.get(sender);
@@ -139,7 +138,7 @@ export class Packets {
     if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
     const check = new FloorCheck(floors);
     const received = numbersIn(has ?? '');
-    const packets: [string, KeptPacket][] = [];
+    const packets: Missed[] = [];
     let bytes = 0;
     const heads: [string, number][] = [];
     for (const [sender, stream] of this.streams) {
@@ -150,7 +149,7 @@ export class Packets {
       if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
       for (const packet of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
         if (packet.at < since || !isFor(packet, sender, rooms, check)) continue;
-        packets.push([sender, packet]);
+        packets.push([sender, packet.number, packet.at, packet.packets]);
         for (const { length } of packet.packets) bytes += length;
         if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
       }

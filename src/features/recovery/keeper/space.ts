@@ -19,10 +19,18 @@ interface Live {
   readonly direct: Stream;
 }
 
+/** A session that a worker recovers. */
+interface Taken {
+  readonly session: KeptSession;
+  readonly worker: number;
+  /** Called when the client is connected, or gets a new session. */
+  end?: () => void;
+}
+
 /** What a space needs of its keeper. */
 interface Host {
   readonly packets: PacketMemory;
-  readonly sessions: SessionMemory<KeptSession>;
+  readonly sessions: SessionMemory;
   expired(worker: number, session: ExpiredSession): void;
   ended(workers: Iterable<number>, sender: string, last: number): void;
   /** Whether another keeper has the packets of a worker. */
@@ -36,7 +44,7 @@ export class Space {
   readonly away: Sessions;
   private readonly live = new Map<string, Live>();
   /** Sessions that a worker recovers at present. If it is gone before it has told the result, they are kept again. */
-  private readonly taken = new Map<string, { readonly session: KeptSession; readonly worker: number }>();
+  private readonly taken = new Map<string, Taken>();
   private readonly removals = new Removals();
   private readonly expiries: Expiries;
 
@@ -170,6 +178,15 @@ export class Space {
     return this.taken.get(pid)?.worker === worker;
   }
 
+  /** Calls back when the worker has done with the session, at once if it has already. @returns false then */
+  onReturned(pid: string, worker: number, end: () => void): boolean {
+    const taken = this.taken.get(pid);
+    const isTaken = taken?.worker === worker;
+    if (isTaken) taken.end = end;
+    else end();
+    return isTaken;
+  }
+
   /** The client of a session that was taken gets a new one. */
   failed(pid: string, worker: number): void {
     const session = this.isTaken(pid, worker) ? this.untake(pid) : undefined;
@@ -181,6 +198,7 @@ export class Space {
   private untake(pid: string): KeptSession | undefined {
     const taken = this.taken.get(pid);
     this.taken.delete(pid);
+    taken?.end?.();
     return taken?.session;
   }
 

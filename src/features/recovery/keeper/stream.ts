@@ -63,7 +63,7 @@ export class Stream {
   /** The position of the oldest kept packet. */
   private head = 0;
   private isReleased = false;
-  private index: PacketsByRoom<KeptPacket> | undefined;
+  private index: PacketsByRoom | undefined;
 
   constructor(private readonly memory: PacketMemory) {}
 
@@ -158,19 +158,16 @@ export class Stream {
     const { packets, head } = this;
     // Most of what is in it is not kept any more.
     if (this.index && this.index.size > MIN_INDEXED + 2 * (packets.length - head)) this.index = undefined;
-    this.index ??= new PacketsByRoom<KeptPacket>();
-    this.index.isUsed = true;
+    this.index ??= new PacketsByRoom();
     const from = firstBehind(packets, this.index.last, head);
     const end = Math.min(packets.length, from + count);
     for (let at = from; at < end; at++) this.index.add(packets[at]!);
     return end === packets.length;
   }
 
-  /** Frees the memory of an index that is not used any more. */
+  /** Frees the memory of the index. It is made again for the next client that needs one. */
   sweep(): void {
-    if (!this.index) return;
-    if (this.index.isUsed) this.index.isUsed = false;
-    else this.index = undefined;
+    this.index = undefined;
   }
 
   /** Frees the memory of a stream that is not needed any more. */

@@ -67,10 +67,17 @@ const MAX_OF_SESSION = 4;
 /** The time in which all clients together may be sent so much, in ms. */
 const REPLAY_MS = 10_000;
 
-/** What all clients of a worker together may be sent because they had missed it. */
+/** How much missed packets may take in a worker for clients that are not connected yet, in bytes. */
+const MAX_HELD = 4 * 1024 * 1024;
+/** Approximate memory of a missed packet in a worker besides its content, in bytes. */
+const PACKET_BYTES = 200;
+
+/** What all clients of a worker together may be sent because they had missed it: within a time, and at once. */
 export class Replays {
   private readonly packets: Allowance;
   private readonly bytes: Allowance;
+  private held = 0;
+  private waiting: { readonly bytes: number; readonly go: () => void }[] = [];
 
   constructor(
     { maxReplayed, maxReplayedBytes }: { readonly maxReplayed: number; readonly maxReplayedBytes: number },
@@ -88,40 +95,49 @@ export class Replays {
     this.bytes.consume(bytes, now);
     return true;
   }
+
+  /**
+   * Resolves when the worker may hold what a client has missed, in the order of the calls. What is too much alone is held alone.
+   * @returns what must be called when the client is connected, or gets a new session
+   */
+  async hold(packets: number, content: number): Promise<() => void> {
+    const bytes = content + PACKET_BYTES * packets;
+    if (bytes > 0) {
+      await new Promise<void>((go) => {
+        this.waiting.push({ bytes, go });
+        this.holdMore();
+      });
+    }
+    return () => {
+      this.held -= bytes;
+      this.holdMore();
+    };
+  }
+
+  private holdMore(): void {
+    for (;;) {
+      const [next] = this.waiting;
+      if (!next || (this.held > 0 && this.held + next.bytes > MAX_HELD)) return;
+      this.waiting.shift();
+      this.held += next.bytes;
+      next.go();
+    }
+  }
 }
 
-/** The bounds of recoveries that all clients share. */
-interface GateBounds {
-  readonly maxRecovering: number;
-  readonly maxReplayedBytes: number;
-}
-
-/** Counts the recoveries in progress on a worker, bounds what waits for their clients, and spreads their work. */
+/** Counts the recoveries in progress on a worker, bounds their offsets, and spreads their work. */
 export class Gate {
   readonly turns = new Turns();
   private readonly sessions = new Map<string, number>();
   private count = 0;
   private waiting = 0;
-  /** Bytes that wait for clients that are not connected yet. */
-  private held = 0;
 
-  constructor(private readonly bounds: GateBounds) {}
-
-  /** Whether so much may wait for a client. It is held until `release()`. */
-  hold(bytes: number): boolean {
-    this.held += bytes;
-    return this.held <= this.bounds.maxReplayedBytes;
-  }
-
-  /** What a client has missed is sent, or dropped. */
-  release(bytes: number): void {
-    this.held -= bytes;
-  }
+  constructor(private readonly maxRecovering: number) {}
 
   /** @returns false if there are too many. If not, `leave()` must follow. */
   enter(pid: string, offset: string): boolean {
     const ofSession = this.sessions.get(pid) ?? 0;
-    if (this.count >= this.bounds.maxRecovering || ofSession >= MAX_OF_SESSION) return false;
+    if (this.count >= this.maxRecovering || ofSession >= MAX_OF_SESSION) return false;
     if (this.waiting + offset.length > MAX_WAITING) return false;
     this.waiting += offset.length;
     this.sessions.set(pid, ofSession + 1);

@@ -4,9 +4,8 @@ import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
 import { FloorCheck } from '../keeper/memory.js';
 import { isFor } from '../keeper/packets.js';
-import type { KeptPacket } from '../keeper/stream.js';
 import type { LiveSession } from '../live-sessions.js';
-import type { Found, SessionState } from '../messages.js';
+import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
 import { decodeOffset, MAX_LENGTH, NO_OFFSET, numbersIn, type RecoveryOutcome } from '../offset.js';
 
@@ -22,10 +21,7 @@ export interface Returning extends Extract<Found, { session: SessionState }> {
   /** Where it has begun among the packets that this worker delivers. */
   readonly begun: number;
   readonly bus: NamespaceRecovery['bus'];
-  readonly bytes: number;
 }
-
-type Missed = readonly [sender: string | undefined, packet: KeptPacket];
 
 /** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
 export class Returns {
@@ -64,16 +60,15 @@ export class Returns {
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
     const found = await this.namespace.find(pid, named, heads.received);
-    if (!found) return 'session unknown';
+    if (!found) {
+      // The keeper may still answer.
+      this.namespace.post({ type: 'failed', pid });
+      return 'session unknown';
+    }
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
-    const bytes = bytesOf(missed);
-    const failure = gate.hold(bytes) ? undefined : 'too much replayed';
-    if (!failure) await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
-    if (!failure) return { ...found, ...start, bytes };
-    gate.release(bytes);
-    this.namespace.failed(pid);
-    return failure;
+    await gate.turns.take(session.rooms.length + missed.length + bytesOf(missed) / BYTES_OF_UNIT);
+    return { ...found, ...start };
   }
 
   /** The client gets a new session. */
@@ -93,13 +88,8 @@ export class Returns {
   leave(sid: SocketId): void {
     const returning = this.take(sid);
     if (!returning) return;
-    this.end(returning);
-    this.namespace.putBack(returning.session);
-  }
-
-  private end({ begun, bytes }: Returning): void {
-    this.namespace.heads.recent.end(begun);
-    this.namespace.gate.release(bytes);
+    this.namespace.heads.recent.end(returning.begun);
+    this.namespace.post({ type: 'away', session: returning.session });
   }
 
   /** The sockets of those of these clients that have been found, but are not connected yet. */
@@ -109,12 +99,12 @@ export class Returns {
 
   /** The operator has ended the session meanwhile. Its client gets a new one. */
   refuse(socket: Socket, returning: Returning): void {
-    this.end(returning);
+    this.namespace.heads.recent.end(returning.begun);
     this.close(socket, returning, 'session unknown');
   }
 
   private close(socket: Socket, { session }: Returning, outcome: RecoveryOutcome): void {
-    this.namespace.failed(session.pid);
+    this.namespace.post({ type: 'failed', pid: session.pid });
     this.namespace.count(outcome);
     setImmediate(() => socket.conn.close(true));
   }
@@ -126,7 +116,7 @@ export class Returns {
    */
   complete(socket: Socket, returning: Returning, live: () => LiveSession): void {
     const missed = this.missed(returning);
-    this.end(returning);
+    this.namespace.heads.recent.end(returning.begun);
     // So much was delivered while its middleware ran, or the bus was down. The client connects again, and gets a new session.
     if (!missed) return this.close(socket, returning, 'packets missing');
     this.namespace.count('recovered');
@@ -148,7 +138,7 @@ export class Returns {
     const later = recent.filter(
       (packet) => packet.number > lastOf(packet) && isFor(packet, packet.sender, rooms, floors),
     );
-    return [...missed, ...later.map((packet): Missed => [packet.sender, packet])];
+    return [...missed, ...later.map(({ sender, number, at, packets }): Missed => [sender, number, at, packets])];
   }
 
   private replay(session: LiveSession, { resumedFrom, heads: found }: Returning, missed: readonly Missed[]): void {
@@ -156,10 +146,10 @@ export class Returns {
     const ofKeepers = new Map(found);
     const isKnown = ([sender]: readonly [string, number]) => ofKeepers.has(sender) || heads.lastOf(sender) > 0;
     const senders = new Map([...decodeOffset(resumedFrom)!.senders].filter(isKnown));
-    const replayed = missed.map(([sender, packet]) => {
-      if (sender === undefined) live.sent(session, { ...packet, number: ++heads.direct });
-      else senders.set(sender, packet.number);
-      return writer.withOffset(packet.packets, heads.offsetOf(packet.at, senders));
+    const replayed = missed.map(([sender, number, at, packets]) => {
+      if (sender === undefined) live.sent(session, { number: ++heads.direct, at, packets });
+      else senders.set(sender, number);
+      return writer.withOffset(packets, heads.offsetOf(at, senders));
     });
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
     live.postChanges();
@@ -167,12 +157,7 @@ export class Returns {
     // A client keeps what arrives before the CONNECT packet. If its connection ended in between, it would get that again.
     (session.socket.conn as unknown as { sendTogether?(): void }).sendTogether?.();
     const { client } = packetStepsOf(session.socket);
-    for (const encoded of replayed) client.writeToEngine(encoded, { preEncoded: true });
+    const options = { preEncoded: true };
+    for (const encoded of replayed) client.writeToEngine(encoded, options);
   }
-}
-
-function bytesOf(missed: readonly Missed[]): number {
-  let bytes = 0;
-  for (const [, packet] of missed) for (const part of packet.packets) bytes += part.length;
-  return bytes;
 }

@@ -45,7 +45,7 @@ async function missing(question: { at?: number; received?: number; session?: obj
     receivesSince: 0,
     session: { rooms: ['room'], aliveAt: at, floors: undefined, has: undefined, ...session },
   } as MissedQuestion);
-  return found.outcome ?? found.packets.map(([, { number }]) => number);
+  return found.outcome ?? found.packets.map(([, number]) => number);
 }
 
 test('the offset of a machine whose clock is ahead says nothing of a sender that it does not name', async () => {

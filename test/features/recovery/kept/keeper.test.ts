@@ -17,6 +17,12 @@ const RECEIVED = 5;
 /** Since when the workers have been there. */
 const began = Date.now() - 60_000;
 
+const sessionOf = (pid: string, room = 'room'): SessionState => ({
+  ...{ pid, sid: `s${pid.slice(1)}`, rooms: [room], data: {}, worker: own, aliveAt: began + 50_000 },
+  ...{ resumedFrom: undefined, floors: [], has: undefined },
+  ...{ user: undefined, address: undefined, connection: undefined },
+});
+
 const keepers: Keeper[] = [];
 afterEach(() => {
   for (const keeper of keepers.splice(0)) keeper.close();
@@ -38,11 +44,7 @@ class Machine {
   constructor(isAgain: boolean) {
     keepers.push(this.keeper);
     this.keeper.onMessage(WORKER, { type: 'open', space, name: own, sent: 0, isAgain, options });
-    const session: SessionState = {
-      ...{ pid: 'p'.repeat(20), sid: 's'.repeat(20), rooms: ['room'], data: {}, worker: own, aliveAt: began + 50_000 },
-      ...{ resumedFrom: undefined, floors: [], has: undefined },
-      ...{ user: undefined, address: undefined, connection: undefined },
-    };
+    const session = sessionOf('p'.repeat(20));
     this.keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
     this.keeper.onMessage(WORKER, { type: 'away', space, session });
   }
@@ -101,4 +103,34 @@ test('workers hear that packets may be lost when a keeper that was lost is here 
   expect(lost()).toBe(0);
   keeper.onKeeperHere('hub');
   expect(lost()).toBe(1);
+});
+
+test('a worker gets what further clients lack once it has done with those before', async () => {
+  const found: number[] = [];
+  const keeper = new Keeper({
+    isAlone: true,
+    sendToWorker: (_worker, message) => message.type === 'found' && found.push(message.request),
+    sendToKeeper: () => {},
+  });
+  keepers.push(keeper);
+  const large = { ...options, maxBytes: 1e9, maxMissedBytes: 1e9, maxReplayedBytes: 1e9 };
+  keeper.onMessage(WORKER, { type: 'open', space, name: own, sent: 0, isAgain: false, options: large });
+  const sessions = [sessionOf('p0'), sessionOf('p1'), sessionOf('p2'), sessionOf('p3', 'elsewhere')];
+  for (const session of sessions) {
+    keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+    keeper.onMessage(WORKER, { type: 'away', space, session });
+  }
+  const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(3e6)] };
+  keeper.onMessage(WORKER, { type: 'packet', space, packet });
+  const question = { offset: encodeOffset(began, own, 0, []), received: '', receivesSince: began };
+  for (const [request, { pid }] of sessions.entries())
+    keeper.onMessage(WORKER, { type: 'find', space, pid, request, ...question });
+  // The last one lacks nothing, so it does not wait.
+  await until(() => found.includes(0) && found.includes(3));
+  expect(found).toHaveLength(2);
+  keeper.onMessage(WORKER, { type: 'failed', space, pid: 'p0' });
+  await until(() => found.includes(1));
+  expect(found).not.toContain(2);
+  keeper.onMessage(WORKER, { type: 'live', space, session: sessions[1]!, floor: 0, floorAt: 0 });
+  await until(() => found.includes(2));
 });
