@@ -104,6 +104,9 @@ export interface KeeperFigures {
   readonly dropped: { readonly packets: number; readonly sessions: number };
 }
 
+const none = { packets: 0, sessions: 0 };
+export const noFigures: KeeperFigures = { ...none, bytes: none, dropped: none };
+
 /** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
 export type ToKeeper =
   /** The worker has the namespace. What it had sent before, the keeper has not. */

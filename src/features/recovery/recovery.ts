@@ -9,7 +9,7 @@ import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
 import type { ExpiryListener } from './keeper/expiries.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink, wireInProcess, wireOver } from './link.js';
-import type { SpaceOptions, ToWorker } from './messages.js';
+import { noFigures, type SpaceOptions, type ToWorker } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
 import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './offset.js';
 import { Gate } from './returns/gate.js';
@@ -241,5 +241,3 @@ export class ServerRecovery implements Recovery {
     if (!this.options.link) this.known?.close();
   }
 }
-
-const noFigures = { bytes: { packets: 0, sessions: 0 }, packets: 0, sessions: 0, dropped: { packets: 0, sessions: 0 } };

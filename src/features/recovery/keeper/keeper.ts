@@ -1,13 +1,14 @@
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
-import type {
-  Collected,
-  Found,
-  MissedQuestion,
-  SpaceOptions,
-  ToKeeper,
-  ToKeeperElsewhere,
-  ToWorker,
+import {
+  type Collected,
+  type Found,
+  type MissedQuestion,
+  noFigures,
+  type SpaceOptions,
+  type ToKeeper,
+  type ToKeeperElsewhere,
+  type ToWorker,
 } from '../messages.js';
 import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
@@ -264,18 +265,13 @@ export class Keeper {
 
   /** Resolves when a session that a worker serves is kept, or after a while. Its client returns before the worker knows that it is gone. */
   private async ended(space: Space, name: string, pid: string, worker: number): Promise<void> {
+    let stop = () => {};
     const kept = new Promise<void>((resolve) => {
-      const stop = space.away.onPut(pid, () => {
-        stop();
-        resolve();
-      });
-      setTimeout(() => {
-        stop();
-        resolve();
-      }, MAX_WAIT_MS).unref();
+      stop = space.away.onPut(pid, resolve);
     });
     this.host.sendToWorker(worker, { type: 'end', space: name, pid });
-    await kept;
+    await within(MAX_WAIT_MS, kept);
+    stop();
   }
 
   /** What all keepers have of what a client lacks. */
@@ -556,13 +552,6 @@ class Shared {
     return this.planned;
   }
 }
-
-const noFigures = {
-  bytes: { packets: 0, sessions: 0 },
-  packets: 0,
-  sessions: 0,
-  dropped: { packets: 0, sessions: 0 },
-};
 
 /** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */
 const NOTICE_MS = 15_000;

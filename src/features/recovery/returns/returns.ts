@@ -70,10 +70,16 @@ export class Returns {
     const bytes = bytesOf(missed);
     const failure = gate.hold(bytes) ? undefined : 'too much replayed';
     if (!failure) await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
-    if (!failure) return { ...found, ...start, bytes };
+    // What another machine has sent since its keeper was asked may be lost.
+    if (!failure && this.isReached(start)) return { ...found, ...start, bytes };
     gate.release(bytes);
     this.namespace.failed(pid);
-    return failure;
+    return failure ?? 'packets missing';
+  }
+
+  /** Whether the bus has been up since a client has begun to return. */
+  private isReached({ bus }: Pick<Returning, 'bus'>): boolean {
+    return bus.isUp && bus === this.namespace.bus;
   }
 
   /** The client gets a new session. */
@@ -136,8 +142,7 @@ export class Returns {
   /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
   private missed({ missed, heads, session, begun, bus }: Returning): Missed[] | undefined {
     const recent = this.namespace.heads.recent.since(begun);
-    // What another machine has sent since its keeper was asked may be lost.
-    if (!recent || !bus.isUp || bus !== this.namespace.bus) return undefined;
+    if (!recent || !this.isReached({ bus })) return undefined;
     const known = new Map(heads);
     const has = numbersIn(session.has ?? '');
     const rooms = new Set(session.rooms.map(String));
