@@ -129,12 +129,8 @@ export interface RecoveryState extends KeeperFigures {
   readonly outcomes: RecoveryCounts;
 }
 
-export const noFigures: KeeperFigures = {
-  bytes: { packets: 0, sessions: 0 },
-  packets: 0,
-  sessions: 0,
-  dropped: { packets: 0, sessions: 0 },
-};
+const none = { packets: 0, sessions: 0 };
+export const noFigures: KeeperFigures = { ...none, bytes: none, dropped: none };
 
 /** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
 export type ToKeeper =

@@ -267,18 +267,13 @@ export class Keeper {
 
   /** Resolves when a session that a worker serves is kept, or after a while. Its client returns before the worker knows that it is gone. */
   private async ended(space: Space, name: string, pid: string, worker: number): Promise<void> {
+    let stop = () => {};
     const kept = new Promise<void>((resolve) => {
-      const stop = space.away.onPut(pid, () => {
-        stop();
-        resolve();
-      });
-      setTimeout(() => {
-        stop();
-        resolve();
-      }, MAX_WAIT_MS).unref();
+      stop = space.away.onPut(pid, resolve);
     });
     this.host.sendToWorker(worker, { type: 'end', space: name, pid });
-    await kept;
+    await within(MAX_WAIT_MS, kept);
+    stop();
   }
 
   /** What all keepers have of what a client lacks. */

@@ -5,6 +5,9 @@ import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
 import { type PacketMemory, Stream } from './stream.js';
 
+/** A clock that differs by more from the time that has passed was moved, in ms. */
+const MAX_DRIFT_MS = 1000;
+
 /** A worker of this machine, as the keeper knows it. */
 interface Worker {
   /** Names it in offsets. */
@@ -47,6 +50,10 @@ export class Space {
   private readonly taken = new Map<string, Taken>();
   private readonly removals = new Removals();
   private readonly expiries: Expiries;
+  /** By how much the clock is ahead of `performance`, which nobody moves. */
+  private ahead = Date.now() - performance.now();
+  /** When the clock was found moved, in ms since 1970. */
+  private movedAt = 0;
 
   constructor(
     public options: SpaceOptions,
@@ -105,7 +112,7 @@ export class Space {
     if (taken?.worker === worker) return this.keep(this.untake(pid)!);
     const now = Date.now();
     const direct = this.endLive(worker, pid) ?? this.unknownTo(now);
-    const aliveAt = Math.max(session.aliveAt, now - this.options.silenceMs);
+    const aliveAt = Math.max(session.aliveAt, this.aliveAt(now));
     if (session.rooms.length <= this.options.maxRooms) {
       return this.keep({ ...session, aliveAt, disconnectedAt: now, direct });
     }
@@ -113,6 +120,15 @@ export class Space {
     direct.release();
     const empty = { rooms: [], data: undefined, floors: undefined, resumedFrom: undefined, worker: NO_WORKER };
     this.keep({ ...session, ...empty, aliveAt, disconnectedAt: now, direct: new Stream(this.host.packets) });
+  }
+
+  /** When a client was there that counts as gone since `now`. Nothing tells that by a clock that was moved meanwhile. */
+  private aliveAt(now: number): number {
+    const ahead = now - performance.now();
+    if (Math.abs(ahead - this.ahead) > MAX_DRIFT_MS) this.movedAt = now;
+    this.ahead = ahead;
+    const aliveAt = now - this.options.silenceMs;
+    return aliveAt >= this.movedAt ? aliveAt : Number.NEGATIVE_INFINITY;
   }
 
   /** In place of the packets to a socket that another keeper had. */

@@ -68,7 +68,15 @@ export class Returns {
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
     await gate.turns.take(session.rooms.length + missed.length + bytesOf(missed) / BYTES_OF_UNIT);
-    return { ...found, ...start };
+    // What another machine has sent since its keeper was asked may be lost.
+    if (this.isReached(start)) return { ...found, ...start };
+    this.namespace.post({ type: 'failed', pid });
+    return 'packets missing';
+  }
+
+  /** Whether the bus has been up since a client has begun to return. */
+  private isReached({ bus }: Pick<Returning, 'bus'>): boolean {
+    return bus.isUp && bus === this.namespace.bus;
   }
 
   /** The client gets a new session. */
@@ -126,8 +134,7 @@ export class Returns {
   /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
   private missed({ missed, heads, session, begun, bus }: Returning): Missed[] | undefined {
     const recent = this.namespace.heads.recent.since(begun);
-    // What another machine has sent since its keeper was asked may be lost.
-    if (!recent || !bus.isUp || bus !== this.namespace.bus) return undefined;
+    if (!recent || !this.isReached({ bus })) return undefined;
     const known = new Map(heads);
     const has = numbersIn(session.has ?? '');
     const rooms = new Set(session.rooms.map(String));

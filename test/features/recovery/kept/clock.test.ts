@@ -1,9 +1,11 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { Heads } from '../../../../src/features/recovery/heads.js';
+import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { Packets } from '../../../../src/features/recovery/keeper/packets.js';
 import { PacketMemory } from '../../../../src/features/recovery/keeper/stream.js';
-import type { MissedQuestion } from '../../../../src/features/recovery/messages.js';
+import type { MissedQuestion, SessionState, ToWorker } from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { until } from '../../../support/until.js';
 
 /** The clock of a machine is moved: its times say nothing to others, or to itself before and after. */
 
@@ -59,4 +61,38 @@ test('a client that joined or was alive by a clock that was ahead is not taken f
   expect(await missing({ received: 1, session: { floors: [{ at: late, numbers: '' }] } })).toBe('packets missing');
   expect(await missing({ received: 0, session: { aliveAt: late } })).toEqual([1, 2]);
   expect(await missing({ received: 0, session: { aliveAt: late } }, true)).toBe('packets missing');
+});
+
+test('a client that was silent while the clock was moved is not taken for one that has received what was dropped', async () => {
+  const WORKER = 1;
+  const answers: ToWorker[] = [];
+  const keeper = new Keeper({
+    isAlone: true,
+    sendToWorker: (_worker, message) => answers.push(message),
+    sendToKeeper: () => {},
+  });
+  const answered = async (type: ToWorker['type']) => {
+    await until(() => answers.some((answer) => answer.type === type));
+    return answers.find((answer) => answer.type === type);
+  };
+  const now = Date.now();
+  const session: SessionState = {
+    ...{ pid: 'p'.repeat(20), sid: 's'.repeat(20), rooms: ['room'], data: {}, worker: SENDER, aliveAt: now },
+    ...{ resumedFrom: undefined, floors: [], has: undefined },
+    ...{ user: undefined, address: undefined, connection: undefined },
+  };
+  const packet = { number: 1, at: now + 1, rooms: ['room'], except: [], packets: ['2["x"]'] };
+  const space = '0\x1e/';
+  const spaceOptions = { ...options(), silenceMs: 45_000, sweepMs: 1 };
+  keeper.onMessage(WORKER, { type: 'open', space, name: SENDER, sent: 0, isAgain: false, options: spaceOptions });
+  keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER, { type: 'packet', space, packet });
+  jest.spyOn(Date, 'now').mockReturnValue(now + HOUR_MS);
+  expect(await answered('figures')).toMatchObject({ figures: { packets: 0 } });
+  keeper.onMessage(WORKER, { type: 'away', space, session });
+  const offset = encodeOffset(now, SENDER, 0, [[SENDER, 0]]);
+  const question = { request: 1, pid: session.pid, offset, received: '', receivesSince: 0 };
+  keeper.onMessage(WORKER, { type: 'find', space, ...question });
+  expect(await answered('found')).toMatchObject({ found: { outcome: 'packets missing' } });
+  keeper.close();
 });

@@ -125,3 +125,17 @@ test.each(buses)('what %s loses while a client returns, it gets as soon as that 
   expect(one.recovered).toEqual([true, true]);
   expect(one.of('news')).toEqual([1, 2, 3]);
 });
+
+test.each(buses)('a client that returns while %s is unreachable gets a new session at once', async (bus) => {
+  const server = await serve(bus);
+  const way = await Wire.to(server.port);
+  wire = way;
+  const backplane = await server.join(way.port);
+  const node = await start(async () => backplane);
+  const one = await client(node);
+  await cutOff(one, node);
+  way.cut();
+  await until(() => !backplane.traffic.isUp);
+  await one.comeBack(node.url);
+  expect(one.recovered).toEqual([false]);
+});
