@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
-import { RedisProcess } from '../../support/redis.js';
+import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { readinessOf } from '../../support/reports.js';
 import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
 import { everyoneTalks, expectOnceAndInOrder } from '../../support/talk.js';
@@ -143,7 +143,7 @@ describe('a server that keeps history', () => {
   let server: RunningServer;
 
   beforeAll(async () => {
-    redis = await RedisProcess.start('--appendonly', 'yes');
+    redis = await RedisProcess.start(...DURABLE);
     await redis.stop();
     server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
   });

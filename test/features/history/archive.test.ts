@@ -10,7 +10,7 @@ import { RedisHistoryStore } from '../../../src/features/history/redis/store.js'
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import { type Change, type HistoryStore, MAX_PAGE_BYTES } from '../../../src/features/history/store.js';
 import { mariadb, postgres } from '../../support/databases.js';
-import { RedisProcess } from '../../support/redis.js';
+import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { HOUR, say, texts } from './contract/subject.js';
 
 const count = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, index) => from + index);
@@ -257,7 +257,7 @@ async function archived(store: HistoryStore, archives: Archive[], batch = 7): Pr
 
 describe('the archiver', () => {
   test('archives each message of a Redis exactly once, whoever and whatever is killed', async () => {
-    const redis = await RedisProcess.start('--appendonly', 'yes');
+    const redis = await RedisProcess.start(...DURABLE);
     const database = await ofThisFile();
     // The tests of the archive have left messages in the other one.
     const admin = knex({ client: 'pg', connection: database.url });

@@ -5,7 +5,7 @@ import { errorCodes } from '../../../src/base/errors.js';
 import { BUCKETS, Keys } from '../../../src/features/history/redis/keys.js';
 import { RedisHistoryStore, redisClientOptions } from '../../../src/features/history/redis/store.js';
 import type { HistoryError } from '../../../src/features/history/store.js';
-import { RedisProcess, until } from '../../support/redis.js';
+import { DURABLE, RedisProcess, until } from '../../support/redis.js';
 import { Wire } from '../../support/wire.js';
 import { changesFrom, type Harness, HOUR, say, texts } from './contract/subject.js';
 import { storeContract } from './store.contract.js';
@@ -183,7 +183,7 @@ describe('Redis', () => {
 
   describe('when it goes away', () => {
     // A slow disk can delay what is written `everysec`, and a kill then loses it.
-    beforeEach(() => use('--appendonly', 'yes', '--appendfsync', 'always'));
+    beforeEach(() => use(...DURABLE));
 
     test('an append is rejected, and Redis is found again when it is back', async () => {
       await store.append('room', [say('1')]);

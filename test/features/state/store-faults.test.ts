@@ -5,7 +5,7 @@ import { Redis } from 'ioredis';
 import { thisProcess } from '../../../src/base/process.js';
 import type { StateRoom } from '../../../src/features/state/index.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
-import { RedisProcess } from '../../support/redis.js';
+import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { Reported, ToldProblems } from '../../support/reports.js';
 import { eventually, until } from '../../support/until.js';
 import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
@@ -20,7 +20,7 @@ let dropped: object[];
 let warn: (warning: string) => void;
 
 beforeEach(async () => {
-  redis = await RedisProcess.start('--appendonly', 'yes', '--appendfsync', 'always', '--enable-debug-command', 'yes');
+  redis = await RedisProcess.start(...DURABLE, '--enable-debug-command', 'yes');
   workers = new StoredWorkers({ redis: redis.url });
   told = [];
   lost = [];

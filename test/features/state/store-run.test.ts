@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { io, type Socket } from 'socket.io-client';
 import { runApp, stopAll } from '../../host/run/support/application.js';
-import { RedisProcess } from '../../support/redis.js';
+import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { until } from '../../support/until.js';
 import { storedIn } from './support/stored.js';
@@ -31,7 +31,7 @@ async function metric(admin: string, pattern: RegExp): Promise<string[]> {
 }
 
 test('under gjallar run, the state outlives the servers, and operators learn what is down', async () => {
-  redis = await RedisProcess.start('--appendonly', 'yes');
+  redis = await RedisProcess.start(...DURABLE);
   // The rights that the documentation names, and no others.
   const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
   const rule = /^ACL SETUSER gjallar (.*hscan.*)$/m.exec(docs)![1]!;

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
 import { metric } from '../../support/metrics.js';
-import { RedisProcess } from '../../support/redis.js';
+import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { readiness } from '../../support/reports.js';
 import { until } from '../../support/until.js';
 import { runApp, stopAll } from './support/application.js';
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 /** An application with a Redis of its own, so that the tests can wait at the same time. */
 async function start() {
-  const redis = await RedisProcess.start('--appendonly', 'yes', '--appendfsync', 'always');
+  const redis = await RedisProcess.start(...DURABLE);
   stores.push(redis);
   const app = await runApp('parts/durable.mjs', { env: { STORE_URL: redis.url, WORKERS: '1' } });
   const client = io(app.url, { forceNew: true, transports: ['websocket'] });

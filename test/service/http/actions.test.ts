@@ -9,7 +9,7 @@ import { routes } from '../../../src/service/api/api.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { postgres } from '../../support/databases.js';
 import { sumOf } from '../../support/metrics.js';
-import { RedisProcess } from '../../support/redis.js';
+import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { SECRET, tokenOf } from '../../support/tokens.js';
 import { eventually, until } from '../../support/until.js';
@@ -40,7 +40,7 @@ async function oneMachine(): Promise<Setup> {
 }
 
 async function twoMachines(): Promise<Setup> {
-  const [redis, database] = await Promise.all([RedisProcess.start('--appendonly', 'yes'), postgres()]);
+  const [redis, database] = await Promise.all([RedisProcess.start(...DURABLE), postgres()]);
   const env = { ...common, REDIS_URL: redis.url, ARCHIVE_URL: database.url, WORKERS: '1' };
   const servers = await Promise.all([startServer(env), startServer(env)]);
   return {

@@ -1,5 +1,6 @@
 import { expect } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { DURABLE } from '../../../support/redis.js';
 import { eventually } from '../../../support/until.js';
 import { onRedis, type Store } from '../support/on-redis.js';
 import { stateOf, storedIn } from '../support/stored.js';
@@ -14,8 +15,6 @@ async function storeThree({ redis, workers }: Store): Promise<void> {
   await workers.stopAll();
   await redis.stop();
 }
-
-const settings = ['--appendonly', 'yes', '--appendfsync', 'always'];
 
 onRedis(
   'a server that starts without Redis and forgets deletions takes what Redis has, and deletes none of it',
@@ -48,7 +47,7 @@ onRedis(
     const three = await workers.start({ maxKeys: 5 });
     expect(stateOf(three.room)).toEqual(stateOf(two.room));
   },
-  settings,
+  DURABLE,
 );
 
 onRedis(
@@ -74,7 +73,7 @@ onRedis(
     for (const { room } of both) await room.stored();
     await eventually(async () => expect(Object.keys(await storedIn(redis.url))).toEqual(Object.keys(expected)));
   },
-  settings,
+  DURABLE,
 );
 
 onRedis(
@@ -102,5 +101,5 @@ onRedis(
     const left = Array.from({ length: 10 }, (_, key) => `k${key}`).filter((key) => !taken.includes(key));
     expect(Object.keys(await storedIn(redis.url))).toEqual(['after', ...left, 'long']);
   },
-  settings,
+  DURABLE,
 );
