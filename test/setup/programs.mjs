@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
 /**
@@ -50,18 +50,12 @@ export const PROGRAMS = [
     package: 'openssl',
     found: () => inPath('openssl'),
     services: [],
-    usedBy: ['support/certificate.ts', 'deploy/private-ca.test.ts', 'torture/drill.test.ts'],
+    usedBy: ['support/certificate.ts', 'deploy/private-ca.test.ts'],
   },
   {
     package: 'prometheus',
     found: () => inPath('prometheus'),
     services: ['prometheus'],
-    usedBy: ['torture/drill.test.ts'],
-  },
-  {
-    package: 'libfaketime',
-    found: () => readdirSync('/usr/lib').some((name) => existsSync(`/usr/lib/${name}/faketime`)),
-    services: [],
     usedBy: ['torture/drill.test.ts'],
   },
   // A client in another language, and what it connects with.

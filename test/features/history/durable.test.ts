@@ -418,36 +418,3 @@ test('the client helper asks a server that cannot answer more and more seldom', 
     await node.close();
   }
 });
-
-test('while the store is unreachable, emit rejects, and members are followed again afterwards', async () => {
-  const redis = await RedisProcess.start();
-  const store = await RedisHistoryStore.open({ redis: redis.url, onError: () => {} });
-  const node = await startNode(alone);
-  const errors: unknown[] = [];
-  const durable = await durableRooms(node.io, { rooms: 'order:*', store, onError: (error) => errors.push(error) });
-  try {
-    await redis.stop();
-    const { socket, received } = await pairOn(node);
-    await until(async () =>
-      durable.emit('order:1', 'n', 0).then(
-        () => false,
-        ({ code }) => code === 'HISTORY_UNAVAILABLE',
-      ),
-    );
-    await socket.join('order:1');
-    await until(() => errors.length > 0);
-    expect(errors[0]).toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
-    await redis.start();
-    await until(async () => {
-      await durable.emit('order:1', 'n', 1).catch(() => {});
-      return received.length > 0;
-    });
-    expect(received[0]!.slice(0, 2)).toEqual(['n', 1]);
-  } finally {
-    disconnectAll();
-    await durable.close();
-    await node.close();
-    await store.close();
-    await redis.remove();
-  }
-});
