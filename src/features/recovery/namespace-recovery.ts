@@ -304,9 +304,8 @@ export class NamespaceRecovery implements SpaceListener {
     for (const packet of packets) this.broadcasting.deliver(sender, packet);
   }
 
-  /** Messages may be lost that nothing numbers. */
-  lost(): void {
-    this.host.link.post({ type: 'lost', space: this.space });
+  onBus(isUp: boolean): void {
+    this.host.link.post({ type: 'bus', space: this.space, isUp });
   }
 
   /** The client of a socket here returns elsewhere, before its old connection has been found dead. */
