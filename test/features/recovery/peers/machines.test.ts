@@ -155,7 +155,7 @@ test('what a worker loses on redis, and its hub does not, shows with its next me
   await expectAll(one, second);
 });
 
-test.each(buses)('a client that returns while %s is unreachable gets a new session at once', async (bus) => {
+test.each(buses)('a client that returns while %s is unreachable gets a new session', async (bus) => {
   const server = await serve(bus);
   const way = await Wire.to(server.port);
   wire = way;
