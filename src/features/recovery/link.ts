@@ -73,8 +73,6 @@ export class KeeperLink {
   }
 
   flush(): void {
-    clearTimeout(this.timer);
-    this.timer = undefined;
     for (const listener of this.spaces.values()) listener.postChanges();
     clearTimeout(this.timer);
     this.timer = undefined;

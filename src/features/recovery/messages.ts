@@ -160,8 +160,8 @@ export type ToKeeper =
     }
   /** The client of a session that was found gets a new one. */
   | { type: 'failed'; space: string; pid: string }
-  /** Messages may be lost that nothing numbers: the bus was down. */
-  | { type: 'lost'; space: string }
+  /** The bus of the worker is down, so that what it sends may be lost, or up again. */
+  | { type: 'bus'; space: string; isUp: boolean }
   /** The worker lacks what another one had sent last. */
   | { type: 'tail'; space: string; sender: string; after: number }
   /** A socket has joined the room of a socket elsewhere. */

@@ -250,7 +250,8 @@ export class NamespaceRecovery {
     this.listeners.add(listener);
     if (this.listeners.size === 1) this.post({ type: 'listen', isListening: true });
     return () => {
-      if (this.listeners.delete(listener) && this.listeners.size === 0) this.post({ type: 'listen', isListening: false });
+      if (this.listeners.delete(listener) && this.listeners.size === 0)
+        this.post({ type: 'listen', isListening: false });
     };
   }
 
@@ -291,9 +292,8 @@ export class NamespaceRecovery {
     for (const packet of packets) this.broadcasting.deliver(sender, packet);
   }
 
-  /** Messages may be lost that nothing numbers. */
-  lost(): void {
-    this.post({ type: 'lost' });
+  onBus(isUp: boolean): void {
+    this.post({ type: 'bus', isUp });
   }
 
   /** The client of a socket here returns elsewhere, before its old connection has been found dead. */

@@ -200,7 +200,7 @@ export class ServerRecovery implements Recovery {
 
   onBus(isUp: boolean): void {
     this.bus = { isUp };
-    if (isUp) for (const namespace of this.namespaces.values()) namespace.lost();
+    for (const namespace of this.namespaces.values()) namespace.onBus(isUp);
   }
 
   private sweep(): void {

@@ -23,7 +23,7 @@ import { PacketMemory } from './stream.js';
 const MAX_WAIT_MS = 2000;
 /** How long another keeper may take to answer, in ms. */
 const MAX_ANSWER_MS = 2500;
-/** How long the hubs of machines may take to meet, in ms. */
+/** How long the hubs of machines may take to meet, and workers to reach the bus again, in ms. */
 const MAX_MEETING_MS = 1500;
 /** How long a keeper that was lost is waited for, in ms: an outage ends, a killed machine does not come back. */
 const MAX_ABSENCE_MS = 2000;
@@ -76,7 +76,7 @@ export class Keeper {
   private told = '';
   private isClosed = false;
   private readonly madeAt = performance.now();
-  /** Those that look again when another keeper comes or tells something. */
+  /** Those that look again when a worker or another keeper tells something. */
   private readonly waiting: (() => void)[] = [];
 
   constructor(private readonly host: KeeperHost) {}
@@ -120,7 +120,10 @@ export class Keeper {
         return space.packets.foreign.add(message);
       case 'live':
         return space.connected(worker, message.session, message.floor, message.floorAt);
-      case 'lost':
+      case 'bus':
+        known.isUp = message.isUp;
+        this.wake();
+        // Messages may be lost that nothing numbers.
         return space.packets.foreign.lose();
       case 'tail': {
         const { space: name, sender, after } = message;
@@ -226,12 +229,9 @@ export class Keeper {
     if (known) return known;
     await this.toldBy(space, pid, worker);
     const connectedTo = space.workerOf(pid);
-    if (connectedTo !== undefined) {
-      await this.ended(space, name, pid, connectedTo);
-      return space.take(pid, worker);
-    }
+    if (connectedTo !== undefined) await this.ended(space, name, pid, connectedTo);
     const told = space.take(pid, worker);
-    if (told) return told;
+    if (told || connectedTo !== undefined) return told;
     await this.met();
     const others = [...this.here()];
     if (others.length === 0) return undefined;
@@ -319,7 +319,7 @@ export class Keeper {
     return this.until(() => lost().length === 0, performance.now() + MAX_ABSENCE_MS - (Date.now() - latest));
   }
 
-  /** Resolves when something is so, or at a time. What other keepers do may make it so. */
+  /** Resolves when something is so, or at a time. What workers and other keepers tell may make it so. */
   private async until(isSo: () => boolean, end: number): Promise<void> {
     while (!this.isClosed && !isSo() && performance.now() < end) {
       await within(end - performance.now(), new Promise<void>((resolve) => this.waiting.push(resolve)));
@@ -331,8 +331,12 @@ export class Keeper {
   }
 
   private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
+    // What a worker sends next without its bus would not reach the one that asks.
+    const areUp = () => [...space.workers.values()].every(({ isUp }) => isUp);
+    await this.until(areUp, performance.now() + MAX_MEETING_MS);
     await this.turns.take(space.packets.costOf(question));
-    return space.packets.missing(question);
+    const collected = await space.packets.missing(question);
+    return areUp() ? collected : { outcome: 'worker behind' };
   }
 
   /** Asks keepers, and resolves when each has answered, is gone, or takes too long. */

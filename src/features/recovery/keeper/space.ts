@@ -13,6 +13,8 @@ interface Worker {
   /** Names it in offsets. */
   readonly name: string;
   isListening: boolean;
+  /** Whether its bus is. */
+  isUp: boolean;
 }
 
 /** A connected session, and what its worker has sent to it alone. */
@@ -74,7 +76,7 @@ export class Space {
   }
 
   open(number: number, { name, sent, isAgain }: Extract<ToKeeper, { type: 'open' }>): void {
-    this.workers.set(number, { name, isListening: false });
+    this.workers.set(number, { name, isListening: false, isUp: true });
     this.packets.begin(name, sent);
     if (isAgain) this.packets.loseBefore();
   }

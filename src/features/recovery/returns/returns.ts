@@ -68,15 +68,10 @@ export class Returns {
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
     await gate.turns.take(session.rooms.length + missed.length + bytesOf(missed) / BYTES_OF_UNIT);
-    // What another machine has sent since its keeper was asked may be lost.
-    if (this.isReached(start)) return { ...found, ...start };
+    const returning = { ...found, ...start };
+    if (this.later(returning)) return returning;
     this.namespace.post({ type: 'failed', pid });
     return 'packets missing';
-  }
-
-  /** Whether the bus has been up since a client has begun to return. */
-  private isReached({ bus }: Pick<Returning, 'bus'>): boolean {
-    return bus.isUp && bus === this.namespace.bus;
   }
 
   /** The client gets a new session. */
@@ -131,21 +126,28 @@ export class Returns {
     this.replay(live(), returning, missed);
   }
 
-  /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
-  private missed({ missed, heads, session, begun, bus }: Returning): Missed[] | undefined {
+  /** What this worker has delivered since, and the keepers did not have; undefined if something may be missing. */
+  private later({ heads, session, begun, bus }: Returning) {
     const recent = this.namespace.heads.recent.since(begun);
-    if (!recent || !this.isReached({ bus })) return undefined;
+    // What another machine has sent since its keeper was asked may be lost.
+    if (!recent || !bus.isUp || bus !== this.namespace.bus) return undefined;
     const known = new Map(heads);
     const has = numbersIn(session.has ?? '');
+    const lastOf = ({ sender }: (typeof recent)[number]) => Math.max(known.get(sender) ?? 0, has.get(sender) ?? 0);
+    const later = recent.filter((packet) => packet.number > lastOf(packet));
+    // Some of what was lost before it was sent after the keepers were asked.
+    return later.some((packet) => packet.isBehindGap && packet.number > lastOf(packet) + 1) ? undefined : later;
+  }
+
+  /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
+  private missed(returning: Returning): Missed[] | undefined {
+    const { missed, session } = returning;
     const rooms = new Set(session.rooms.map(String));
     const floors = new FloorCheck(session.floors);
-    const lastOf = ({ sender }: (typeof recent)[number]) => Math.max(known.get(sender) ?? 0, has.get(sender) ?? 0);
-    // Some of what was lost before it was sent after the keepers were asked.
-    if (recent.some((packet) => packet.isBehindGap && packet.number > lastOf(packet) + 1)) return undefined;
-    const later = recent.filter(
-      (packet) => packet.number > lastOf(packet) && isFor(packet, packet.sender, rooms, floors),
+    const later = this.later(returning)?.filter((packet) => isFor(packet, packet.sender, rooms, floors));
+    return (
+      later && [...missed, ...later.map(({ sender, number, at, packets }): Missed => [sender, number, at, packets])]
     );
-    return [...missed, ...later.map(({ sender, number, at, packets }): Missed => [sender, number, at, packets])];
   }
 
   private replay(session: LiveSession, { resumedFrom, heads: found }: Returning, missed: readonly Missed[]): void {

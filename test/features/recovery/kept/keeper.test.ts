@@ -1,6 +1,12 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
-import type { Found, SessionState, SpaceOptions, ToWorker } from '../../../../src/features/recovery/messages.js';
+import type {
+  Collected,
+  Found,
+  SessionState,
+  SpaceOptions,
+  ToWorker,
+} from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
 import { until } from '../../../support/until.js';
 
@@ -36,10 +42,13 @@ class Machine {
     sendToWorker: (_worker, message) => this.answers.push(message),
     sendToKeeper: (hub, message) => {
       if (message.type === 'collect') this.asked.push([hub, message.request]);
+      if (message.type === 'collected') this.collected.set(message.request, message.collected);
     },
   });
   /** The keepers that are asked for packets. */
   readonly asked: [hub: string, request: number][] = [];
+  /** Its own answers. */
+  readonly collected = new Map<number, Collected>();
 
   constructor(isAgain: boolean) {
     keepers.push(this.keeper);
@@ -93,6 +102,23 @@ test('what yet another keeper has is not lost with the former hub', async () => 
   const collected = { outcome: undefined, packets: [], heads: [] };
   machine.keeper.onKeeperMessage(hub, { type: 'collected', request, collected, keepers: [] });
   expect(await outcome).toBeUndefined();
+});
+
+test('a keeper waits for a worker that does not reach the bus, and answers for none that stays so', async () => {
+  const machine = new Machine(false);
+  machine.keeper.onKeeperHere('hub');
+  const session = { rooms: ['room'], aliveAt: Date.now(), floors: undefined, has: undefined };
+  const question = { offset: encodeOffset(Date.now(), other, 0, []), received: '', receivesSince: began, session };
+  const outcome = async (request: number) => {
+    machine.keeper.onKeeperMessage('hub', { type: 'collect', request, space, question });
+    await until(() => machine.collected.has(request));
+    return machine.collected.get(request)!.outcome;
+  };
+  machine.keeper.onMessage(WORKER, { type: 'bus', space, isUp: false });
+  expect(await outcome(1)).toBe('worker behind');
+  const waiting = outcome(2);
+  machine.keeper.onMessage(WORKER, { type: 'bus', space, isUp: true });
+  expect(await waiting).toBeUndefined();
 });
 
 test('workers hear that packets may be lost when a keeper that was lost is here again, and not from a new one', () => {

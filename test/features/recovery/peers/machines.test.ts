@@ -6,7 +6,7 @@ import { NatsProcess } from '../../../support/nats.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
-import { joinNats, joinRedis, Wanderer } from '../support/recovering.js';
+import { joinerOf, joinNats, joinRedis, Wanderer } from '../support/recovering.js';
 
 const joiners = {
   redis: (port: number) => joinRedis(`redis://127.0.0.1:${port}`),
@@ -91,11 +91,8 @@ test.each(buses)(
   },
 );
 
-test.each(buses)('what %s loses while a client returns, it gets as soon as that shows', async (bus) => {
-  const server = await serve(bus);
-  const way = await Wire.to(server.port);
-  wire = way;
-  const [first, second] = [await start(() => server.join(way.port)), await start(server.join)] as const;
+/** A client returns to the second machine, while the first one sends what its wire loses. It is let in then. */
+async function returnDuringLoss(first: TestNode, second: TestNode, way: Wire, bus: Backplane): Promise<Wanderer> {
   const one = await client(second);
   first.io.to('room').emit('n', 'news', 1);
   await until(() => one.of('news').length === 1);
@@ -112,21 +109,53 @@ test.each(buses)('what %s loses while a client returns, it gets as soon as that 
   const letIn = await returns;
   // The second machine has asked the first one already.
   way.cut();
+  await until(() => !bus.traffic.isUp);
   first.io.to('room').emit('n', 'news', 2);
   letIn();
   await back;
-  const gone = nextEvent(one.socket, 'disconnect');
-  way.mend();
-  await gone;
-  await until(async () => (await second.io.of('/').adapter.serverCount()) === 2);
-  first.io.to('room').emit('n', 'news', 3);
-  await one.comeBack(second.url);
+  return one;
+}
+
+async function expectAll(one: Wanderer, at: TestNode): Promise<void> {
+  await one.comeBack(at.url);
   await until(() => one.of('news').length === 3);
   expect(one.recovered).toEqual([true, true]);
   expect(one.of('news')).toEqual([1, 2, 3]);
+}
+
+test.each(buses)('what %s loses while a client returns, it gets as soon as that shows', async (bus) => {
+  const server = await serve(bus);
+  const way = await Wire.to(server.port);
+  wire = way;
+  const backplane = await server.join(way.port);
+  const [first, second] = [await start(async () => backplane), await start(server.join)] as const;
+  const one = await returnDuringLoss(first, second, way, backplane);
+  const gone = nextEvent(one.socket, 'disconnect');
+  way.mend();
+  await gone;
+  await until(() => backplane.traffic.isUp);
+  await until(async () => (await second.io.of('/').adapter.serverCount()) === 2);
+  first.io.to('room').emit('n', 'news', 3);
+  await expectAll(one, second);
 });
 
-test.each(buses)('a client that returns while %s is unreachable gets a new session at once', async (bus) => {
+test('what a worker loses on redis, and its hub does not, shows with its next message', async () => {
+  const server = await serve('redis');
+  const way = await Wire.to(server.port);
+  wire = way;
+  const at = (port: number) => ({ bus: 'redis', redisUrl: `redis://127.0.0.1:${port}` }) as const;
+  const backplane = (await joinerOf(at(way.port), at(server.port)))();
+  const [first, second] = [await start(async () => backplane), await start(server.join)] as const;
+  const one = await returnDuringLoss(first, second, way, backplane);
+  const gone = nextEvent(one.socket, 'disconnect');
+  way.mend();
+  await until(() => backplane.traffic.isUp);
+  first.io.to('room').emit('n', 'news', 3);
+  await gone;
+  await expectAll(one, second);
+});
+
+test.each(buses)('a client that returns while %s is unreachable gets a new session', async (bus) => {
   const server = await serve(bus);
   const way = await Wire.to(server.port);
   wire = way;

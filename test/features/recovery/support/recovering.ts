@@ -176,10 +176,13 @@ export async function joinNats(natsUrl: string, bounds: Bounds = {}): Promise<Ba
   return (await joinerOf({ bus: 'nats', redisUrl: undefined, natsUrl }))(bounds);
 }
 
-/** Opens such backplanes on a server. */
-export async function joinerOf(choice: BackplaneChoice): Promise<(bounds?: Bounds) => Backplane> {
+/**
+ * Opens such backplanes on a server.
+ * @param ofHub how their hubs reach it
+ */
+export async function joinerOf(choice: BackplaneChoice, ofHub = choice): Promise<(bounds?: Bounds) => Backplane> {
   const open = await loadBackplane(choice);
-  const openPubSub = pubSubOf(choice);
+  const openPubSub = pubSubOf(ofHub);
   return (bounds) => {
     const machine = randomBytes(6).toString('base64url');
     const { link, workers } = linkInProcess(1);
