@@ -132,6 +132,9 @@ export interface RecoveryState extends KeeperFigures {
 const none = { packets: 0, sessions: 0 };
 export const noFigures: KeeperFigures = { ...none, bytes: none, dropped: none };
 
+/** How long a worker waits for the answer of its keeper, in ms. */
+export const MAX_KEEPER_MS = 5000;
+
 /** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
 export type ToKeeper =
   /** The worker has the namespace. What it had sent before, the keeper has not. */

@@ -153,6 +153,12 @@ describe('a server that keeps history', () => {
     await redis.remove();
   });
 
+  /** Each test runs alone, too. */
+  async function withRedis(): Promise<void> {
+    if (!redis.child) await redis.start();
+    await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
+  }
+
   test('starts without its Redis, says so, and is ready when it comes', async () => {
     const told = await server.logged(
       ({ msg }) => msg?.startsWith('Redis is unreachable: messages cannot be stored') ?? false,
@@ -178,6 +184,7 @@ describe('a server that keeps history', () => {
   });
 
   test('refuses messages without its Redis, keeps its clients, and resumes', async () => {
+    await withRedis();
     const clients = [connect(server.url), connect(server.url)] as const;
     await Promise.all(clients.map(upgraded));
     const lost: string[] = [];
@@ -227,6 +234,7 @@ describe('a server that keeps history', () => {
   ] as const)(
     'names a Redis %s in the log, in /readyz and in the metrics, until it stores messages again',
     async (_, spoil, repair, words, code) => {
+      await withRedis();
       const admin = new Redis(redis.url);
       const problem = 'Redis rejects writes: messages cannot be stored';
       const from = server.log.length;

@@ -4,6 +4,7 @@ import {
   bytesOf,
   type Collected,
   type Found,
+  MAX_KEEPER_MS,
   type Missed,
   type MissedQuestion,
   noFigures,
@@ -142,9 +143,11 @@ export class Keeper {
         return space.listen(worker, message.isListening);
       case 'find': {
         const { request } = message;
+        const latest = performance.now() + MAX_KEEPER_MS;
         const answer = async () => {
           const found = await this.find(space, worker, message);
-          if (found.outcome !== undefined) space.failed(message.pid, worker);
+          // The worker may have given up before the session was taken.
+          if (found.outcome !== undefined || performance.now() > latest) space.failed(message.pid, worker);
           this.host.sendToWorker(worker, { type: 'found', request, found });
         };
         return own('finding a session', answer());

@@ -1,11 +1,12 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, jest, test } from '@jest/globals';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
-import type {
-  Collected,
-  Found,
-  SessionState,
-  SpaceOptions,
-  ToWorker,
+import {
+  type Collected,
+  type Found,
+  MAX_KEEPER_MS,
+  type SessionState,
+  type SpaceOptions,
+  type ToWorker,
 } from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
 import { until } from '../../../support/until.js';
@@ -131,7 +132,8 @@ test('workers hear that packets may be lost when a keeper that was lost is here 
   expect(lost()).toBe(1);
 });
 
-test('a worker gets what further clients lack once it has done with those before', async () => {
+/** A keeper without others, and its sessions, three of which lack 3 MB. */
+function fullKeeper() {
   const found: number[] = [];
   const keeper = new Keeper({
     isAlone: true,
@@ -149,8 +151,14 @@ test('a worker gets what further clients lack once it has done with those before
   const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(3e6)] };
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
   const question = { offset: encodeOffset(began, own, 0, []), received: '', receivesSince: began };
-  for (const [request, { pid }] of sessions.entries())
-    keeper.onMessage(WORKER, { type: 'find', space, pid, request, ...question });
+  const find = (request: number) =>
+    keeper.onMessage(WORKER, { type: 'find', space, pid: sessions[request]!.pid, request, ...question });
+  return { keeper, sessions, found, find };
+}
+
+test('a worker gets what further clients lack once it has done with those before', async () => {
+  const { keeper, sessions, found, find } = fullKeeper();
+  for (const request of sessions.keys()) find(request);
   // The last one lacks nothing, so it does not wait.
   await until(() => found.includes(0) && found.includes(3));
   expect(found).toHaveLength(2);
@@ -158,5 +166,18 @@ test('a worker gets what further clients lack once it has done with those before
   await until(() => found.includes(1));
   expect(found).not.toContain(2);
   keeper.onMessage(WORKER, { type: 'live', space, session: sessions[1]!, floor: 0, floorAt: 0 });
+  await until(() => found.includes(2));
+});
+
+test('a client that its worker waits for no longer keeps no others waiting', async () => {
+  const { keeper, found, find } = fullKeeper();
+  find(0);
+  find(1);
+  await until(() => found.includes(0));
+  const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + MAX_KEEPER_MS + 1);
+  keeper.onMessage(WORKER, { type: 'failed', space, pid: 'p0' });
+  await until(() => found.includes(1));
+  now.mockRestore();
+  find(2);
   await until(() => found.includes(2));
 });
