@@ -4,7 +4,6 @@ import { Server } from 'socket.io';
 
 const server = createServer();
 const io = new Server(server);
-const heard = [];
 
 const isRemote = (value) => typeof value?.id === 'string' && typeof value.emit === 'function';
 const described = ({ id, rooms, data, handshake }) => ({ id, rooms: [...rooms], data, auth: handshake.auth });
@@ -12,7 +11,6 @@ const resultOf = (value) => (Array.isArray(value) && value.every(isRemote) ? val
 
 io.on('connection', (socket) => {
   socket.on('worker', (done) => done(process.pid));
-  socket.on('rooms', (done) => done([...socket.rooms].filter((room) => room !== socket.id)));
   socket.on('name', (name, done) => {
     socket.data.name = name;
     done();
@@ -27,16 +25,6 @@ io.on('connection', (socket) => {
       done({ error: error.message, responses: error.responses });
     }
   });
-  socket.on('remote', async (id, steps, done) => {
-    const [remote] = await io.in(id).fetchSockets();
-    for (const [method, ...values] of steps) remote[method](...values);
-    done();
-  });
-  socket.on('heard', (done) => done(heard.splice(0)));
 });
-io.of('/custom').on('connection', () => {});
 const dynamic = io.of(/^\/dynamic-\d+$/);
-
-io.on('tell', (...values) => heard.push(values));
-io.on('ask', (question, answer) => answer(`${question} ${process.pid}`));
 server.listen(0);
