@@ -56,92 +56,62 @@ export function firstBehind(packets: readonly Indexed[], number: number, head = 
   return low;
 }
 
-/** How a wait ends. `displaced`: there were too many waits, and this one was the oldest. */
-type WaitEnd = 'received' | 'late' | 'displaced';
-
 interface Wait {
   /** What is not received yet. */
   readonly missing: Map<string, number>;
-  readonly end: (how: WaitEnd) => void;
+  readonly end: (isReceived: boolean) => void;
 }
 
-/**
- * Clients that wait for broadcasts that this worker has not received yet. They are found by sender and number, so that a
- * broadcast costs the same however many of them wait, and whatever their offsets name.
- */
+/** Clients that wait for broadcasts that the keeper has not received yet. Others are not looked at, whatever offsets name. */
 export class Waits {
-  private readonly bySender = new Map<string, Map<number, Set<Wait>>>();
   /** The oldest first. */
   private readonly all = new Set<Wait>();
+  /** The first broadcast of each sender that may be waited for. */
+  private readonly first = new Map<string, number>();
 
   /** @param max how many there may be */
   constructor(private readonly max: number) {}
 
-  get size(): number {
-    return this.all.size;
-  }
-
   /**
    * Waits for one broadcast of each sender.
    * @param ms how long
+   * @returns false if that was too long, or if there were too many waits and this one was the oldest
    */
-  start(missing: ReadonlyMap<string, number>, ms: number): Promise<WaitEnd> {
+  start(missing: ReadonlyMap<string, number>, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const end = (how: WaitEnd) => {
+      const end = (isReceived: boolean) => {
         clearTimeout(timer);
-        this.remove(wait);
-        resolve(how);
+        this.all.delete(wait);
+        resolve(isReceived);
       };
       const wait: Wait = { missing: new Map(missing), end };
-      const timer = setTimeout(() => end('late'), ms);
-      for (const [sender, number] of missing) this.waitersFor(sender, number).add(wait);
+      const timer = setTimeout(() => end(false), ms);
       this.all.add(wait);
+      for (const [sender, number] of missing) this.await(sender, number);
       // What is waited for in good faith comes within milliseconds.
       const [oldest] = this.all;
-      if (this.all.size > this.max) oldest!.end('displaced');
+      if (this.all.size > this.max) oldest!.end(false);
     });
   }
 
-  /** A worker has received the broadcasts of a sender behind `before`, up to `number`. */
-  received(sender: string, before: number, number: number): void {
-    const waiters = this.bySender.get(sender);
-    if (!waiters) return;
-    // Without a gap, this is one broadcast.
-    if (number - before <= waiters.size) for (let one = before + 1; one <= number; one++) this.wake(sender, one);
-    else for (const one of [...waiters.keys()]) if (one <= number) this.wake(sender, one);
-  }
-
-  close(): void {
-    for (const { end } of [...this.all]) end('displaced');
-  }
-
-  private waitersFor(sender: string, number: number): Set<Wait> {
-    const numbers = this.bySender.get(sender) ?? new Map<number, Set<Wait>>();
-    this.bySender.set(sender, numbers);
-    const waiters = numbers.get(number) ?? new Set();
-    numbers.set(number, waiters);
-    return waiters;
-  }
-
-  private wake(sender: string, number: number): void {
-    for (const wait of this.bySender.get(sender)?.get(number) ?? []) {
-      this.forget(wait, sender, number);
-      if (wait.missing.size === 0) wait.end('received');
+  /** The keeper has received the broadcasts of a sender up to this number. */
+  received(sender: string, number: number): void {
+    if (number < (this.first.get(sender) ?? Number.POSITIVE_INFINITY)) return;
+    this.first.delete(sender);
+    for (const { missing, end } of this.all) {
+      const awaited = missing.get(sender);
+      if (awaited === undefined) continue;
+      if (awaited > number) this.await(sender, awaited);
+      else if (missing.delete(sender) && missing.size === 0) end(true);
     }
   }
 
-  private remove(wait: Wait): void {
-    this.all.delete(wait);
-    for (const [sender, number] of wait.missing) this.forget(wait, sender, number);
+  close(): void {
+    for (const { end } of this.all) end(false);
   }
 
-  private forget(wait: Wait, sender: string, number: number): void {
-    wait.missing.delete(sender);
-    const numbers = this.bySender.get(sender);
-    const waiters = numbers?.get(number);
-    waiters?.delete(wait);
-    if (waiters?.size === 0) numbers!.delete(number);
-    if (numbers?.size === 0) this.bySender.delete(sender);
+  private await(sender: string, number: number): void {
+    this.first.set(sender, Math.min(number, this.first.get(sender) ?? number));
   }
 }
 

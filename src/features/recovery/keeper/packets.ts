@@ -60,9 +60,8 @@ export class Packets {
   add(sender: string, packet: KeptPacket): void {
     const stream = this.streams.get(sender);
     if (!stream) return;
-    const { last } = stream;
     stream.add(packet);
-    this.waits.received(sender, last, packet.number);
+    this.waits.received(sender, packet.number);
   }
 
   /** A worker is gone. @returns how many it has sent */
@@ -112,7 +111,7 @@ export class Packets {
         if (number > Math.max(last, awaited.get(sender) ?? 0)) awaited.set(sender, number);
       }
     }
-    if (awaited.size > 0 && (await this.waits.start(awaited, MAX_DELAY_MS)) !== 'received') {
+    if (awaited.size > 0 && !(await this.waits.start(awaited, MAX_DELAY_MS))) {
       // What a killed worker has sent to its clients alone is kept nowhere.
       for (const [sender, number] of awaited) {
         const stream = this.streams.get(sender);
