@@ -16,6 +16,7 @@
  * It may call the rooms, and what they may call. It reaches other workers only through the keeper.
  */
 export type { RemovalTarget } from './keeper/memory.js';
-export { outcomes, type RecoveryState } from './offset.js';
+export type { RecoveryState } from './messages.js';
+export { outcomes } from './offset.js';
 export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
 export { type ExpiredSession, onSessionExpired } from './session-expiry.js';

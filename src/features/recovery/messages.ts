@@ -5,7 +5,7 @@ import type { EncodedPackets } from '../../io/rooms/index.js';
 import type { ExpiredSession } from './keeper/expiries.js';
 import type { RemovalTarget, RoomsFloor } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
-import type { RecoveryOutcome } from './offset.js';
+import type { RecoveryCounts, RecoveryOutcome } from './offset.js';
 
 /** A session, as its worker describes it to the keeper. */
 export interface SessionState {
@@ -45,21 +45,30 @@ export interface AwayState {
   readonly direct: StreamState;
 }
 
+export interface KeeperBounds {
+  /** How many bytes of packets, and of disconnected sessions, a machine keeps. The oldest are dropped first. */
+  readonly maxBytes: number;
+  /** How many disconnected sessions a machine keeps for each namespace. The oldest are dropped first. */
+  readonly maxSessions: number;
+  /** The rooms of a session that can be recovered. */
+  readonly maxRooms: number;
+  /** The packets that a client may have missed, and their bytes. */
+  readonly maxMissed: number;
+  readonly maxMissedBytes: number;
+  /** The packets that all clients of a worker together may be sent in ten seconds because they had missed them, and their bytes. */
+  readonly maxReplayed: number;
+  readonly maxReplayedBytes: number;
+  /** By how much the clocks of machines may differ, in ms. */
+  readonly slackMs: number;
+  /** How often expired packets and sessions are dropped, in ms. */
+  readonly sweepMs: number;
+}
+
 /** What is kept of a namespace, and for how long. */
-export interface SpaceOptions {
+export interface SpaceOptions extends KeeperBounds {
   readonly durationMs: number;
   /** A client may have received nothing for so long before it counts as gone. */
   readonly silenceMs: number;
-  /** By how much times of two machines may differ. */
-  readonly slackMs: number;
-  readonly sweepMs: number;
-  readonly maxBytes: number;
-  readonly maxSessions: number;
-  readonly maxRooms: number;
-  readonly maxMissed: number;
-  readonly maxMissedBytes: number;
-  readonly maxReplayed: number;
-  readonly maxReplayedBytes: number;
 }
 
 /** A packet that a client lacks. One to its socket alone has no sender. */
@@ -105,13 +114,27 @@ export type Found =
       readonly heads: readonly (readonly [sender: string, number: number])[];
     };
 
-/** What a keeper has kept and dropped. */
+/** What a keeper keeps. */
 export interface KeeperFigures {
+  /** Approximate memory of packets and of disconnected sessions, in bytes. */
   readonly bytes: { readonly packets: number; readonly sessions: number };
   readonly packets: number;
   readonly sessions: number;
+  /** Packets and sessions dropped to stay within the bounds. */
   readonly dropped: { readonly packets: number; readonly sessions: number };
 }
+
+/** The same of a worker, and how recoveries have ended since its start. */
+export interface RecoveryState extends KeeperFigures {
+  readonly outcomes: RecoveryCounts;
+}
+
+export const noFigures: KeeperFigures = {
+  bytes: { packets: 0, sessions: 0 },
+  packets: 0,
+  sessions: 0,
+  dropped: { packets: 0, sessions: 0 },
+};
 
 /** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
 export type ToKeeper =

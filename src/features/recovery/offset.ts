@@ -104,7 +104,7 @@ export const outcomes = [
 ] as const;
 
 export type RecoveryOutcome = (typeof outcomes)[number];
-type RecoveryCounts = Record<RecoveryOutcome, number>;
+export type RecoveryCounts = Record<RecoveryOutcome, number>;
 
 /** Those in which a bound protects the worker. */
 export const bounded: ReadonlySet<RecoveryOutcome> = new Set([
@@ -116,15 +116,4 @@ export const bounded: ReadonlySet<RecoveryOutcome> = new Set([
 
 export function noOutcomes(): RecoveryCounts {
   return Object.fromEntries(outcomes.map((outcome) => [outcome, 0])) as RecoveryCounts;
-}
-
-/** What the recovery of a worker keeps, and how it has ended since the start. */
-export interface RecoveryState {
-  /** Approximate memory of packets and of disconnected sessions, in bytes. */
-  readonly bytes: { readonly packets: number; readonly sessions: number };
-  readonly packets: number;
-  readonly sessions: number;
-  /** Packets and sessions dropped to stay within the bounds. */
-  readonly dropped: { readonly packets: number; readonly sessions: number };
-  readonly outcomes: RecoveryCounts;
 }

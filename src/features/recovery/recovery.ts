@@ -9,46 +9,28 @@ import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
 import type { ExpiryListener } from './keeper/expiries.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink, wireInProcess, wireOver } from './link.js';
-import type { SpaceOptions, ToWorker } from './messages.js';
+import { type KeeperBounds, noFigures, type RecoveryState, type ToWorker } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
-import { bounded, noOutcomes, type RecoveryOutcome, type RecoveryState } from './offset.js';
+import { bounded, noOutcomes, type RecoveryOutcome } from './offset.js';
 import { Gate } from './returns/gate.js';
 
-export interface RecoveryBounds {
-  /** How many bytes of packets, and of disconnected sessions, a machine keeps. The oldest are dropped first. */
-  readonly maxBytes: number;
-  /** How many disconnected sessions a machine keeps for each namespace. The oldest are dropped first. */
-  readonly maxSessions: number;
-  /** The rooms of a session that can be recovered. */
-  readonly maxRooms: number;
-  /** The packets that a client may have missed, and their bytes. */
-  readonly maxMissed: number;
-  readonly maxMissedBytes: number;
-  /** The packets that all clients together may be sent in ten seconds because they had missed them, and their bytes. */
-  readonly maxReplayed: number;
-  readonly maxReplayedBytes: number;
+export interface RecoveryOptions extends Partial<KeeperBounds> {
   /** The recoveries in progress on a worker. */
-  readonly maxRecovering: number;
-}
-
-export interface RecoveryOptions extends Partial<RecoveryBounds> {
+  maxRecovering?: number;
   /** The link to the keeper in the hub of this machine; undefined for a worker without one, which keeps all itself. */
   link?: HubLink | undefined;
   /** The number of the Socket.IO server among those of this worker. */
   server?: number;
   /** The window of what this worker sends to others; by default, broadcasts are kept one by one. */
   window?: SharedWindow | undefined;
-  /** By how much the clocks of machines may differ, in ms; by default 0, which is right for one machine. */
-  slackMs?: number;
-  /** How often expired packets and sessions are dropped, in ms; by default, 5000. */
-  sweepMs?: number;
   /** Called when a bound that protects the worker gives a client a new session. */
   onBound?: (outcome: RecoveryOutcome) => void;
   /** The user of a socket with this data, by which the operator may end its session. */
   userOf?: (data: unknown) => string | undefined;
 }
 
-const defaults: RecoveryBounds & { sweepMs: number; slackMs: number } = {
+/** `slackMs` is right for one machine. */
+const defaults: KeeperBounds = {
   maxBytes: 32 * 1024 * 1024,
   maxSessions: 100_000,
   maxRooms: 2000,
@@ -56,10 +38,10 @@ const defaults: RecoveryBounds & { sweepMs: number; slackMs: number } = {
   maxMissedBytes: 4 * 1024 * 1024,
   maxReplayed: 200_000,
   maxReplayedBytes: 64 * 1024 * 1024,
-  maxRecovering: 10_000,
   sweepMs: 5000,
   slackMs: 0,
 };
+const MAX_RECOVERING = 10_000;
 /** What the flush of a window costs, about, in ms. */
 const FLUSH_COST_MS = 0.05;
 
@@ -119,7 +101,7 @@ function linkTo(hub: HubLink): KeeperLink {
 export class ServerRecovery implements Recovery {
   /** Names this worker in offsets. */
   readonly name = randomBytes(4).toString('base64url');
-  readonly bounds: Omit<SpaceOptions, 'durationMs' | 'silenceMs'>;
+  readonly bounds: KeeperBounds;
   readonly gate: Gate;
   /** The number of the server among those of this worker. */
   readonly server: number;
@@ -135,16 +117,14 @@ export class ServerRecovery implements Recovery {
   private readonly onSweep = owned('forgetting what clients that return need no more', () => this.sweep());
 
   constructor(private readonly options: RecoveryOptions) {
-    const all = { ...defaults, ...options };
-    const { maxBytes, maxSessions, maxRooms, sweepMs, slackMs, server = 0 } = all;
-    const { maxMissed, maxMissedBytes, maxReplayed, maxReplayedBytes } = all;
-    const ofMissed = { maxMissed, maxMissedBytes, maxReplayed, maxReplayedBytes };
-    this.bounds = { maxBytes, maxSessions, maxRooms, sweepMs, slackMs, ...ofMissed };
-    this.gate = new Gate(all);
+    const { server = 0, window, maxRecovering = MAX_RECOVERING } = options;
+    const given = Object.entries(options).filter(([name]) => name in defaults);
+    this.bounds = { ...defaults, ...Object.fromEntries(given) };
+    this.gate = new Gate(maxRecovering);
     this.server = server;
     const flush = () => this.link.flush();
     this.hold =
-      options.window?.share(() => {
+      window?.share(() => {
         flush();
         return FLUSH_COST_MS;
       }) ?? flush;
@@ -241,5 +221,3 @@ export class ServerRecovery implements Recovery {
     if (!this.options.link) this.known?.close();
   }
 }
-
-const noFigures = { bytes: { packets: 0, sessions: 0 }, packets: 0, sessions: 0, dropped: { packets: 0, sessions: 0 } };

@@ -298,7 +298,7 @@ test('work is done in the order of its requests, and others are served for as lo
 });
 
 test('a session is recovered by a few attempts at once, and all offsets that wait have a bound', () => {
-  const gate = new Gate({ maxRecovering: 1000 });
+  const gate = new Gate(1000);
   const enter = (pid: string, offset = '') => gate.enter(pid, offset);
   expect([1, 2, 3, 4, 5].map(() => enter('a'))).toEqual([true, true, true, true, false]);
   gate.leave('a', '');

@@ -6,6 +6,7 @@ import {
   type Found,
   type Missed,
   type MissedQuestion,
+  noFigures,
   type SpaceOptions,
   type ToKeeper,
   type ToKeeperElsewhere,
@@ -558,13 +559,6 @@ class Shared {
     return this.planned;
   }
 }
-
-const noFigures = {
-  bytes: { packets: 0, sessions: 0 },
-  packets: 0,
-  sessions: 0,
-  dropped: { packets: 0, sessions: 0 },
-};
 
 /** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */
 const NOTICE_MS = 15_000;

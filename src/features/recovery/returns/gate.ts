@@ -132,12 +132,12 @@ export class Gate {
   private count = 0;
   private waiting = 0;
 
-  constructor(private readonly bounds: { readonly maxRecovering: number }) {}
+  constructor(private readonly maxRecovering: number) {}
 
   /** @returns false if there are too many. If not, `leave()` must follow. */
   enter(pid: string, offset: string): boolean {
     const ofSession = this.sessions.get(pid) ?? 0;
-    if (this.count >= this.bounds.maxRecovering || ofSession >= MAX_OF_SESSION) return false;
+    if (this.count >= this.maxRecovering || ofSession >= MAX_OF_SESSION) return false;
     if (this.waiting + offset.length > MAX_WAITING) return false;
     this.waiting += offset.length;
     this.sessions.set(pid, ofSession + 1);
