@@ -122,7 +122,8 @@ export class Broadcasting {
     const except = textsOf(options.except);
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
-      if (isKept(packet, flags) && !flags.local) this.namespace.keepForeign(rooms, except);
+      if (isKept(packet, flags) && !flags.local)
+        this.namespace.post({ type: 'foreign', at: Date.now(), rooms, except });
       return options;
     }
     const gap = this.heads.gapBefore(mark);

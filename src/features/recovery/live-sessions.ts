@@ -4,7 +4,7 @@ import { pidOf } from '../../io/socket-io.private.js';
 import { type Floor, Floors } from './keeper/memory.js';
 import { NO_WORKER } from './keeper/sessions.js';
 import type { KeptPacket } from './keeper/stream.js';
-import type { SessionState, ToKeeper } from './messages.js';
+import type { Posted, SessionState } from './messages.js';
 
 /** A connected socket, as far as the keeper does not know it from elsewhere. */
 export interface LiveSession {
@@ -26,9 +26,6 @@ export interface LiveSession {
   floor: number;
   floorAt: number;
 }
-
-/** What a namespace posts to its keeper, without the name of its space. */
-type Posted<Message = ToKeeper> = Message extends { space: string } ? Omit<Message, 'space'> : never;
 
 /** The connected sockets of this worker in one namespace. The keeper has a copy of each, and what it was sent alone. */
 export class LiveSessions {

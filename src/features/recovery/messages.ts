@@ -177,6 +177,9 @@ export type ToKeeper =
   /** The answer to `post`. */
   | { type: 'posted' };
 
+/** The same of one namespace, without the name of its space. */
+export type Posted<Message = ToKeeper> = Message extends { space: string } ? Omit<Message, 'space'> : never;
+
 /** From the keeper to a worker. */
 export type ToWorker =
   | { type: 'found'; request: number; found: Found }

@@ -14,7 +14,7 @@ import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
 import type { SpaceListener } from './link.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
-import type { Found, SessionState, SpaceOptions, ToWorker } from './messages.js';
+import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
 import { decodeOffset, encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
 import type { ServerRecovery } from './recovery.js';
@@ -55,7 +55,7 @@ export class NamespaceRecovery implements SpaceListener {
       host.name,
       host.bounds.maxRooms,
       (data) => host.userOf(data),
-      (message) => link.post({ ...message, space: this.space } as never),
+      (message) => this.post(message),
       () => link.plan(),
     );
     this.writer = new OffsetWriter(nsp);
@@ -130,7 +130,7 @@ export class NamespaceRecovery implements SpaceListener {
 
   private tellJoined(room: string): void {
     if (!looksLikeSocketId(room) || this.live.of(room)) return;
-    this.host.link.post({ type: 'joined', space: this.space, room });
+    this.post({ type: 'joined', room });
     this.host.link.hurry();
   }
 
@@ -172,7 +172,7 @@ export class NamespaceRecovery implements SpaceListener {
     if (durationMs === told?.durationMs && silenceMs === told.silenceMs && maxBackpressure === told.maxBackpressure)
       return;
     this.told = settings;
-    this.host.link.post({ type: 'options', space: this.space, options: this.optionsOf(settings) });
+    this.post({ type: 'options', options: this.optionsOf(settings) });
   }
 
   /** A middleware may have added rooms to those of the session. */
@@ -200,12 +200,13 @@ export class NamespaceRecovery implements SpaceListener {
 
   /** The keeper keeps a broadcast of this worker. It has it before the other workers have. */
   keep(packet: KeptPacket): void {
-    this.host.link.post({ type: 'packet', space: this.space, packet });
+    this.post({ type: 'packet', packet });
     this.host.hold();
   }
 
-  keepForeign(rooms: readonly string[], except: readonly string[]): void {
-    this.host.link.post({ type: 'foreign', space: this.space, at: Date.now(), rooms, except });
+  /** Tells the keeper soon. */
+  post(message: Posted): void {
+    this.host.link.post({ ...message, space: this.space } as ToKeeper);
   }
 
   get bus(): ServerRecovery['bus'] {
@@ -231,16 +232,6 @@ export class NamespaceRecovery implements SpaceListener {
     return answer?.found;
   }
 
-  /** The client of a session that was found gets a new one. */
-  failed(pid: string): void {
-    this.host.link.post({ type: 'failed', space: this.space, pid });
-  }
-
-  /** The client of a session that was found has left before it was connected. */
-  putBack(session: SessionState): void {
-    this.host.link.post({ type: 'away', space: this.space, session });
-  }
-
   /** What is posted reaches the keeper, even if this worker is killed next. */
   flush(): void {
     this.host.link.flush();
@@ -257,24 +248,20 @@ export class NamespaceRecovery implements SpaceListener {
   }
 
   listenToExpiries(listener: ExpiryListener): () => void {
-    const { link } = this.host;
     this.listeners.add(listener);
-    if (this.listeners.size === 1) link.post({ type: 'listen', space: this.space, isListening: true });
+    if (this.listeners.size === 1) this.post({ type: 'listen', isListening: true });
     return () => {
-      if (this.listeners.delete(listener) && this.listeners.size === 0) {
-        link.post({ type: 'listen', space: this.space, isListening: false });
-      }
+      if (this.listeners.delete(listener) && this.listeners.size === 0)
+        this.post({ type: 'listen', isListening: false });
     };
   }
 
   introduce(isAgain: boolean): void {
-    const { link, name } = this.host;
-    const { space, settings } = this;
+    const { name } = this.host;
     // Its first client tells what the engine says: a worker that opens later may not have one yet.
     this.told = undefined;
-    const options = this.optionsOf(settings);
-    link.post({ type: 'open', space, name, sent: this.heads.sent, isAgain, options });
-    if (this.listeners.size > 0) link.post({ type: 'listen', space, isListening: true });
+    this.post({ type: 'open', name, sent: this.heads.sent, isAgain, options: this.optionsOf(this.settings) });
+    if (this.listeners.size > 0) this.post({ type: 'listen', isListening: true });
     this.live.introduce(this.heads.direct);
   }
 
@@ -297,7 +284,7 @@ export class NamespaceRecovery implements SpaceListener {
   onEnded(sender: string, last: number): void {
     const after = this.heads.lastOf(sender);
     // One that this worker knows nothing of has sent before it began.
-    if (after > 0 && after < last) this.host.link.post({ type: 'tail', space: this.space, sender, after });
+    if (after > 0 && after < last) this.post({ type: 'tail', sender, after });
   }
 
   onTail(sender: string, packets: readonly KeptPacket[]): void {
@@ -306,7 +293,7 @@ export class NamespaceRecovery implements SpaceListener {
 
   /** Messages may be lost that nothing numbers. */
   lost(): void {
-    this.host.link.post({ type: 'lost', space: this.space });
+    this.post({ type: 'lost' });
   }
 
   /** The client of a socket here returns elsewhere, before its old connection has been found dead. */

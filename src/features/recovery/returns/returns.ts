@@ -62,7 +62,7 @@ export class Returns {
     const found = await this.namespace.find(pid, named, heads.received);
     if (!found) {
       // The keeper may still answer.
-      this.namespace.failed(pid);
+      this.namespace.post({ type: 'failed', pid });
       return 'session unknown';
     }
     if (found.outcome !== undefined) return found.outcome;
@@ -89,7 +89,7 @@ export class Returns {
     const returning = this.take(sid);
     if (!returning) return;
     this.namespace.heads.recent.end(returning.begun);
-    this.namespace.putBack(returning.session);
+    this.namespace.post({ type: 'away', session: returning.session });
   }
 
   /** The sockets of those of these clients that have been found, but are not connected yet. */
@@ -104,7 +104,7 @@ export class Returns {
   }
 
   private close(socket: Socket, { session }: Returning, outcome: RecoveryOutcome): void {
-    this.namespace.failed(session.pid);
+    this.namespace.post({ type: 'failed', pid: session.pid });
     this.namespace.count(outcome);
     setImmediate(() => socket.conn.close(true));
   }
