@@ -13,8 +13,6 @@ export class PacketsByRoom<Packet extends Indexed> {
   last = 0;
   /** How many packets it has taken, those that are not kept any more included. */
   size = 0;
-  /** Whether it was used since the last sweep. */
-  isUsed = true;
   private readonly rooms = new Map<string, Packet[]>();
   private readonly toAll: Packet[] = [];
 

@@ -159,18 +159,15 @@ export class Stream {
     // Most of what is in it is not kept any more.
     if (this.index && this.index.size > MIN_INDEXED + 2 * (packets.length - head)) this.index = undefined;
     this.index ??= new PacketsByRoom<KeptPacket>();
-    this.index.isUsed = true;
     const from = firstBehind(packets, this.index.last, head);
     const end = Math.min(packets.length, from + count);
     for (let at = from; at < end; at++) this.index.add(packets[at]!);
     return end === packets.length;
   }
 
-  /** Frees the memory of an index that is not used any more. */
+  /** Frees the memory of the index. It is made again for the next client that needs one. */
   sweep(): void {
-    if (!this.index) return;
-    if (this.index.isUsed) this.index.isUsed = false;
-    else this.index = undefined;
+    this.index = undefined;
   }
 
   /** Frees the memory of a stream that is not needed any more. */
