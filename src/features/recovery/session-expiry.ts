@@ -28,35 +28,18 @@ export function onSessionExpired(of: AnyServer | AnyNamespace, listener: ExpiryL
 type OwnSession = Session & { readonly pid: string; readonly rooms: string[]; readonly disconnectedAt: number };
 
 /** The sessions that one process keeps alone, and who hears of their ends. */
-class OwnExpiries {
+class OwnExpiries extends Expiries<OwnSession> {
   private readonly listeners = new Set<ExpiryListener>();
-  private readonly expiries: Expiries<OwnSession>;
-
-  constructor(durationMs: () => number) {
-    this.expiries = new Expiries<OwnSession>({ durationMs, maxSessions: () => MAX_SESSIONS });
-  }
 
   listen(listener: ExpiryListener): () => void {
     this.listeners.add(listener);
-    this.expiries.report = (session) => {
+    this.report = (session) => {
       for (const one of this.listeners) one(session);
     };
     return () => {
       this.listeners.delete(listener);
-      if (this.listeners.size === 0) this.expiries.report = undefined;
+      if (this.listeners.size === 0) this.report = undefined;
     };
-  }
-
-  add(session: OwnSession): void {
-    this.expiries.add(session);
-  }
-
-  forget(pid: string): void {
-    this.expiries.forget(pid);
-  }
-
-  sweep(): void {
-    this.expiries.sweep();
   }
 }
 
@@ -69,7 +52,8 @@ function alone(nsp: Namespace): OwnExpiries {
   if (watched) return watched;
   const { persistSession } = adapter;
   const { durationMs } = recoverySettingsOf(nsp);
-  const expiries = new OwnExpiries(() => recoverySettingsOf(nsp).durationMs);
+  const limits = { durationMs: () => recoverySettingsOf(nsp).durationMs, maxSessions: () => MAX_SESSIONS };
+  const expiries = new OwnExpiries(limits);
   known.set(adapter, expiries);
   adapter.persistSession = (session: Session & { pid: string }) => {
     persistSession.call(adapter, session);
