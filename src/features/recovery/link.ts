@@ -101,17 +101,14 @@ export class KeeperLink {
   }
 
   /** Resolves with the answer, or with undefined if there is no keeper, or none that answers. */
-  async ask<Answer extends ToWorker>(
-    questionOf: (request: number) => ToKeeper,
-    ms = MAX_WAIT_MS,
-  ): Promise<Answer | undefined> {
-    if (!this.isHere) await within(ms, new Promise<void>((resolve) => this.waiting.push(resolve)));
+  async ask<Answer extends ToWorker>(questionOf: (request: number) => ToKeeper): Promise<Answer | undefined> {
+    if (!this.isHere) await within(MAX_WAIT_MS, new Promise<void>((resolve) => this.waiting.push(resolve)));
     if (!this.isHere) return undefined;
     const request = ++this.lastRequest;
     const answered = new Promise<ToWorker | undefined>((resolve) => this.answers.set(request, resolve));
     this.post(questionOf(request));
     this.hurry();
-    const answer = await within(ms, answered);
+    const answer = await within(MAX_WAIT_MS, answered);
     this.answers.delete(request);
     return answer as Answer | undefined;
   }

@@ -59,7 +59,7 @@ interface Other {
  */
 export class Keeper {
   private readonly packets = new PacketMemory(DEFAULT_BYTES);
-  private readonly sessions = new SessionMemory<KeptSession>(DEFAULT_BYTES);
+  private readonly sessions = new SessionMemory(DEFAULT_BYTES);
   private readonly spaces = new Map<string, Space>();
   private readonly others = new Map<string, Other>();
   private readonly turns = new Turns();

@@ -3,19 +3,19 @@ import { memoryOf, type Removals } from './memory.js';
 import type { Stream } from './stream.js';
 
 /** What drops a session of a namespace that has become too many. */
-type Drop<Session> = (session: Session) => void;
+type Drop = (session: KeptSession) => void;
 
 /** Bounds the memory of the disconnected sessions of all namespaces of a worker: the oldest are dropped first. */
-export class SessionMemory<Session = object> {
+export class SessionMemory {
   /** Approximate memory of all sessions. */
   bytes = 0;
   /** The oldest first. */
-  private readonly sessions = new Map<Session, { readonly bytes: number; readonly drop: Drop<Session> }>();
+  private readonly sessions = new Map<KeptSession, { readonly bytes: number; readonly drop: Drop }>();
 
   constructor(public maxBytes: number) {}
 
   /** @param drop is called when the session has to go, and calls `forget()` */
-  add(session: Session, bytes: number, drop: Drop<Session>): void {
+  add(session: KeptSession, bytes: number, drop: Drop): void {
     this.sessions.set(session, { bytes, drop });
     this.bytes += bytes;
     for (const [oldest, entry] of this.sessions) {
@@ -24,7 +24,7 @@ export class SessionMemory<Session = object> {
     }
   }
 
-  forget(session: Session): void {
+  forget(session: KeptSession): void {
     this.bytes -= this.sessions.get(session)?.bytes ?? 0;
     this.sessions.delete(session);
   }
@@ -64,7 +64,7 @@ export class Sessions {
   dropped = 0;
 
   constructor(
-    private readonly memory: SessionMemory<KeptSession>,
+    private readonly memory: SessionMemory,
     private readonly bounds: () => { readonly maxSessions: number; readonly durationMs: number },
     private readonly removals: Pick<Removals, 'covers'>,
     private readonly expiries: SessionWatch,
@@ -128,8 +128,8 @@ export class Sessions {
     };
   }
 
-  *all(): Iterable<KeptSession> {
-    yield* this.sessions.values();
+  all(): Iterable<KeptSession> {
+    return this.sessions.values();
   }
 
   sweep(): void {

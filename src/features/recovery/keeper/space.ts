@@ -30,7 +30,7 @@ interface Taken {
 /** What a space needs of its keeper. */
 interface Host {
   readonly packets: PacketMemory;
-  readonly sessions: SessionMemory<KeptSession>;
+  readonly sessions: SessionMemory;
   expired(worker: number, session: ExpiredSession): void;
   ended(workers: Iterable<number>, sender: string, last: number): void;
   /** Whether another keeper has the packets of a worker. */

@@ -55,7 +55,7 @@ test.each(['text', 'long text', 'wide text', 'a small part of what was received'
 
 test('the bound of sessions holds for all namespaces together, and the oldest are dropped', () => {
   const memory = new PacketMemory(1e9);
-  const sessionMemory = new SessionMemory<KeptSession>(20_000);
+  const sessionMemory = new SessionMemory(20_000);
   const watch = { add: () => {}, shrink: () => {} };
   const start = () =>
     new Sessions(sessionMemory, () => ({ maxSessions: 8, durationMs: 1e9 }), { covers: () => false }, watch);
