@@ -1,29 +1,13 @@
 import { within } from '../../base/within.js';
 import type { HubLink } from '../../base/worker-links.js';
-import type { ExpiredSession } from './keeper/expiries.js';
 import { Keeper } from './keeper/keeper.js';
-import type { KeptPacket } from './keeper/stream.js';
 import { decode, encode, type KeeperFigures, type ToKeeper, type ToWorker } from './messages.js';
+import type { NamespaceRecovery } from './namespace-recovery.js';
 
 /** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
 const WINDOW_MS = 10;
 /** How long a worker waits for the keeper, in ms. */
 const MAX_WAIT_MS = 5000;
-
-/** What a namespace hears from the keeper. */
-export interface SpaceListener {
-  /** Tells a keeper that does not know the namespace yet. */
-  introduce(isAgain: boolean): void;
-  /** Posts what has changed since the last call. */
-  postChanges(): void;
-  onJoined(room: string): void;
-  /** Broadcasts that were sent in the last `ms` may be lost. */
-  onLost(ms: number): void;
-  onEnded(sender: string, last: number): void;
-  onTail(sender: string, packets: readonly KeptPacket[]): void;
-  onEnd(pid: string): void;
-  onExpired(session: ExpiredSession): void;
-}
 
 /** The way of messages to a keeper. */
 interface Wire {
@@ -38,7 +22,7 @@ export class KeeperLink {
   figures: KeeperFigures | undefined;
   /** The server that reports them, of those of this worker. */
   reporter: object | undefined;
-  private readonly spaces = new Map<string, SpaceListener>();
+  private readonly spaces = new Map<string, NamespaceRecovery>();
   private readonly answers = new Map<number, (answer: ToWorker | undefined) => void>();
   private queue: ToKeeper[] = [];
   private timer: NodeJS.Timeout | undefined;
@@ -56,7 +40,7 @@ export class KeeperLink {
     });
   }
 
-  add(space: string, listener: SpaceListener): void {
+  add(space: string, listener: NamespaceRecovery): void {
     this.spaces.set(space, listener);
     if (this.isHere) listener.introduce(false);
   }

@@ -12,7 +12,6 @@ import { Heads } from './heads.js';
 import type { ExpiredSession, ExpiryListener } from './keeper/expiries.js';
 import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
-import type { SpaceListener } from './link.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
 import { decodeOffset, encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
@@ -28,7 +27,7 @@ const MAX_SHARED = 10_000;
 const FLOOR_SLACK_MS = 30_000;
 
 /** Recovery in one namespace. It adds itself to the namespace's adapter, whatever backplane that belongs to. */
-export class NamespaceRecovery implements SpaceListener {
+export class NamespaceRecovery {
   readonly heads: Heads;
   readonly live: LiveSessions;
   readonly writer: OffsetWriter;
@@ -256,6 +255,7 @@ export class NamespaceRecovery implements SpaceListener {
     };
   }
 
+  /** Tells a keeper that does not know the namespace yet. */
   introduce(isAgain: boolean): void {
     const { name } = this.host;
     // Its first client tells what the engine says: a worker that opens later may not have one yet.
@@ -265,6 +265,7 @@ export class NamespaceRecovery implements SpaceListener {
     this.live.introduce(this.heads.direct);
   }
 
+  /** Posts what has changed since the last call. */
   postChanges(): void {
     this.live.postChanges();
   }

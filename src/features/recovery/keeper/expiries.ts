@@ -1,22 +1,17 @@
 import type { SessionState } from '../messages.js';
 import type { KeptSession } from './sessions.js';
-
-/** What an index needs of a packet. */
-interface Indexed {
-  readonly number: number;
-  readonly rooms: readonly string[];
-}
+import type { KeptPacket } from './stream.js';
 
 /** The packets of one sender by room. It is made when a client returns that lacks many packets, and not before. */
-export class PacketsByRoom<Packet extends Indexed> {
+export class PacketsByRoom {
   /** The number of the newest packet in it. */
   last = 0;
   /** How many packets it has taken, those that are not kept any more included. */
   size = 0;
-  private readonly rooms = new Map<string, Packet[]>();
-  private readonly toAll: Packet[] = [];
+  private readonly rooms = new Map<string, KeptPacket[]>();
+  private readonly toAll: KeptPacket[] = [];
 
-  add(packet: Packet): void {
+  add(packet: KeptPacket): void {
     this.last = packet.number;
     this.size++;
     if (packet.rooms.length === 0) this.toAll.push(packet);
@@ -28,10 +23,10 @@ export class PacketsByRoom<Packet extends Indexed> {
   }
 
   /** The packets behind a number that are for one of the rooms, or for all. */
-  find(rooms: ReadonlySet<string>, number: number): Iterable<Packet> {
+  find(rooms: ReadonlySet<string>, number: number): Iterable<KeptPacket> {
     // A packet may be for several rooms.
-    const found = new Set<Packet>();
-    const collect = (packets: readonly Packet[]) => {
+    const found = new Set<KeptPacket>();
+    const collect = (packets: readonly KeptPacket[]) => {
       for (let at = firstBehind(packets, number); at < packets.length; at++) found.add(packets[at]!);
     };
     collect(this.toAll);
@@ -44,7 +39,7 @@ export class PacketsByRoom<Packet extends Indexed> {
 }
 
 /** The position of the first packet behind a number. Packets are in order. */
-export function firstBehind(packets: readonly Indexed[], number: number, head = 0): number {
+export function firstBehind(packets: readonly KeptPacket[], number: number, head = 0): number {
   let [low, high] = [head, packets.length];
   while (low < high) {
     const middle = (low + high) >> 1;

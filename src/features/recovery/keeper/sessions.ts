@@ -1,4 +1,5 @@
 import type { SessionState } from '../messages.js';
+import type { Expiries } from './expiries.js';
 import { memoryOf, type Removals } from './memory.js';
 import type { Stream } from './stream.js';
 
@@ -42,13 +43,6 @@ export interface KeptSession extends SessionState {
   readonly direct: Stream;
 }
 
-/** What is told of kept sessions. */
-interface SessionWatch {
-  add(session: KeptSession): void;
-  /** A bound has dropped the session. */
-  shrink(pid: string): void;
-}
-
 /** Approximate memory of a kept session besides its contents, with an empty stream, in bytes. */
 const SESSION_BYTES = 700;
 
@@ -67,7 +61,7 @@ export class Sessions {
     private readonly memory: SessionMemory,
     private readonly bounds: () => { readonly maxSessions: number; readonly durationMs: number },
     private readonly removals: Pick<Removals, 'covers'>,
-    private readonly expiries: SessionWatch,
+    private readonly expiries: Pick<Expiries, 'add' | 'shrink'>,
   ) {}
 
   get size(): number {

@@ -63,7 +63,7 @@ export class Stream {
   /** The position of the oldest kept packet. */
   private head = 0;
   private isReleased = false;
-  private index: PacketsByRoom<KeptPacket> | undefined;
+  private index: PacketsByRoom | undefined;
 
   constructor(private readonly memory: PacketMemory) {}
 
@@ -158,7 +158,7 @@ export class Stream {
     const { packets, head } = this;
     // Most of what is in it is not kept any more.
     if (this.index && this.index.size > MIN_INDEXED + 2 * (packets.length - head)) this.index = undefined;
-    this.index ??= new PacketsByRoom<KeptPacket>();
+    this.index ??= new PacketsByRoom();
     const from = firstBehind(packets, this.index.last, head);
     const end = Math.min(packets.length, from + count);
     for (let at = from; at < end; at++) this.index.add(packets[at]!);
