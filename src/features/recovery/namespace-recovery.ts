@@ -130,7 +130,7 @@ export class NamespaceRecovery {
   private tellJoined(room: string): void {
     if (!looksLikeSocketId(room) || this.live.of(room)) return;
     this.post({ type: 'joined', room });
-    this.host.link.hurry();
+    this.hurry();
   }
 
   private onConnect(socket: Socket): void {
@@ -229,6 +229,11 @@ export class NamespaceRecovery {
       receivesSince: this.heads.since,
     }));
     return answer?.found;
+  }
+
+  /** What is posted reaches the keeper at the end of this turn, before what clients are sent together then. */
+  hurry(): void {
+    this.host.link.hurry();
   }
 
   /** What is posted reaches the keeper, even if this worker is killed next. */

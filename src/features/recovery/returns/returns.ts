@@ -161,10 +161,12 @@ export class Returns {
       return writer.withOffset(packets, heads.offsetOf(at, senders));
     });
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
-    live.postChanges();
-    this.namespace.flush();
+    const conn = session.socket.conn as unknown as { sendTogether?(): void };
+    // Clients of one turn share a message to the keeper, which leaves before what is sent to them together.
+    if (conn.sendTogether) this.namespace.hurry();
+    else this.namespace.flush();
     // A client keeps what arrives before the CONNECT packet. If its connection ended in between, it would get that again.
-    (session.socket.conn as unknown as { sendTogether?(): void }).sendTogether?.();
+    conn.sendTogether?.();
     const { client } = packetStepsOf(session.socket);
     const options = { preEncoded: true };
     for (const encoded of replayed) client.writeToEngine(encoded, options);
