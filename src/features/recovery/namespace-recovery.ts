@@ -266,6 +266,7 @@ export class NamespaceRecovery {
     // Its first client tells what the engine says: a worker that opens later may not have one yet.
     this.told = undefined;
     this.post({ type: 'open', name, sent: this.heads.sent, isAgain, options: this.optionsOf(this.settings) });
+    if (!this.bus.isUp) this.onBus(false);
     if (this.listeners.size > 0) this.post({ type: 'listen', isListening: true });
     this.live.introduce(this.heads.direct);
   }
