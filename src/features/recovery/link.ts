@@ -43,7 +43,9 @@ export class KeeperLink {
     if (this.isHere) listener.introduce(false);
   }
 
-  remove(space: string): void {
+  remove(space: string, listener: NamespaceRecovery): void {
+    // A client may have made a namespace of the same name meanwhile.
+    if (this.spaces.get(space) !== listener) return;
     this.post({ type: 'close', space });
     this.flush();
     this.spaces.delete(space);

@@ -319,6 +319,6 @@ export class NamespaceRecovery {
   }
 
   close(): void {
-    this.host.link.remove(this.space);
+    this.host.link.remove(this.space, this);
   }
 }

@@ -166,7 +166,8 @@ export class ServerRecovery implements Recovery {
     endWith(adapter, async () => {
       // The keeper has what clients need that return elsewhere. The sockets are closed by then.
       if (namespace) await this.link.ask((request) => ({ type: 'sync', request }));
-      namespace?.close();
+      // Until the process ends, the application may send more to clients of other workers.
+      setTimeout(() => namespace?.close(), this.bounds.sweepMs).unref();
       // A client may have made a namespace of the same name meanwhile.
       if (this.namespaces.get(nsp.name) === namespace) this.namespaces.delete(nsp.name);
       if (this.namespaces.size === 0) this.endSweeps();

@@ -68,3 +68,27 @@ test('clients of any application recover after a reload, with what they missed',
   expect(await sumOf([app.admin], 'gjallar_recovery_attempts_total', recovered)).toBe(4);
   expect(await sumOf([app.admin], 'gjallar_recovery_kept', { labels: 'kind="packets"' })).toBeGreaterThan(0);
 });
+
+test('clients that are away get all that a replaced worker has sent until it ended', async () => {
+  const [away, ...others] = [await listen({ reconnection: false }), await listen(), await listen()] as const;
+  const heard = [away, ...others].map(({ socket }) => {
+    const numbers = new Map<number, number[]>();
+    socket.on('talk', (pid: number, number: number) => numbers.set(pid, [...(numbers.get(pid) ?? []), number]));
+    return numbers;
+  });
+  others[0]!.socket.emit('talk');
+  for (const numbers of heard) await until(() => numbers.size === 3);
+  away.socket.io.engine.close();
+  const seen = app.log.length;
+  app.process.kill('SIGHUP');
+  await until(() => app.log.slice(seen).some(({ msg }) => msg === 'reload finished'));
+  const back = nextEvent(away.socket, 'connect');
+  away.socket.connect();
+  await back;
+  const [first, ...rest] = heard;
+  for (const [pid, numbers] of first!) {
+    for (const other of rest) await until(() => other.get(pid)!.at(-1) === numbers.at(-1));
+    expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
+  }
+  expect((await stateOf(away.socket)).recovered).toBe(true);
+});

@@ -22,7 +22,18 @@ io.on('connection', (socket) => {
   socket.on('state', (done) =>
     done({ pid: process.pid, recovered: socket.recovered, since: socket.data.since, rooms: socket.rooms.size }),
   );
+  socket.on('talk', () => {
+    talk();
+    io.serverSideEmit('talk');
+  });
   socket.on('die', () => process.kill(process.pid, 'SIGKILL'));
 });
+
+/** Sends without end, as applications do that do not know when they are stopped. */
+function talk() {
+  let number = 0;
+  setInterval(() => io.to('room').emit('talk', process.pid, ++number), 5);
+}
+io.on('talk', talk);
 
 server.listen(0);
