@@ -30,6 +30,8 @@ const MAX_MEETING_MS = 1500;
 const MAX_ABSENCE_MS = 2000;
 /** How often workers are told what is kept, if that has changed, in ms. */
 const FIGURES_INTERVAL_MS = 1000;
+/** How long a client waits until its worker has connected those that have missed much before it, in ms. */
+const MAX_HOLD_MS = 3000;
 /** The size of one message of a will, about, in bytes. */
 const WILL_BYTES = 512 * 1024;
 const DEFAULT_BYTES = 32 * 1024 * 1024;
@@ -220,7 +222,15 @@ export class Keeper {
     this.replays.set(worker, replays);
     if (!replays.take(missed.length, bytes)) return { outcome: 'too much replayed' };
     missed.sort(([, , one], [, , other]) => one - other);
-    const release = await replays.hold(missed.length, bytes);
+    const held = replays.hold(missed.length, bytes);
+    const release = await within(MAX_HOLD_MS, held);
+    if (!release) {
+      own(
+        'giving up a turn',
+        held.then((late) => late()),
+      );
+      return { outcome: 'too much replayed' };
+    }
     if (!space.onReturned(pid, worker, release)) return { outcome: 'session unknown' };
     const { direct: _, disconnectedAt: __, ...state } = session;
     return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };

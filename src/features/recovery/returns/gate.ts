@@ -68,7 +68,7 @@ const MAX_OF_SESSION = 4;
 const REPLAY_MS = 10_000;
 
 /** How much missed packets may take in a worker for clients that are not connected yet, in bytes. */
-const MAX_HELD = 4 * 1024 * 1024;
+const MAX_HELD = 32 * 1024 * 1024;
 /** Approximate memory of a missed packet in a worker besides its content, in bytes. */
 const PACKET_BYTES = 200;
 

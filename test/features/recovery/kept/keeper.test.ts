@@ -9,6 +9,7 @@ import {
   type ToWorker,
 } from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { movableClock } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
 const space = '0\x1e/';
@@ -132,12 +133,17 @@ test('workers hear that packets may be lost when a keeper that was lost is here 
   expect(lost()).toBe(1);
 });
 
-/** A keeper without others, and its sessions, three of which lack 3 MB. */
+/** A keeper without others, and its sessions, three of which lack 20 MB. */
 function fullKeeper() {
   const found: number[] = [];
+  const outcomes: Found['outcome'][] = [];
   const keeper = new Keeper({
     isAlone: true,
-    sendToWorker: (_worker, message) => message.type === 'found' && found.push(message.request),
+    sendToWorker: (_worker, message) => {
+      if (message.type !== 'found') return;
+      found.push(message.request);
+      outcomes.push(message.found.outcome);
+    },
     sendToKeeper: () => {},
   });
   keepers.push(keeper);
@@ -148,12 +154,12 @@ function fullKeeper() {
     keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
     keeper.onMessage(WORKER, { type: 'away', space, session });
   }
-  const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(3e6)] };
+  const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
   const question = { offset: encodeOffset(began, own, 0, []), received: '', receivesSince: began };
   const find = (request: number) =>
     keeper.onMessage(WORKER, { type: 'find', space, pid: sessions[request]!.pid, request, ...question });
-  return { keeper, sessions, found, find };
+  return { keeper, sessions, found, outcomes, find };
 }
 
 test('a worker gets what further clients lack once it has done with those before', async () => {
@@ -180,4 +186,17 @@ test('a client that its worker waits for no longer keeps no others waiting', asy
   now.mockRestore();
   find(2);
   await until(() => found.includes(2));
+});
+
+test('a client waits a few seconds for those before it, and gets a new session then', async () => {
+  const { keeper, found, outcomes, find } = fullKeeper();
+  const clock = movableClock();
+  find(0);
+  find(1);
+  await clock.until(() => found.includes(1));
+  expect(outcomes).toEqual([undefined, 'too much replayed']);
+  keeper.onMessage(WORKER, { type: 'failed', space, pid: 'p0' });
+  find(2);
+  await clock.until(() => found.includes(2));
+  expect(outcomes.at(-1)).toBeUndefined();
 });
