@@ -1,4 +1,4 @@
-import { afterEach, expect, jest, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import {
   type Collected,
@@ -9,7 +9,7 @@ import {
   type ToWorker,
 } from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
-import { movableClock } from '../../../support/clock.js';
+import { jumpAhead, movableClock } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
 const space = '0\x1e/';
@@ -180,10 +180,10 @@ test('a client that its worker waits for no longer keeps no others waiting', asy
   find(0);
   find(1);
   await until(() => found.includes(0));
-  const now = jest.spyOn(performance, 'now').mockReturnValue(performance.now() + MAX_KEEPER_MS + 1);
+  const putBack = jumpAhead(MAX_KEEPER_MS + 1);
   keeper.onMessage(WORKER, { type: 'failed', space, pid: 'p0' });
   await until(() => found.includes(1));
-  now.mockRestore();
+  putBack();
   find(2);
   await until(() => found.includes(2));
 });
