@@ -52,7 +52,7 @@ export class Space {
   private readonly taken = new Map<string, Taken>();
   private readonly removals = new Removals();
   private readonly expiries: Expiries;
-  /** By how much the clock is ahead of `performance`, which nobody moves. */
+  /** `Date.now()` less `performance.now()`: it changes when the clock is set. */
   private ahead = Date.now() - performance.now();
   /** When the clock was found moved, in ms since 1970. */
   private movedAt = 0;
@@ -124,7 +124,7 @@ export class Space {
     this.keep({ ...session, ...empty, aliveAt, disconnectedAt: now, direct: new Stream(this.host.packets) });
   }
 
-  /** When a client was there that counts as gone since `now`. Nothing tells that by a clock that was moved meanwhile. */
+  /** When a client that counts as gone now was certainly still there. Unknown if the clock was set in between. */
   private aliveAt(now: number): number {
     const ahead = now - performance.now();
     if (Math.abs(ahead - this.ahead) > MAX_DRIFT_MS) this.movedAt = now;
