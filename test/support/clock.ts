@@ -45,12 +45,3 @@ export function movableClock(): MovableClock {
   };
   return clock;
 }
-
-/** The clock of `performance` jumps ahead, and no timer fires. @returns what puts it back */
-export function jumpAhead(ms: number): () => void {
-  const { now } = performance;
-  performance.now = () => now.call(performance) + ms;
-  return () => {
-    performance.now = now;
-  };
-}

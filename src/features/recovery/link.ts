@@ -1,11 +1,13 @@
 import { within } from '../../base/within.js';
 import type { HubLink } from '../../base/worker-links.js';
 import { Keeper } from './keeper/keeper.js';
-import { decode, encode, type KeeperFigures, MAX_KEEPER_MS, type ToKeeper, type ToWorker } from './messages.js';
+import { decode, encode, type KeeperFigures, type ToKeeper, type ToWorker } from './messages.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
 
 /** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
 const WINDOW_MS = 10;
+/** How long a worker waits for the answer of its keeper, in ms. */
+const MAX_WAIT_MS = 5000;
 
 /** The way of messages to a keeper. */
 interface Wire {
@@ -84,13 +86,13 @@ export class KeeperLink {
 
   /** Resolves with the answer, or with undefined if there is no keeper, or none that answers. */
   async ask<Answer extends ToWorker>(questionOf: (request: number) => ToKeeper): Promise<Answer | undefined> {
-    if (!this.isHere) await within(MAX_KEEPER_MS, new Promise<void>((resolve) => this.waiting.push(resolve)));
+    if (!this.isHere) await within(MAX_WAIT_MS, new Promise<void>((resolve) => this.waiting.push(resolve)));
     if (!this.isHere) return undefined;
     const request = ++this.lastRequest;
     const answered = new Promise<ToWorker | undefined>((resolve) => this.answers.set(request, resolve));
     this.post(questionOf(request));
     this.hurry();
-    const answer = await within(MAX_KEEPER_MS, answered);
+    const answer = await within(MAX_WAIT_MS, answered);
     this.answers.delete(request);
     return answer as Answer | undefined;
   }
@@ -115,8 +117,13 @@ export class KeeperLink {
     switch (message.type) {
       case 'found':
       case 'removed':
-      case 'synced':
-        return this.answers.get(message.request)?.(message);
+      case 'synced': {
+        const answer = this.answers.get(message.request);
+        if (answer) return answer(message);
+        // The worker waits for it no longer, so its client has got a new session.
+        if (message.type !== 'found' || message.found.outcome !== undefined) return;
+        return this.post({ type: 'failed', space: message.space, pid: message.found.session.pid });
+      }
       case 'figures':
         this.figures = message.figures;
         return;

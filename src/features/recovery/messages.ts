@@ -132,9 +132,6 @@ export interface RecoveryState extends KeeperFigures {
 const none = { packets: 0, sessions: 0 };
 export const noFigures: KeeperFigures = { ...none, bytes: none, dropped: none };
 
-/** How long a worker waits for the answer of its keeper, in ms. */
-export const MAX_KEEPER_MS = 5000;
-
 /** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
 export type ToKeeper =
   /** The worker has the namespace. What it had sent before, the keeper has not. */
@@ -181,7 +178,7 @@ export type Posted<Message = ToKeeper> = Message extends { space: string } ? Omi
 
 /** From the keeper to a worker. */
 export type ToWorker =
-  | { type: 'found'; request: number; found: Found }
+  | { type: 'found'; space: string; request: number; found: Found }
   /** The client of this session returns elsewhere. */
   | { type: 'end'; space: string; pid: string }
   | { type: 'joined'; space: string; room: string }

@@ -4,7 +4,6 @@ import {
   bytesOf,
   type Collected,
   type Found,
-  MAX_KEEPER_MS,
   type Missed,
   type MissedQuestion,
   noFigures,
@@ -144,13 +143,11 @@ export class Keeper {
       case 'listen':
         return space.listen(worker, message.isListening);
       case 'find': {
-        const { request } = message;
-        const latest = performance.now() + MAX_KEEPER_MS;
+        const { space: name, request } = message;
         const answer = async () => {
           const found = await this.find(space, worker, message);
-          // The worker may have given up before the session was taken.
-          if (found.outcome !== undefined || performance.now() > latest) space.failed(message.pid, worker);
-          this.host.sendToWorker(worker, { type: 'found', request, found });
+          if (found.outcome !== undefined) space.failed(message.pid, worker);
+          this.host.sendToWorker(worker, { type: 'found', space: name, request, found });
         };
         return own('finding a session', answer());
       }

@@ -60,11 +60,7 @@ export class Returns {
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
     const found = await this.namespace.find(pid, named, heads.received);
-    if (!found) {
-      // The keeper may still answer.
-      this.namespace.post({ type: 'failed', pid });
-      return 'session unknown';
-    }
+    if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
     await gate.turns.take(session.rooms.length + missed.length + bytesOf(missed) / BYTES_OF_UNIT);
