@@ -2,7 +2,8 @@
 // handles none, and gets it while it loads.
 const { SIGNAL_AT_START: signal, NODE_UNIQUE_ID: worker } = process.env;
 const send = () => process.kill(process.pid, signal);
-if (worker === undefined && process.argv[2] === 'doctor') setImmediate(send);
+// Timers are the first thing in a turn of the event loop.
+if (worker === undefined && process.argv[2] === 'doctor') setTimeout(send);
 else if (worker === undefined) {
   process.on('newListener', function listening(event) {
     if (event !== signal) return;

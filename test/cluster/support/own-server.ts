@@ -20,8 +20,9 @@ afterEach(async () => {
   rmSync(directory, { recursive: true });
 });
 
+/** Node.js keeps compiled code in TMPDIR, from version 22 on, and the tests look at what gjallar keeps there. */
 export async function start(environment: Record<string, string> = {}): Promise<void> {
-  server = await startServer({ TMPDIR: directory, ...environment });
+  server = await startServer({ TMPDIR: directory, NODE_DISABLE_COMPILE_CACHE: '1', ...environment });
 }
 
 /** The process ids of workers, once they listen: their lines may come after the primary's. */

@@ -29,9 +29,8 @@ test('values do not keep the bytes that they came in', () => {
   const bytes = { ...change, key: 'bytes', value: Buffer.alloc(100) };
   const read = decodeFromMachine(encode({ type: 'page', room: 'r', changes: [bytes, ...changes.slice(3)] }));
   const [first] = (read as { changes: readonly { value: unknown }[] }).changes;
-  // Small ones share the pool of Node.js, whose size depends on its version.
-  expect((first!.value as Buffer).buffer.byteLength).toBeLessThanOrEqual(Buffer.poolSize);
-  expect(Buffer.poolSize).toBeLessThan(200_000);
+  // The message has 200,000. Small values share the pool of Node.js, whose size depends on its version.
+  expect((first!.value as Buffer).buffer.byteLength).toBeLessThan(100_000);
 });
 
 test('what another machine says is checked', () => {
