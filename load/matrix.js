@@ -30,7 +30,6 @@ ${named(gallery)}
 Options:
 ${listed([
   ['--list', 'show the applications, and run none'],
-  ['--quick', 'only on gjallar/register, and without what npm must fetch'],
   ['--way a,b', `only these ways: ${Object.keys(ways).join(', ')}; by default, portable runs in the gallery only`],
   ['--help', 'show this text'],
 ])}
@@ -80,15 +79,14 @@ async function runApplication(name, application) {
 }
 
 function readArguments() {
-  const flag = { type: 'boolean', default: false };
-  const { values, positionals } = parseArguments({ quick: flag, way: { type: 'string' }, list: flag });
+  const { values, positionals } = parseArguments({
+    way: { type: 'string' },
+    list: { type: 'boolean', default: false },
+  });
   const asked = positionals.flatMap((name) => (name === 'gallery' ? gallery : [name]));
   rejectUnknown('application', asked, Object.keys(applications));
-  const names = (asked.length > 0 ? asked : own).filter(
-    (name) => !values.quick || isGallery(name) || !applications[name].from,
-  );
-  const usual = values.quick ? ['register'] : names.some(isGallery) ? Object.keys(ways) : ['register', 'run'];
-  const chosen = values.way?.split(',') ?? usual;
+  const names = asked.length > 0 ? asked : own;
+  const chosen = values.way?.split(',') ?? (names.some(isGallery) ? Object.keys(ways) : ['register', 'run']);
   rejectUnknown('way', chosen, Object.keys(ways));
   if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
   return { names, chosen, isList: values.list, help: values.help };

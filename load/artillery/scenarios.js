@@ -19,7 +19,7 @@ export const scenarios = {
       'Five members of one room send 10 messages a second each, and all members receive them. Clients start with polling.',
     arrivals: { duration: 5, arrivalCount: 100 },
     quick: { duration: 1, arrivalCount: 50 },
-    variables: { publishers: 5, perSecond: 10, seconds: 20 },
+    variables: { rooms: 1, publishers: 5, perSecond: 10, seconds: 20 },
     quickVariables: { seconds: 3 },
     limits: ['message.ack.p99 < 500', 'message.delivery.p99 < 500'],
     flow: ['join', 'talk', 'leave'],

@@ -6,52 +6,43 @@ import { fileURLToPath } from 'node:url';
 const folderOf = (path) => fileURLToPath(new URL(path, import.meta.url));
 
 /**
- * @typedef {object} Part one call of `gjallar compare`
- * @property {string} [namespace]
- * @property {string[]} [get] paths
- * @property {string[]} [events] in order: `ask` or `emit`, and the event with its values
- * @property {object} [auth]
- *
  * @typedef {object} Application
  * @property {string} about
  * @property {string} file what Node.js runs, in `apps/`, or in the folder of `from`
- * @property {Part[]} parts
+ * @property {string[][]} calls of `gjallar compare`, each with its options
  * @property {string} [state] why it is not compared on several workers
- * @property {string} [path] of Socket.IO, if it is not the default
  * @property {Record<string, string>} [env]
  * @property {string} [version] of what it is about: it is of other people, and in the gallery
  * @property {{ folder: string, packages: string[], build?: string[], isModule?: boolean }} [from] exact versions of its packages,
  *   which npm fetches into a copy of the folder; `build` are programs of packages with arguments
  */
 
-/** What users of apps/chat.cjs do. The events in `more` come before they leave. */
-const talk = (get = [], more = [], part = {}) => ({
-  get,
-  events: [
-    'ask echo,"text",7,{"deep":[null,"ö"]}',
-    'ask bytes,4',
-    'ask join,"room"',
-    'ask ask,"room"',
-    'emit say,"room","to all"',
-    'emit say to others,"room","to the others"',
-    'ask about',
-    ...more,
-    'emit leave,true',
-  ],
-  auth: { token: 'right' },
-  ...part,
-});
+const get = (...paths) => paths.map((path) => `--get ${path}`);
+
+/** What users of apps/chat.cjs do. What is in `more` comes before they leave. */
+const talk = (...more) => [
+  '--auth {"token":"right"}',
+  '--ask echo,"text",7,{"deep":[null,"ö"]}',
+  '--ask bytes,4',
+  '--ask join,"room"',
+  '--ask ask,"room"',
+  '--emit say,"room","to all"',
+  '--emit say to others,"room","to the others"',
+  '--ask about',
+  ...more,
+  '--emit leave,true',
+];
 /** The same in a namespace, beside what the application has of its own. */
-const chat = talk([], [], { namespace: '/chat' });
+const chat = talk('--namespace /chat');
 
 /** A request that compare does not send itself, by apps/chat.cjs. */
 const fetched = (method, path, headers = {}, body = null) =>
-  `ask fetch,${[method, path, headers, body].map((value) => JSON.stringify(value)).join()}`;
+  `--ask fetch,${[method, path, headers, body].map((value) => JSON.stringify(value)).join()}`;
 const json = { 'content-type': 'application/json' };
 
 /** The requests that applications with routes answer. */
-const routes = ['/about?a=1&b=%C3%B6', '/broken', '/missing'];
 const requests = [
+  ...get('/about?a=1&b=%C3%B6', '/broken', '/missing'),
   fetched('HEAD', '/about'),
   fetched('OPTIONS', '/about'),
   fetched('POST', '/echo', json, '{"a":[1,"ö"]}'),
@@ -59,23 +50,22 @@ const requests = [
   fetched('POST', '/echo', json, '{"a":'),
 ];
 
-const application = (file, about, parts, more) => ({ file, about, parts, ...more });
-const simple = (file, about, more) => application(file, about, [talk(['/'])], more);
+const application = (file, about, call, more) => ({ file, about, calls: [call], ...more });
+const simple = (file, about, more) => application(file, about, talk(...get('/')), more);
 const express = (version, name) => {
   const more = [
-    ...requests,
+    ...get('/stream', '/moved', '/page'),
     fetched('GET', '/about', { 'x-forwarded-for': '192.0.2.7', 'x-forwarded-proto': 'https' }),
     fetched('GET', '/page', { range: 'bytes=0-13' }),
     fetched('OPTIONS', '/socket.io/?EIO=4&transport=polling', { origin: 'https://example.com' }),
   ];
   const about = `Express ${version}: routes, JSON, cookies, streams, CORS`;
-  return application('express.cjs', about, [talk([...routes, '/stream', '/moved', '/page'], more)], {
-    env: { EXPRESS: name },
-  });
+  return application('express.cjs', about, talk(...requests, ...more), { env: { EXPRESS: name } });
 };
-const serveStatic = talk(
-  ['/chat.cjs', '/missing', '/%2e%2e/applications.js'],
-  [fetched('GET', '/chat.cjs', { range: 'bytes=5-20' }), fetched('GET', '/chat.cjs', { range: 'bytes=999999-' })],
+const files = talk(
+  ...get('/chat.cjs', '/missing', '/%2e%2e/applications.js'),
+  fetched('GET', '/chat.cjs', { range: 'bytes=5-20' }),
+  fetched('GET', '/chat.cjs', { range: 'bytes=999999-' }),
 );
 const next = JSON.parse(readFileSync(folderOf('../../examples/next/package.json'), 'utf8')).dependencies;
 
@@ -83,27 +73,28 @@ const next = JSON.parse(readFileSync(folderOf('../../examples/next/package.json'
 const own = {
   'express-4': express(4, 'express4'),
   'express-5': express(5, 'express'),
-  fastify: application('fastify.cjs', 'Fastify 5: routes, JSON, errors', [talk(routes, requests)]),
-  koa: application('koa.cjs', 'Koa 3: routes, cookies, errors', [talk(routes, requests)]),
-  'serve-static': application('serve-static.cjs', 'serve-static: files, ranges, what is missing', [serveStatic]),
-  helmet: application('helmet.cjs', 'helmet, for Express and for io.engine.use()', [
-    talk(['/about', '/socket.io/socket.io.min.js']),
-  ]),
+  fastify: application('fastify.cjs', 'Fastify 5: routes, JSON, errors', talk(...requests)),
+  koa: application('koa.cjs', 'Koa 3: routes, cookies, errors', talk(...requests)),
+  'serve-static': application('serve-static.cjs', 'serve-static: files, ranges, what is missing', files),
+  helmet: application(
+    'helmet.cjs',
+    'helmet, for Express and for io.engine.use()',
+    talk(...get('/about', '/socket.io/socket.io.min.js')),
+  ),
   'express-session': application(
     'express-session.cjs',
     'express-session, shared by routes and sockets',
-    [{ get: ['/count'], events: ['ask count', 'ask count'] }],
+    [...get('/count'), '--ask count', '--ask count'],
     { state: 'keeps sessions' },
   ),
-  'two-servers': application('two-servers.cjs', 'two Socket.IO servers on one http server', [
-    talk(['/', '/socket.io/socket.io.js']),
-  ]),
-  options: application(
-    'options.mjs',
-    'options of Server, in an ES module',
-    [{ get: ['/missing'], events: ['ask echo,1'] }],
-    { path: '/live' },
+  'two-servers': application(
+    'two-servers.cjs',
+    'two Socket.IO servers on one http server',
+    talk(...get('/', '/socket.io/socket.io.js')),
   ),
+  options: application('options.mjs', 'options of Server, in an ES module', [
+    ...['--path /live', '--get /missing', '--ask echo,1'],
+  ]),
   'listens-twice': simple('listens-twice.cjs', 'the http server listens twice'),
   'unix-socket': simple('unix-socket.cjs', 'a Unix socket behind a proxy', { state: 'makes a socket for each worker' }),
   'port-0': simple('port-0.cjs', 'port 0', { state: 'has a port of its own' }),
@@ -111,7 +102,7 @@ const own = {
   'next-example': application(
     'server.js',
     'examples/next: Next.js built and started, with Socket.IO on its port',
-    [{ get: ['/', '/missing'], events: ['emit say,"from a client"'] }],
+    [...get('/', '/missing'), '--emit say,"from a client"'],
     {
       env: { NODE_ENV: 'production' },
       from: {
@@ -127,9 +118,9 @@ const own = {
 const io = 'socket.io@4.8.4';
 
 /** An application of other people: its folder in `gallery/`, the version that it is about, and its packages. */
-const fetchedFrom = (name, version, about, packages, parts, { build, isModule, ...more } = {}) => {
+const fetchedFrom = (name, version, about, packages, calls, { build, isModule, ...more } = {}) => {
   const from = { folder: folderOf(`gallery/${name}`), packages: packages.split(' '), build, isModule };
-  return { version, from, ...application('server.cjs', about, parts, more) };
+  return { version, from, file: 'server.cjs', about, calls, ...more };
 };
 
 /** @type {Record<string, Application>} */
@@ -141,13 +132,11 @@ const gallery = {
     '@feathersjs/feathers@5.0.50 @feathersjs/koa@5.0.50 @feathersjs/socketio@5.0.50',
     [
       talk(
-        ['/messages?a=1', '/messages/7'],
-        [
-          'ask create,"messages",{"text":" hello "}',
-          'ask find,"messages",{"b":2}',
-          'ask find,"nothing",{}',
-          fetched('POST', '/messages', json, '{"text":" x "}'),
-        ],
+        ...get('/messages?a=1', '/messages/7'),
+        '--ask create,"messages",{"text":" hello "}',
+        '--ask find,"messages",{"b":2}',
+        '--ask find,"nothing",{}',
+        fetched('POST', '/messages', json, '{"text":" x "}'),
       ),
     ],
     { state: 'channels of one process' },
@@ -158,13 +147,11 @@ const gallery = {
     'moleculer-io: actions called over sockets, broadcasts to rooms',
     'moleculer@0.14.35 moleculer-io@2.2.0',
     [
-      {
-        events: [
-          'ask enter,"hall"',
-          'emit call,"room.say",{"room":"hall","text":"to all"}',
-          'ask call,"plus",{"a":1,"b":2}',
-        ],
-      },
+      [
+        '--ask enter,"hall"',
+        '--emit call,"room.say",{"room":"hall","text":"to all"}',
+        '--ask call,"plus",{"a":1,"b":2}',
+      ],
       chat,
     ],
   ),
@@ -179,20 +166,16 @@ const gallery = {
       'reflect-metadata@0.2.2 rxjs@7.8.2',
     ].join(' '),
     [
-      {
-        namespace: '/nest',
-        get: ['/about', '/missing'],
-        auth: { name: 'ada' },
-        events: [
-          'ask guarded,{"token":"right"}',
-          'emit guarded,{"token":"wrong"}',
-          'emit broken',
-          'emit wrapped,{"deep":[1]}',
-          'emit numbers',
-          'ask enter,"hall"',
-          'emit say,{"room":"hall","text":"hello"}',
-        ],
-      },
+      [
+        ...['--namespace /nest', '--auth {"name":"ada"}', ...get('/about', '/missing')],
+        '--ask guarded,{"token":"right"}',
+        '--emit guarded,{"token":"wrong"}',
+        '--emit broken',
+        '--emit wrapped,{"deep":[1]}',
+        '--emit numbers',
+        '--ask enter,"hall"',
+        '--emit say,{"room":"hall","text":"hello"}',
+      ],
       chat,
     ],
   ),
@@ -203,8 +186,8 @@ const gallery = {
     `${io} @sveltejs/kit@2.70.4 @sveltejs/adapter-node@5.5.7 @sveltejs/vite-plugin-svelte@6.2.3 svelte@5.57.3 vite@7.3.8`,
     [
       talk(
-        ['/?name=ada', '/missing'],
-        [fetched('POST', '/upload', { 'content-type': 'application/octet-stream' }, 100_000)],
+        ...get('/?name=ada', '/missing'),
+        fetched('POST', '/upload', { 'content-type': 'application/octet-stream' }, 100_000),
       ),
     ],
     { file: 'server.mjs', isModule: true, build: ['svelte-kit sync', 'vite build'] },
@@ -216,12 +199,10 @@ const gallery = {
     `${io} graphql@16.11.0 graphql-ws@6.0.6 ws@8.18.3`,
     [
       talk(
-        ['/about'],
-        [
-          'ask graphql,"{ add(a: 2, b: 3) }"',
-          'ask graphql,"subscription { count(to: 5) }"',
-          'ask graphql,"{ missing }"',
-        ],
+        '--get /about',
+        '--ask graphql,"{ add(a: 2, b: 3) }"',
+        '--ask graphql,"subscription { count(to: 5) }"',
+        '--ask graphql,"{ missing }"',
       ),
     ],
   ),
@@ -230,7 +211,7 @@ const gallery = {
     '7.3.8',
     "Vite's dev server in middleware mode: pages, modules, and hot updates over its WebSocket on one port",
     `${io} vite@7.3.8 ws@8.18.3`,
-    [talk(['/', '/main.js', '/missing.js'], ['ask hot'])],
+    [talk(...get('/', '/main.js', '/missing.js'), '--ask hot')],
     { file: 'server.mjs', isModule: true, state: 'watches the files itself' },
   ),
 };

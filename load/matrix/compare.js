@@ -8,8 +8,8 @@ import { program } from '../../test/support/service.js';
 import { runTool } from '../harness/process/tool.js';
 
 const apps = fileURLToPath(new URL('apps/', import.meta.url));
-/** For how long nothing may have moved before the next step, in ms. */
-const SETTLE_MS = 150;
+/** The behaviour alone, with 150 ms in which nothing may have moved before the next step. */
+const measured = ['--json', '--clients', '0', '--settle', '150'];
 /** npm gives up on a package that comes too slowly, in ms. */
 const MAX_INSTALL_MS = 300_000;
 
@@ -21,56 +21,28 @@ export const ways = {
 };
 
 /**
- * The arguments of `gjallar compare` for one part of an application.
- * @param {{ file: string, folder?: string, path?: string }} application
- * @param {import('./applications.js').Part} part
- * @param {{ args?: string[] }} way
- */
-export function argumentsOf({ file, folder = apps, path }, part, way) {
-  const { namespace = '/', get = [], events = [], auth } = part;
-  const measured = ['--json', '--clients', '0', '--settle', String(SETTLE_MS)];
-  return [
-    ...['compare', join(folder, file), ...measured, '--namespace', namespace],
-    ...get.flatMap((one) => ['--get', one]),
-    ...events.flatMap((text) => {
-      const [, option, event] = /^(\w+) (.*)$/s.exec(text);
-      return [`--${option}`, event];
-    }),
-    ...(auth ? ['--auth', JSON.stringify(auth)] : []),
-    ...(path ? ['--path', path] : []),
-    ...(way.args ?? []),
-  ];
-}
-
-/**
  * Compares an application on stock socket.io and on gjallar in one way.
  * @param {import('./applications.js').Application & { folder?: string }} application
  * @returns {Promise<{ compared: number, differences: string[] }>}
  * @throws Error if it could not be compared
  */
-export async function compare(application, name) {
+export async function compare({ file, folder = apps, calls, env: more }, name) {
   const way = ways[name];
   const { PATH, HOME, TMPDIR = '/tmp' } = process.env;
-  const env = { PATH, HOME, TMPDIR, HOST: '127.0.0.1', HOSTNAME: '127.0.0.1', ...application.env, ...way.env };
+  const env = { PATH, HOME, TMPDIR, HOST: '127.0.0.1', HOSTNAME: '127.0.0.1', ...more, ...way.env };
   const found = { compared: 0, differences: [] };
-  for (const part of application.parts) {
-    const command = [process.execPath, program, ...argumentsOf(application, part, way)];
-    const { code, output } = await runTool(command, { env, onSpawn: own });
+  for (const options of calls) {
+    const command = [process.execPath, program, 'compare', join(folder, file), ...measured, ...(way.args ?? [])];
+    const args = options.flatMap((option) => /^(\S+) (.*)$/s.exec(option).slice(1));
+    const { code, output } = await runTool([...command, ...args], { env, onSpawn: own });
     if (code !== 0 && code !== 1) throw new Error(output.trim().slice(-1000) || `gjallar compare ended with ${code}`);
     const { behaviour } = JSON.parse(output.split('\n').find((line) => line.startsWith('{"file"')));
     found.compared += behaviour.compared;
-    for (const { where, stock, gjallar } of behaviour.differences) {
-      found.differences.push(`${where}: ${short(gjallar)} instead of ${short(stock)}`);
-    }
+    found.differences.push(...behaviour.differences.map((difference) => JSON.stringify(difference)));
   }
   // A comparison of nothing would be equal, too.
   if (found.compared === 0) throw new Error('nothing was compared');
   return found;
-}
-
-function short(value) {
-  const text = JSON.stringify(value) ?? 'nothing';
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
 }
 
 /** The packages of an application that this machine cannot get. */

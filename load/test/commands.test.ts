@@ -43,7 +43,7 @@ test.each([
   ['bench.js', ['echo', '--cell', 'of the monks'], 'bench: no cell of echo contains "of the monks".'],
   ['bench.js', ['chess', '--against', 'HEAD'], 'bench: unknown figure: chess.'],
   ['bench.js', ['--against', 'no-such-branch'], 'bench: --against: there is no commit "no-such-branch".'],
-  ['load.js', ['chess'], 'load: unknown scenario: chess.'],
+  ['load.js', ['chat', 'chess', 'toString'], 'load: unknown scenario: chess, toString.'],
   ['matrix.js', ['chess'], 'matrix: unknown application: chess.'],
   ['torture.js', ['chess'], 'torture: unknown scenario: chess.'],
   ['torture.js', ['deaths', '--workers', '5'], 'torture: unknown value of --workers: 5.'],

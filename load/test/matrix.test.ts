@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { applications } from '../matrix/applications.js';
-import { argumentsOf, ways } from '../matrix/compare.js';
 import '../../test/support/long.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -19,21 +18,11 @@ const run = (...args: string[]) => {
 };
 
 test('an application gives the same on stock socket.io and on gjallar', () => {
-  const { status, stdout, stderr } = run('already-listening', '--quick');
+  const { status, stdout, stderr } = run('already-listening', '--way', 'register');
   const [, row] = stdout.split('\n');
   expect(row).toMatch(/^already-listening +equal \(\d{2,} values\)$/);
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
 }, 110_000);
-
-test('a part is the arguments of gjallar compare, its events in their order', () => {
-  const events = ['emit say,1', 'ask join,"a"'];
-  const part = { namespace: '/a', get: ['/b'], events, auth: { token: 'c' } };
-  const args = argumentsOf({ file: 'f.cjs', folder: '/g', path: '/h' }, part, ways.run!).join(' ');
-  expect(args).toMatch(/^compare \/g\/f\.cjs --json --clients 0 --settle \d+ /);
-  expect(args).toContain(
-    '--namespace /a --get /b --emit say,1 --ask join,"a" --auth {"token":"c"} --path /h --workers 2',
-  );
-});
 
 test('docs/gallery.md has a row for each application that --list names, with its version', () => {
   const { status, stdout, stderr } = run('gallery', '--list');
@@ -53,10 +42,4 @@ test('what keeps state in memory is not run with several workers', () => {
   const stateless = Object.keys(applications).filter((name) => applications[name]!.state === undefined);
   expect(stateless).toEqual(expect.arrayContaining(['express-4', 'express-5', 'fastify', 'koa']));
   expect(stateless).not.toContain('express-session');
-});
-
-test('rejects an application that it does not have', () => {
-  const { status, stdout, stderr } = run('gallery', 'chess');
-  expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
-  expect(stderr).toMatch(/^matrix: unknown application: chess\..*\n$/);
 });

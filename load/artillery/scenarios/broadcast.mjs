@@ -1,22 +1,16 @@
-import { Inbox, textOf } from '../users/inbox.js';
+import { textOf } from '../users/inbox.js';
 import { meet } from '../users/meeting.js';
 import { pace } from '../users/pace.js';
 import { User } from '../users/user.js';
 
-export const join = User.step(async (user, { $testId }) => {
-  user.room = `load-${$testId}`;
-  user.inbox = new Inbox(user, 'message.delivery');
-  user.socket.on('message', (message) => user.inbox.receive(message));
-  const { offset } = await user.request('join', user.room, 'join.ack');
-  user.inbox.startAt(offset);
-});
+export { join, leave } from './chat.mjs';
 
 const names = [];
 
 /** The first users talk; every user must receive every message. */
 export const talk = User.step(async (user, { clients, publishers, perSecond, seconds }) => {
   if (user.number < publishers) names.push(user.name);
-  await meet('talk', clients);
+  await meet(user, 'talk', clients);
   const count = perSecond * seconds;
   if (user.number < publishers) {
     await pace({ perSecond, count, phase: user.number / publishers }, (index) =>
@@ -24,9 +18,4 @@ export const talk = User.step(async (user, { clients, publishers, perSecond, sec
     );
   }
   for (const name of names) await user.inbox.until(name, count);
-});
-
-export const leave = User.step(async (user) => {
-  await user.request('leave', user.room, 'leave.ack');
-  user.finish();
 });

@@ -5,6 +5,8 @@ import { meet } from '../users/meeting.js';
 import { pace } from '../users/pace.js';
 import { User } from '../users/user.js';
 
+export { leave } from './chat.mjs';
+
 let talker;
 
 /** All in one room, as `gjallar/client` keeps them there. The first user talks; the others lose their connections. */
@@ -24,12 +26,12 @@ export const join = User.step(async (user, { clients, $testId }) => {
     onRefused: ({ code }) => user.fault(code),
   });
   user.inbox.startAt(offset);
-  await meet('join', clients);
+  await meet(user, 'join', clients);
 });
 
 /** A round: all connections break at once while the talker goes on, and no user may miss a message. */
 export const lose = User.step(async (user, { clients, perSecond, seconds }) => {
-  await meet(`round ${user.rounds}`, clients);
+  await meet(user, `round ${user.rounds}`, clients);
   const count = perSecond * seconds;
   const said = user.rounds * count;
   user.rounds += 1;
@@ -50,9 +52,4 @@ export const lose = User.step(async (user, { clients, perSecond, seconds }) => {
     user.record('reconnect.heard', performance.now() - lost);
   }
   await user.inbox.until(talker.name, said + count);
-});
-
-export const leave = User.step(async (user) => {
-  await user.request('leave', user.room, 'leave.ack');
-  user.finish();
 });

@@ -3,24 +3,19 @@ const meetings = new Map();
 /**
  * Waits until so many users have come here. All users of a scenario are in one thread of artillery's, because their phase
  * has an `arrivalCount`: that is not divided.
+ * @param {import('./user.js').User} user
  * @param {string} name each is used once
- * @param {number} users
- * @param {number} [timeout] in ms
  */
-export async function meet(name, users, timeout = 30_000) {
+export async function meet(user, name, users) {
   let meeting = meetings.get(name);
   if (!meeting) {
     meeting = { left: users };
-    meeting.all = new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('USERS_MISSING')), timeout);
-      meeting.begin = () => {
-        clearTimeout(timer);
-        resolve();
-      };
+    meeting.all = new Promise((resolve) => {
+      meeting.begin = resolve;
     });
     meetings.set(name, meeting);
   }
   meeting.left -= 1;
   if (meeting.left === 0) meeting.begin();
-  return meeting.all;
+  await user.within(meeting.all, 'USERS_MISSING', 30_000);
 }

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import { record, start, stop } from './gauge.js';
+import { start, stop } from './gauge.js';
 
 /** How long anything may take that a user waits for, in ms. */
 const PATIENCE = 10_000;
@@ -36,6 +36,8 @@ export class User {
     /** Counts the users from 0. */
     this.number = arrived++;
     this.faults = 0;
+    /** How many messages it has said in its chat. */
+    this.said = 0;
     this.mayLoseConnection = false;
     // Artillery leaves these behind, and would begin the scenario a second time when a reconnection fails.
     this.socket.off('connect_error').off('error');
@@ -61,16 +63,17 @@ export class User {
   }
 
   /** Waits for something, but not for ever. */
-  async within(promise, code) {
+  async within(promise, code, patience = PATIENCE) {
     let timer;
     const timeout = new Promise((_, reject) => {
-      timer = setTimeout(() => reject(this.fault(code)), PATIENCE);
+      timer = setTimeout(() => reject(this.fault(code)), patience);
     });
     return Promise.race([promise, timeout]).finally(() => clearTimeout(timer));
   }
 
+  /** Puts a time into a row of artillery's report. */
   record(row, ms) {
-    record(this.events, row, ms);
+    this.events.emit('histogram', row, ms);
   }
 
   /** Counts what went wrong. @returns {Fault} to throw, which ends the user */
@@ -88,7 +91,7 @@ export class User {
   #onDisconnect(reason) {
     // Artillery disconnects a user that has finished or failed.
     if (reason === 'io client disconnect') {
-      if (--present === 0) stop(this.events);
+      if (--present === 0) stop();
     } else if (!this.mayLoseConnection) this.fault('CONNECTION_LOST');
   }
 }

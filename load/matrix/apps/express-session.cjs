@@ -10,19 +10,11 @@ app.get('/count', (request, response) => {
   request.session.count = (request.session.count ?? 0) + 1;
   response.json({ count: request.session.count });
 });
-app.post('/logout', (request, response) => {
-  const { id } = request.session;
-  request.session.destroy(() => {
-    io.in(`session ${id}`).disconnectSockets();
-    response.status(204).end();
-  });
-});
 const server = createServer(app);
 const io = new Server(server);
 io.engine.use(sessions);
 io.on('connection', (socket) => {
   const { request } = socket;
-  socket.join(`session ${request.session.id}`);
   socket.on('count', (done) => {
     request.session.reload(() => {
       request.session.count++;

@@ -7,7 +7,6 @@ broker.createService({
   name: 'math',
   actions: {
     add: { params: { a: 'number', b: 'number' }, handler: ({ params: { a, b } }) => a + b },
-    secret: () => 'never',
   },
 });
 broker.createService({

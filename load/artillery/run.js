@@ -1,12 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { createWriteStream, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { runTool } from '../../harness/process/tool.js';
-import { scriptOf } from '../scenarios.js';
-import { Failure } from './server.js';
+import { ON_LOOPBACK, program, RunningService, WITHOUT_LIMITS } from '../../test/support/service.js';
+import { runTool } from '../harness/process/tool.js';
+import { scriptOf } from './scenarios.js';
 
-const home = fileURLToPath(new URL('../', import.meta.url));
+/** Why the command cannot do its work. The message is for the user, with what to do about it. */
+export class Failure extends Error {}
+
+const home = fileURLToPath(new URL('.', import.meta.url));
+
+/** The virtual users know neither tokens nor the certificate of the server. */
+const LEFT_OUT = ['TLS_KEY', 'TLS_CERT', 'JWT_SECRET', 'JWKS_URL'];
 
 /** No scenario takes as long, in ms. */
 const LIMIT = 120_000;
@@ -35,14 +41,33 @@ export function installArtillery() {
 }
 
 /**
+ * Starts the service on a free port of the loopback interface, with an empty folder for its data. What else the
+ * environment says (`WORKERS`, `REDIS_URL`, …) holds.
+ * @param {string} logFile gets what the server prints
+ * @throws Failure
+ */
+export async function startServer(logFile, environment = process.env) {
+  if (!existsSync(program)) throw new Failure('dist/ is missing: npm run build');
+  const kept = Object.entries(environment).filter(([name]) => !LEFT_OUT.includes(name));
+  const env = { ...WITHOUT_LIMITS, ...Object.fromEntries(kept), ...ON_LOOPBACK };
+  const log = createWriteStream(logFile);
+  const onLine = (line) => log.write(`${line}\n`);
+  // The command itself ends it, also where it is interrupted.
+  return new RunningService({ env, onLine, onSpawn() {} }).start().catch((error) => {
+    throw new Failure(error.message);
+  });
+}
+
+/**
  * Runs a scenario to its end. Artillery's report goes to `NAME.json` in the folder, what it prints to `NAME.log`.
  * @param {{ name: string, url: string, quick: boolean, folder: string, signal: AbortSignal }} options
+ * @returns {Promise<import('./verdict.js').Run & { cpu: number }>} `cpu` is what artillery has used, in cores
  */
 export async function runArtillery({ name, url, quick, folder, signal }) {
   const report = join(folder, `${name}.json`);
   const script = join(folder, `${name}.script.json`);
   writeFileSync(script, JSON.stringify(scriptOf(name, quick)));
-  const artillery = ['--require', './command/silence.cjs', 'node_modules/artillery/bin/run'];
+  const artillery = ['--require', './silence.cjs', 'node_modules/artillery/bin/run'];
   const args = [...artillery, 'run', '--target', url, '--output', report, script];
   const { code, output, cpu } = await runTool([process.execPath, ...args], {
     cwd: home,
@@ -52,8 +77,7 @@ export async function runArtillery({ name, url, quick, folder, signal }) {
   });
   writeFileSync(join(folder, `${name}.log`), output);
   signal.throwIfAborted();
-  const end = code === null ? `took longer than ${LIMIT / 1000} s` : undefined;
-  return { code, end, cpu, printed: output, report: readJson(report)?.aggregate };
+  return { code, cpu, printed: output, report: readJson(report)?.aggregate };
 }
 
 /** Artillery reads some of the variables that are meant for the server, and others could turn the thresholds off. */
