@@ -1,6 +1,6 @@
 // What docs/guarantees.md promises, put to the test: `npm run torture -- [scenario…] [options]`. See torture/scenarios.js.
 
-import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown } from './harness/command.js';
+import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { record } from './harness/results.js';
 import { scenarios } from './torture/scenarios.js';
 import { isMet, printFigures } from './torture/support/scenario.js';
@@ -9,11 +9,16 @@ const command = { name: 'torture', call: 'npm run torture --' };
 const known = Object.keys(scenarios);
 const long = known.filter((name) => scenarios[name].isLong);
 
+/** The options of a scenario. Most are numbers, with no more than what they mean. */
+const optionsOf = ({ options = {} }) =>
+  Object.entries(options).map(([name, one]) => [name, typeof one === 'string' ? { takes: 'n', about: one } : one]);
+
 // The scenario that is named first may have options of its own.
-const { parameters = {}, answer, check } = scenarios[process.argv[2]] ?? {};
+const first = scenarios[process.argv[2]] ?? {};
+const ownOptions = optionsOf(first);
 
 const { names, own, ...settings } = await readCommandLine(command, readArguments, usage);
-const text = answer?.(own);
+const text = first.answer?.(own);
 if (text !== undefined) {
   console.log(text);
   process.exit(0);
@@ -45,9 +50,12 @@ async function runScenario(name) {
 /** What the scenarios do, and what their options mean to each. */
 function usage({ names: chosen }) {
   const sections = chosen.map((name) => {
-    const { about, options, more = '' } = scenarios[name];
-    const rows = listed(Object.entries(options).map(([option, meaning]) => [`  --${option}`, meaning]));
-    return `  ${name}: ${about}\n${rows}${more}`;
+    const { about, more = '' } = scenarios[name];
+    const rows = optionsOf(scenarios[name]).map(([option, { takes, about: meaning }]) => [
+      ['  --', option, takes && ` ${takes}`].join(''),
+      meaning,
+    ]);
+    return `  ${name}: ${about}\n${listed(rows)}${more}`;
   });
   return `${command.call} [scenario…] [options]
 
@@ -75,17 +83,27 @@ function readArguments() {
     times: { type: 'string' },
     minutes: { type: 'string' },
     out: { type: 'string' },
-    ...parameters,
+    ...Object.fromEntries(
+      ownOptions.map(([name, { takes, multiple = false }]) => [name, { type: takes ? 'string' : 'boolean', multiple }]),
+    ),
   });
   rejectUnknown('scenario', positionals, known);
-  check?.(values);
   const { short, out, help } = values;
   return {
     ...{ short, out, help },
-    own: Object.fromEntries(Object.keys(parameters).map((name) => [name, values[name]])),
+    own: Object.fromEntries(ownOptions.map(([name, option]) => [name, ownValue(values, name, option)])),
     names: positionals.length > 0 ? positionals : known.filter((name) => !long.includes(name)),
     seed: numberOption(values, 'seed') ?? Math.floor(Math.random() * 1e9),
     times: numberOption(values, 'times'),
     minutes: numberOption(values, 'minutes'),
   };
+}
+
+/** @throws UsageError */
+function ownValue(values, name, { of, takes }) {
+  const value = values[name];
+  if (!of) return takes === 'n' ? numberOption(values, name) : value;
+  if (value === undefined || of.includes(value)) return value;
+  const right = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(of);
+  throw new UsageError(`--${name} must be ${right}, not "${value}"`);
 }

@@ -60,8 +60,19 @@ export async function readCommandLine({ name, call }, read, usage) {
   }
 }
 
-/** Names with what each is, as lines of a usage text. @param {[string, string][]} entries */
-export function listed(entries) {
-  const width = Math.max(...entries.map(([name]) => name.length));
-  return entries.map(([name, about]) => `  ${name.padEnd(width)}  ${about}`).join('\n');
+/**
+ * Rows of cells as lines, with columns as wide as their widest cell.
+ * @param {string[][]} rows
+ * @param {(column: number) => boolean} [isText] whether a column is text; what is none is aligned to the right
+ */
+export function aligned(rows, isText = () => true, between = '  ') {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column].length)));
+  const padded = (cell, column) => (isText(column) ? cell.padEnd(widths[column]) : cell.padStart(widths[column]));
+  return rows.map((row) => row.map(padded).join(between).trimEnd());
 }
+
+/** Names with what each is, as lines of a usage text. @param {[string, string][]} entries */
+export const listed = (entries) =>
+  aligned(entries)
+    .map((line) => `  ${line}`)
+    .join('\n');

@@ -3,6 +3,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { nodeFlags } from '../peers/index.js';
+import { aligned } from './command.js';
 import { placement } from './process/cores.js';
 
 /** Where and of what a result was measured. Every row carries it, so that rows of several runs and machines can be mixed. */
@@ -63,13 +64,8 @@ export function printTable(columns, rows) {
     const cells = columns.map((column) => (result ? figure(column, result, reference.result) : '–'));
     lines.push([peer, ...cells, note ?? '']);
   }
-  const widths = lines[0].map((_, i) => Math.max(...lines.map((line) => line[i].length)));
-  for (const line of lines) {
-    const padded = line.map((cell, i) =>
-      i === 0 || i === line.length - 1 ? cell.padEnd(widths[i]) : cell.padStart(widths[i]),
-    );
-    console.log(`  ${padded.join('  ')}`.trimEnd());
-  }
+  for (const line of aligned(lines, (column) => column === 0 || column === lines[0].length - 1))
+    console.log(`  ${line}`);
 }
 
 function figure({ key, digits = 1, ratio = false }, result, reference) {

@@ -1,6 +1,5 @@
 // Every scenario of `npm run torture`. What a scenario needs is loaded when it runs.
 
-import { UsageError } from '../harness/command.js';
 import { cache } from '../harness/older.js';
 import { deaths, deploys, releases, returns } from './application/scenarios.js';
 import * as attack from './attack/index.js';
@@ -12,13 +11,14 @@ const from = (path) => async (options) => (await import(`./${path}.js`)).run(opt
 /**
  * The scenarios by name.
  * - `about`: what it does, in one line
- * - `options`: what its options mean to it, with their defaults, for `--help`; `more` is what the usage text says besides
- * - `parameters`: options of its own, in the form that parseArgs of Node.js takes; `check` throws a UsageError
+ * - `options`: what its options mean to it, with their defaults; `more` is what the usage text says besides. A number needs no
+ *   more than that; others say what they `take`, if anything, and perhaps which values alone they may have
  * - `isLong`: it runs only when it is named
  * - `answer`: what is printed instead of a run, if the arguments ask for that
  * - `run`: does it, and ends everything that it has started. Resolves with figures
- * @type {Record<string, { about: string, options: object, parameters?: object, more?: string, isLong?: boolean,
- *   check?: (values: object) => void, answer?: (own: object) => string | undefined,
+ * @typedef {{ about: string, takes?: string, of?: string[], multiple?: true }} Option
+ * @type {Record<string, { about: string, options?: Record<string, string | Option>, more?: string, isLong?: boolean,
+ *   answer?: (own: object) => string | undefined,
  *   run: (options: import('./support/scenario.js').Options) => Promise<import('./support/scenario.js').Figure[]> }>}
  */
 export const scenarios = {
@@ -28,30 +28,29 @@ export const scenarios = {
   drill: {
     about: 'the 3 a.m. drill: /readyz, the log, a metric and an alert name each fault, and the docs its remedy',
     isLong: true,
-    options: {},
     more: '\n  Prometheus evaluates the rules of deploy/prometheus/alerts.yml without their `for`, which comes on top in production.',
     run: from('drill/index'),
   },
   faults: {
     about: 'faults under load: lost and repeated messages, and the length of outages',
     options: {
-      'times n': 'how often each fault is injected (100; 1 with --short)',
-      'minutes n': 'time limit (180; 2 with --short)',
+      times: 'how often each fault is injected (100; 1 with --short)',
+      minutes: 'time limit (180; 2 with --short)',
     },
     run: from('faults/index'),
   },
   fuzz: {
     about:
       'invalid input of every kind: correct errors, no effect on others, no session, timer, descriptor or memory left',
-    options: { 'times n': 'number of inputs (1,000,000; 4,000 with --short)' },
+    options: { times: 'number of inputs (1,000,000; 4,000 with --short)' },
     run: from('fuzz/index'),
   },
   losses: {
     about:
       'Redis returns empty, older or shorter, or loses a conversation, falls silent or is down: messages held back, repeated or out of order, and who is told',
     options: {
-      'times n': 'how often each fault is injected, with each length, on one machine and on two (100; 1 with --short)',
-      'minutes n': 'time limit (480; 2 with --short)',
+      times: 'how often each fault is injected, with each length, on one machine and on two (100; 1 with --short)',
+      minutes: 'time limit (480; 2 with --short)',
     },
     run: from('losses/index'),
   },
@@ -60,14 +59,13 @@ export const scenarios = {
   state: {
     about: 'state rooms under random changes, slow clients, returns and killed workers: who shows what is not so',
     options: {
-      'times n': 'number of changes (100,000; 1,000 with --short, 1,500 with a store)',
-      'minutes n': 'time limit (60; 1 with --short)',
-      'bus name': `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
-      store: 'keeps the room in Redis, which fails now and then; all workers end and start again',
-    },
-    parameters: { bus: { type: 'string' }, store: { type: 'boolean' } },
-    check({ bus }) {
-      if (bus !== undefined && !buses.includes(bus)) throw new UsageError(`--bus must be one of ${buses.join(', ')}`);
+      times: 'number of changes (100,000; 1,000 with --short, 1,500 with a store)',
+      minutes: 'time limit (60; 1 with --short)',
+      bus: {
+        ...{ takes: 'name', of: buses },
+        about: `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
+      },
+      store: { about: 'keeps the room in Redis, which fails now and then; all workers end and start again' },
     },
     run: from('state/index'),
   },
@@ -75,10 +73,10 @@ export const scenarios = {
     about: 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost',
     isLong: true,
     options: {
-      'from REF': 'the older version: a tag or a commit (the last release)',
-      'bus name': 'the value of BUS on both servers (auto)',
-      'times n': 'number of clients (24)',
-      'minutes n': 'time that both versions run side by side (0.25)',
+      from: { takes: 'REF', about: 'the older version: a tag or a commit (the last release)' },
+      bus: { takes: 'name', about: 'the value of BUS on both servers (auto)' },
+      times: 'number of clients (24)',
+      minutes: 'time that both versions run side by side (0.25)',
     },
     more: `
 
@@ -86,7 +84,6 @@ export const scenarios = {
   clients begin on each server; all post to two rooms. Then the older server stops, and its clients move to this version.
   Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
   each client once and in order. Needs git, npm and redis-server.`,
-    parameters: { from: { type: 'string' }, bus: { type: 'string', default: 'auto' } },
     run: from('versions'),
   },
 };

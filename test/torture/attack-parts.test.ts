@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { Pace } from '../../load/torture/attack/attacker/pace.js';
 import { attacks } from '../../load/torture/attack/attacks.js';
-import { Waits } from '../../load/torture/attack/probes/waits.js';
 import { tableOf } from '../../load/torture/attack/table.js';
 import { faultsOf, isNoisy } from '../../load/torture/attack/verdict.js';
+import { Waits } from '../../load/torture/attack/waits.js';
 
 type Row = Parameters<typeof isNoisy>[0];
 

@@ -18,7 +18,7 @@ export class Child {
    *   Node. What Node's IPC carries is then a line of JSON each, orders on the standard input, answers on the standard output.
    */
   static async start(core, args, options = {}) {
-    const child = new Child(core, args, options);
+    const child = new this(core, args, options);
     try {
       child.hello = await within(options.patience ?? 20_000, child.#wait(-1), 'did not become ready');
     } catch (error) {
@@ -59,6 +59,10 @@ export class Child {
   // taskset replaces itself with the program, so this is the program's own id either way.
   get pid() {
     return this.#process.pid;
+  }
+
+  get hasEnded() {
+    return this.#process.exitCode !== null || this.#process.signalCode !== null;
   }
 
   /** @returns {Promise<any>} the result of the order */

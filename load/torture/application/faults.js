@@ -5,21 +5,26 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { childrenOf } from '../../harness/process/processes.js';
 import { soon, until } from '../../harness/until.js';
+import { pick } from '../support/scenario.js';
 
 /** How long it may take until all workers are there again, in ms. A stopped worker is killed after 10 s. */
 export const MAX_RECOVERY_MS = 60_000;
 /** After this time, the keeper has copies of the sessions of connected clients, in ms. */
 export const COPIED_MS = 400;
 
+/** A worker gets a signal. Resolves when it is gone. */
+const signalled = (which, signal) => async (server, random) => end(which(await byAge(server), random), signal, server);
+
 /**
  * What can happen to the workers of a server. Each resolves when it is over.
  * @type {Record<string, (server: import('../support/service.js').Service, random: () => number) => Promise<unknown>>}
  */
 export const faults = {
-  'oldest killed': async (server) => end((await byAge(server))[0], 'SIGKILL', server),
-  'newest killed': async (server) => end((await byAge(server)).at(-1), 'SIGKILL', server),
-  'some worker killed': async (server, random) => end(one(await byAge(server), random), 'SIGKILL', server),
-  'some worker crashed': async (server, random) => end(one(await byAge(server), random), 'SIGUSR2', server),
+  'oldest killed': signalled((workers) => workers[0], 'SIGKILL'),
+  'newest killed': signalled((workers) => workers.at(-1), 'SIGKILL'),
+  'some worker killed': signalled(pick, 'SIGKILL'),
+  'some worker crashed': signalled(pick, 'SIGUSR2'),
+  'stopped for good': signalled(pick, 'SIGSTOP'),
   'one worker killed and then another one': async (server, random) => {
     const workers = await byAge(server);
     const at = Math.floor(random() * workers.length);
@@ -30,7 +35,8 @@ export const faults = {
   'replacement killed as it starts': async (server, random) => {
     const before = childrenOf(server.primary);
     await end((await byAge(server))[0], 'SIGKILL', server);
-    const replacement = await appeared(server, before);
+    const fresh = () => childrenOf(server.primary).find((pid) => !before.includes(pid));
+    const replacement = await until(fresh, 'a worker is not replaced');
     await sleep(random() * 1000);
     process.kill(replacement, 'SIGKILL');
     await until(() => !childrenOf(server.primary).includes(replacement), 'the replacement does not end');
@@ -45,26 +51,15 @@ export const faults = {
     await sleep(500 + random() * 2000);
     process.kill(pid, 'SIGCONT');
   },
-  'stopped for good': async (server, random) => end(one(await byAge(server), random), 'SIGSTOP', server),
 };
-
-const one = (list, random) => list[Math.floor(random() * list.length)];
 
 async function byAge(server) {
   return (await server.workers()).sort((first, other) => first.id - other.id);
 }
 
-/** Resolves when the worker is gone. */
 async function end({ pid }, signal, server) {
   process.kill(pid, signal);
   await untilWorkers(server, (workers) => !workers.some((worker) => worker.pid === pid), 'a worker does not end');
-}
-
-/** Resolves with the process id of a worker that was not there before. */
-async function appeared(server, before) {
-  const fresh = () => childrenOf(server.primary).find((pid) => !before.includes(pid));
-  await until(() => fresh() !== undefined, 'a worker is not replaced');
-  return fresh();
 }
 
 export function untilAllWork(server, count) {
@@ -89,7 +84,7 @@ export class BadReleases {
   #file = join(this.#folder, 'release');
 
   constructor() {
-    this.#install({ fault: 'none' });
+    this.install({ fault: 'none' });
   }
 
   /** Of the server that is to be reloaded. */
@@ -101,13 +96,13 @@ export class BadReleases {
   /** Faults like those above. One that hangs takes 10 s. */
   get faults() {
     return {
-      'bad release': (server, random) => this.#reload(server, random, KINDS[Math.floor(random() * KINDS.length)]),
+      'bad release': (server, random) => this.#reload(server, random, pick(KINDS, random)),
       'release that hangs': (server, random) => this.#reload(server, random, 'hangs'),
     };
   }
 
-  /** Workers that start from now on run this release. */
-  #install(release) {
+  /** Workers that start from now on run this release: see release.cjs. */
+  install(release) {
     writeFileSync(this.#file, JSON.stringify(release));
   }
 
@@ -115,15 +110,12 @@ export class BadReleases {
     // Most die in the time for which they have to live. A busy machine delays the timer.
     const at = random() < 0.1 && fault !== 'hangs' ? undefined : Math.round(random() ** 0.5 * 0.9 * SETTLE_MS);
     const before = await pidsOf(server);
-    this.#install({ fault, at, onlyOdd: random() < 0.3 });
+    this.install({ fault, at, onlyOdd: random() < 0.3 });
     const { msg } = await server.reload();
-    this.#install({ fault: 'none' });
-    let after;
-    const isWhole = async () => {
-      after = await pidsOf(server);
-      return after.length === before.length;
-    };
-    await soon(isWhole, MAX_END_MS, 100);
+    this.install({ fault: 'none' });
+    const areAll = async () => (await server.workers()).length === before.length;
+    await soon(areAll, MAX_END_MS, 100);
+    const after = await pidsOf(server);
     if (!msg.startsWith('reload aborted') || String(after) !== String(before))
       this.wrong.push(`${fault} at ${at} ms: ${msg}; ${before} became ${after}`);
   }

@@ -1,37 +1,26 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { own } from '../../../test/support/children.js';
-import { numberOption, rejectUnknown } from '../../harness/command.js';
-import { until } from '../../harness/until.js';
-import { progress, randomFrom } from '../support/scenario.js';
-import { Service } from '../support/service.js';
-import { BadReleases, faults, untilAllWork } from './faults.js';
-import { figuresOf, Listeners, trial } from './trial.js';
+import { cleaningUp, counted, named, pick, randomFrom } from '../support/scenario.js';
+import { BadReleases } from './faults.js';
+import { figuresOf, trial } from './trial.js';
 
 const DEFAULT = ['polling', 'websocket'];
-const times = (unit, count, short) => ({ 'times n': `number of ${unit} (${count}; ${short} with --short)` });
-const minutes = { 'minutes n': 'time limit (60)' };
-const named = (prefix, figures) => figures.map((figure) => ({ ...figure, name: `${prefix}: ${figure.name}` }));
+const minutes = 'time limit (60)';
 const endOf = (given = 60) => Date.now() + given * 60_000;
 
-const WORKERS = [2, 3, 4];
+const WORKERS = ['2', '3', '4'];
 /** Faults that take seconds occur in one of so many turns, and not in the short form. */
 const RARELY = 6;
 
 export const deaths = {
   about: 'workers that die again and again: sessions that clients do not get back, events lost or repeated',
   options: {
-    'times n': 'number of faults, on 2, 3 and 4 workers in turn (100; 6 with --short)',
-    ...minutes,
-    'workers n': 'only with this number of workers',
+    ...{ times: 'number of faults, on 2, 3 and 4 workers in turn (100; 6 with --short)', minutes },
+    workers: { takes: 'n', of: WORKERS, about: 'only with this number of workers' },
   },
-  parameters: { workers: { type: 'string' } },
-  check({ workers }) {
-    rejectUnknown('value of --workers', workers === undefined ? [] : [workers], WORKERS.map(String));
-  },
-  async run({ short, seed, times: count = short ? 6 : 100, minutes: limit, own: given = {} }) {
-    const counts = given.workers === undefined ? WORKERS : [Number(given.workers)];
+  async run({ short, seed, times: count = short ? 6 : 100, minutes: limit, own: given }) {
+    const counts = (given.workers === undefined ? WORKERS : [given.workers]).map(Number);
     const random = randomFrom(seed);
     const end = endOf(limit);
     const figures = [];
@@ -59,8 +48,7 @@ function nextDeath(turn, { short, random }) {
     'one worker killed and then another one',
   ];
   const isRare = !short && turn % RARELY === RARELY - 1;
-  const names = isRare ? ['stopped for a while', 'stopped for good'] : quick;
-  return names[Math.floor(random() * names.length)];
+  return pick(isRare ? ['stopped for a while', 'stopped for good'] : quick, random);
 }
 
 const MODES = ['off', 'on'];
@@ -70,24 +58,19 @@ export const deploys = {
     'deploys under load, with recovery and without: events lost, reconnects, requests on new connections that fail',
   isLong: true,
   options: {
-    'times n': 'number of reloads in each part (20; 2 with --short)',
-    'minutes n': 'time limit of each part (15)',
-    'clients n': 'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling (5,000)',
-    'recovery off|on': 'only one of these parts',
+    times: 'number of reloads in each part (20; 2 with --short)',
+    minutes: 'time limit of each part (15)',
+    clients: 'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling (5,000)',
+    recovery: { takes: 'off|on', of: MODES, about: 'only one of these parts' },
   },
-  parameters: { clients: { type: 'string' }, recovery: { type: 'string' } },
-  check(values) {
-    numberOption(values, 'clients');
-    rejectUnknown('value of --recovery', values.recovery === undefined ? [] : [values.recovery], MODES);
-  },
-  async run({ short, seed, times: count = short ? 2 : 20, minutes: limit = 15, own: given = {} }) {
+  async run({ short, seed, times: count = short ? 2 : 20, minutes: limit = 15, own: given }) {
     const figures = [];
     for (const mode of given.recovery === undefined ? MODES : [given.recovery]) {
       // The full form has the default of RELOAD_SETTLE.
       const timing = short ? { DRAIN_TIMEOUT: '2s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
       const result = await trial({
         ...{ label: `recovery ${mode}`, workers: 2, environment: { RECOVERY: mode, ...timing } },
-        ...{ clients: numberOption(given, 'clients') ?? (short ? 50 : 5000), interval: short ? 50 : 500 },
+        ...{ clients: given.clients ?? (short ? 50 : 5000), interval: short ? 50 : 500 },
         ways: [...Array(5).fill(DEFAULT), ...Array(4).fill(['websocket']), ['polling']],
         ...{ nextFault: () => 'reloaded', times: count, end: endOf(limit), random: randomFrom(seed), probeMs: 5 },
       });
@@ -99,7 +82,7 @@ export const deploys = {
 };
 
 function reloadFigures({ listeners, done, probes }) {
-  const perReload = listeners.returns.length / listeners.size / (done.get('reloaded') ?? 1);
+  const perReload = listeners.returns.length / listeners.clients.length / done.length;
   const sumOf = (numberOf) => probes.reduce((sum, probe) => sum + numberOf(probe), 0);
   const answered = sumOf(({ confirmed }) => confirmed.size);
   // Without net.ipv4.tcp_migrate_req, closing a listen socket resets the connections that wait in its queue.
@@ -107,21 +90,10 @@ function reloadFigures({ listeners, done, probes }) {
   const most = migrates === '1' ? 0 : Math.ceil(answered / 1000);
   return [
     { name: 'reconnects per client and reload', value: Math.round(100 * perReload) / 100 },
-    { name: 'peak of reconnections per second', value: peakOf(listeners.connectedAt) },
     { name: 'net.ipv4.tcp_migrate_req', value: migrates },
     { name: 'requests on new connections', value: answered, least: 1 },
     { name: 'failed requests on new connections', value: sumOf(({ unconfirmed }) => unconfirmed.size), most },
   ];
-}
-
-/** The most events within a second. */
-function peakOf(times) {
-  let peak = 0;
-  for (let first = 0, last = 0; last < times.length; last++) {
-    while (times[last] - times[first] > 1000) first++;
-    peak = Math.max(peak, last - first + 1);
-  }
-  return peak;
 }
 
 /** One release in so many is a good one, and one hangs, which takes 10 s: not in the short form. */
@@ -131,30 +103,27 @@ const HANGS_EVERY = 8;
 export const releases = {
   about: 'releases that die late, crash or hang: reloads that must replace no worker',
   isLong: true,
-  options: { ...times('releases, of which every fifth is a good one', 125, 5), ...minutes },
-  async run({ short, seed, times: count = short ? 5 : 125, minutes: limit }) {
-    const bad = new BadReleases();
-    try {
-      const nextFault = (turn) => {
-        if (turn % GOOD_EVERY === GOOD_EVERY - 1) return 'reloaded';
-        return !short && turn % HANGS_EVERY === HANGS_EVERY - 2 ? 'release that hangs' : 'bad release';
-      };
+  options: { times: 'number of releases, of which every fifth is a good one (125; 5 with --short)', minutes },
+  run({ short, seed, times: count = short ? 5 : 125, minutes: limit }) {
+    const nextFault = (turn) => {
+      if (turn % GOOD_EVERY === GOOD_EVERY - 1) return 'reloaded';
+      return !short && turn % HANGS_EVERY === HANGS_EVERY - 2 ? 'release that hangs' : 'bad release';
+    };
+    return cleaningUp(async (use) => {
+      const bad = use(new BadReleases(), 'remove');
       const result = await trial({
         ...{ label: 'releases', workers: 2, environment: { DRAIN_TIMEOUT: '1s', ...bad.environment } },
         ...{ clients: short ? 8 : 30, ways: [DEFAULT], interval: short ? 50 : 20, faults: bad.faults },
         ...{ nextFault, times: count, end: endOf(limit), random: randomFrom(seed) },
       });
-      const { disconnected } = result;
-      const lost = Object.keys(bad.faults).reduce((sum, name) => sum + (disconnected.get(name) ?? 0), 0);
+      const lost = result.listeners.returns.filter(({ fault }) => fault in bad.faults).length;
       return [
         ...figuresOf(result, { recovers: false }),
         { name: 'bad releases that replaced a worker, or were not reported', value: bad.wrong.length, most: 0 },
         ...bad.wrong.map((what) => ({ name: 'wrong', value: what })),
         { name: 'clients that a bad release disconnected', value: lost, most: 0 },
       ];
-    } finally {
-      bad.remove();
-    }
+    });
   },
 };
 
@@ -164,49 +133,36 @@ const MAX_WAIT_MS = 2000;
 export const returns = {
   about: 'clients on polling whose worker is killed: how long until they are back, and where the time goes',
   options: {
-    ...times('kills', 6, 2),
-    'clients n': 'clients, all on polling (60; 15 with --short)',
-    'busy n': 'processes that compute meanwhile, so that the machine is busy (0)',
+    times: 'number of kills (6; 2 with --short)',
+    clients: 'clients, all on polling (60; 15 with --short)',
+    busy: 'processes that compute meanwhile, so that the machine is busy (0)',
   },
-  parameters: { clients: { type: 'string' }, busy: { type: 'string' } },
-  check(values) {
-    numberOption(values, 'clients');
-    numberOption(values, 'busy');
-  },
-  async run({ short, seed, times: count = short ? 2 : 6, own: given = {} }) {
-    const server = await Service.host({ workers: 3, environment: { RECOVERY: 'on' } });
-    const busy = Array.from({ length: numberOption(given, 'busy') ?? 0 }, () =>
-      own(spawn(process.execPath, ['-e', 'for (;;);'])),
-    );
-    const listeners = new Listeners();
-    try {
-      await listeners.open(server.url, numberOption(given, 'clients') ?? (short ? 15 : 60), [['polling']]);
-      for (let turn = 0; turn < count; turn++) {
-        progress(`kill ${turn + 1} of ${count}`);
-        await untilAllWork(server, 3);
-        listeners.mark();
-        await faults['some worker killed'](server, randomFrom(seed + turn));
-        // Those that have noticed nothing by then were on other workers.
-        await sleep(1000);
-        await until(() => listeners.disconnected === 0, 'not all clients return');
-      }
-    } finally {
-      progress('');
-      listeners.close();
-      for (const child of busy) child.kill('SIGKILL');
-      await server.stop();
-    }
-    const all = listeners.returns;
-    const row = (name, of, most) => spreadOf(name, all.map(of), most);
-    return [
-      { name: 'returns', value: all.length, least: 1 },
-      { name: 'first failures', value: counts(all.map(({ reason }) => reason)) },
-      { name: 'attempts that failed', value: counts(all.flatMap(({ failures }) => failures)) },
-      ...row('kill to disconnect', ({ total, outage }) => total - outage),
-      ...row("the client's first delay", ({ firstDelay }) => firstDelay),
-      ...row('kill to connect', ({ total }) => total),
-      ...row('kill to connect without the first delay', ({ total, firstDelay }) => total - firstDelay, MAX_WAIT_MS),
-    ];
+  run({ short, seed, times: count = short ? 2 : 6, own: { clients = short ? 15 : 60, busy = 0 } }) {
+    return cleaningUp(async (use) => {
+      for (let started = 0; started < busy; started++) use(own(spawn(process.execPath, ['-e', 'for (;;);'])), 'kill');
+      const { listeners, missing } = await trial({
+        ...{
+          label: 'returns',
+          workers: 3,
+          environment: { RECOVERY: 'on' },
+          clients,
+          ways: [['polling']],
+          interval: 500,
+        },
+        ...{ nextFault: () => 'some worker killed', times: count, random: randomFrom(seed) },
+      });
+      const { returns: all, errors } = listeners;
+      const row = (name, of, most) => spreadOf(name, all.map(of), most);
+      return [
+        { name: 'returns', value: all.length, least: 1 },
+        { name: 'clients that did not return', value: missing, most: 0 },
+        { name: 'attempts that failed', value: counted(errors) },
+        ...row('kill to disconnect', ({ total, outage }) => total - outage),
+        ...row("the client's first delay", ({ firstDelay }) => firstDelay),
+        ...row('kill to connect', ({ total }) => total),
+        ...row('kill to connect without the first delay', ({ total, firstDelay }) => total - firstDelay, MAX_WAIT_MS),
+      ];
+    });
   },
 };
 
@@ -219,10 +175,4 @@ function spreadOf(name, values, most) {
     { name: `${name}: 95% within`, value: at(0.95), unit: 'ms', most },
     { name: `${name}: longest`, value: at(1), unit: 'ms' },
   ];
-}
-
-function counts(texts) {
-  const found = new Map();
-  for (const text of texts) found.set(text, (found.get(text) ?? 0) + 1);
-  return [...found].map(([text, count]) => `${count} × ${text}`).join(', ') || 'none';
 }

@@ -1,5 +1,4 @@
 import { hasRedis } from '../../../test/support/redis.js';
-import { UsageError } from '../../harness/command.js';
 import { progress } from '../support/scenario.js';
 import { attacks } from './attacks.js';
 import { runRow } from './row.js';
@@ -25,40 +24,24 @@ const passes = [
   { name: 'redis', environment: {}, isRedis: true, takes: /^(control|history:|chat: messages|arguments: event, )/ },
 ].filter(({ isRedis }) => !isRedis || hasRedis());
 
-/** Which sockets the servers under attack may have; without the option, the first that load. */
-const SOCKETS = ['native', 'portable'];
-
-/** Options of this scenario alone, in the form that parseArgs of Node.js takes. */
-export const parameters = {
-  only: { type: 'string', multiple: true },
-  limits: { type: 'string' },
-  sockets: { type: 'string' },
-  seconds: { type: 'string' },
-  list: { type: 'boolean', default: false },
+export const options = {
+  only: {
+    ...{ takes: 'TEXT', multiple: true },
+    about: 'the attacks whose name contains the text; may be given several times',
+  },
+  limits: { takes: 'NAME', of: passes.map(({ name }) => name), about: 'these settings alone' },
+  sockets: { takes: 'NAME', of: ['native', 'portable'], about: 'the sockets of the servers (the first that load)' },
+  seconds: `length of each attack (${SECONDS}; ${SHORT_SECONDS} with --short)`,
+  list: { about: 'names the attacks and what they send' },
 };
-
-/** Rejects wrong arguments before anything runs. */
-export function check({ sockets }) {
-  if (sockets !== undefined && !SOCKETS.includes(sockets))
-    throw new UsageError(`--sockets must be ${SOCKETS.join(' or ')}, not "${sockets}"`);
-}
 
 /** What is printed in place of a run, if the arguments ask for that. */
-export function answer({ list, only }) {
-  if (list)
-    return chosen(only)
-      .map(({ name, about: what }) => `${name}\n    ${what}`)
-      .join('\n');
-  return undefined;
-}
-
-export const options = {
-  only: 'TEXT: the attacks whose name contains the text; may be given several times',
-  limits: `NAME: ${passes.map(({ name }) => name).join(' or ')} settings alone`,
-  sockets: `NAME: ${SOCKETS.join(' or ')} sockets (the first that load)`,
-  seconds: `N: length of each attack (${SECONDS}; ${SHORT_SECONDS} with --short)`,
-  list: 'names the attacks and what they send',
-};
+export const answer = ({ list, only }) =>
+  list
+    ? chosen(only)
+        .map(({ name, about: what }) => `${name}\n    ${what}`)
+        .join('\n')
+    : undefined;
 
 /** What the usage text says besides. */
 export const more = `
@@ -75,46 +58,23 @@ export const more = `
 
 /** @param {import('../support/scenario.js').Options & { own?: object }} options */
 export async function run({ short, own = {} }) {
-  const seconds = Number(own.seconds ?? (short ? SHORT_SECONDS : SECONDS));
-  if (!(seconds > 0)) throw new Error(`--seconds ${own.seconds}: a number of seconds is needed`);
-  const list = chosen(own.only);
-  const settings = passes.filter(({ name }) => own.limits === undefined || name === own.limits);
-  if (list.length === 0 || settings.length === 0) throw new Error('there is no such attack: see --list');
+  const { only, limits, sockets, seconds = short ? SHORT_SECONDS : SECONDS } = own;
+  const list = chosen(only);
+  if (list.length === 0) throw new Error('there is no such attack: see --list');
   const rows = [];
-  for (const pass of settings) {
+  for (const pass of passes.filter(({ name }) => limits === undefined || name === limits)) {
     for (const attack of list.filter(({ name }) => pass.takes?.test(name) ?? true)) {
       progress(`${pass.name}: ${attack.name}`);
-      rows.push(await row(attack, pass, { seconds, sockets: own.sockets }));
+      rows.push(await row(attack, pass, { seconds, sockets, rate: RATE }));
       progress('');
       console.log(JSON.stringify(rows.at(-1)));
     }
   }
   const measured = rows.filter(({ server }) => server);
   console.log(`\n${tableOf(measured)}\n`);
-  for (const { attack, limits, faults } of rows.filter(({ ok }) => !ok)) {
-    console.log(`  ! ${attack} (${limits}): ${faults.join('; ')}`);
+  for (const { attack, limits: pass, faults } of rows.filter(({ ok }) => !ok)) {
+    console.log(`  ! ${attack} (${pass}): ${faults.join('; ')}`);
   }
-  return figuresOf(rows, measured);
-}
-
-/** An attack that cannot be run has failed, and the others go on. */
-async function row(attack, pass, options) {
-  try {
-    for (let tries = 1; ; tries++) {
-      const measured = { ...(await runRow(attack, pass, { ...options, rate: RATE })), tries };
-      if (measured.ok || !measured.noisy || tries === MAX_TRIES) return measured;
-      console.log(JSON.stringify(measured));
-    }
-  } catch (error) {
-    return { attack: attack.name, limits: pass.name, ok: false, faults: [`not run: ${error.message}`] };
-  }
-}
-
-function chosen(only) {
-  return attacks.filter(({ name }) => !only || only.some((text) => name.includes(text)));
-}
-
-function figuresOf(rows, measured) {
   const most = (figureOf) => Math.max(0, ...measured.map(figureOf));
   return [
     { name: 'attacks', value: rows.length, least: 1 },
@@ -126,4 +86,21 @@ function figuresOf(rows, measured) {
     { name: 'most memory of a worker above idle', value: most(({ server }) => server.memory), unit: 'MB' },
     { name: 'rows that a busy machine has disturbed', value: rows.filter(({ noisy }) => noisy).length },
   ];
+}
+
+/** An attack that cannot be run has failed, and the others go on. */
+async function row(attack, pass, settings) {
+  try {
+    for (let tries = 1; ; tries++) {
+      const measured = { ...(await runRow(attack, pass, settings)), tries };
+      if (measured.ok || !measured.noisy || tries === MAX_TRIES) return measured;
+      console.log(JSON.stringify(measured));
+    }
+  } catch (error) {
+    return { attack: attack.name, limits: pass.name, ok: false, faults: [`not run: ${error.message}`] };
+  }
+}
+
+function chosen(only) {
+  return attacks.filter(({ name }) => !only || only.some((text) => name.includes(text)));
 }

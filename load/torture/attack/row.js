@@ -1,11 +1,16 @@
+import { setPriority } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
 import { Child } from '../../harness/process/child.js';
 import { machineShare, machineUse } from '../../harness/process/machine.js';
 import { cpuOf } from '../../harness/process/processes.js';
+import { soon } from '../../harness/until.js';
 import { tokenFor } from '../fuzz/tokens.js';
+import { cleaningUp } from '../support/scenario.js';
 import { Service } from '../support/service.js';
+import { Probe } from './probe.js';
 import { faultsOf, isNoisy } from './verdict.js';
 import { Watch } from './watch.js';
 
@@ -17,13 +22,15 @@ const OTHERS = '127.0.0.2';
 const REST_MS = 1000;
 /** One that is attacked, and another one. */
 const WORKERS = 2;
-/** How long attackers and probes may take to get ready, in ms. */
+/** How long the attacker may take to get ready, in ms. */
 const PREPARATION_MS = 60_000;
+/** What is not answered so long after the attack counts with that time, in ms: a worker that hangs is killed after 10 s. */
+const LONGEST_WAIT_MS = 15_000;
+const TICK_MS = 10;
 /** A stop that has not ended by then is made an immediate one, in ms. */
 const STOP_PATIENCE = 3000;
 
 const attackerFile = fileURLToPath(new URL('attacker/attacker.js', import.meta.url));
-const probesFile = fileURLToPath(new URL('probes/probes.js', import.meta.url));
 
 /**
  * Runs one attack against a fresh server.
@@ -31,52 +38,42 @@ const probesFile = fileURLToPath(new URL('probes/probes.js', import.meta.url));
  * @param {{ name: string, environment: Record<string, string>, isRedis?: boolean }} pass what the server is set to
  * @param {{ seconds: number, rate: number, sockets?: string }} options `sockets`: `native` or `portable`
  */
-export async function runRow(attack, pass, { sockets, ...options }) {
-  const redis = pass.isRedis ? await RedisProcess.start(...DURABLE) : undefined;
-  const environment = {
-    DRAIN_TIMEOUT: '0',
-    WORKERS: String(WORKERS),
-    // As a new user has it.
-    RATE_LIMIT: '',
-    MAX_CONNECTIONS_PER_IP: '',
-    MAX_BUFFERED: '',
-    ...pass.environment,
-    ...attack.environment,
-    ...(redis && { REDIS_URL: redis.url }),
-    ...(sockets && { GJALLAR_SOCKETS: sockets }),
-  };
-  let service;
-  const children = [];
-  try {
-    service = await start(environment, attack.application);
+export function runRow(attack, pass, { sockets, ...options }) {
+  return cleaningUp(async (use) => {
+    const redis = pass.isRedis ? use(await RedisProcess.start(...DURABLE), 'remove') : undefined;
+    const environment = environmentOf(attack, pass, sockets, redis);
+    const run = attack.application && { app: attack.application, args: ['--workers', `${WORKERS}`] };
+    const service = await Service.start({ environment, ...run });
+    use(() => stop(service));
+    const { port } = service;
     const [target, other] = await workersOf(service, attack.application);
-    const startChild = async (file, settings) => {
-      const given = JSON.stringify({ port: service.port, ...settings });
-      const child = await Child.start(null, [file, given], { patience: PREPARATION_MS });
-      children.push(child);
-      return child;
-    };
     const auth = await authOf('somebody else', environment);
-    const probes = await startChild(probesFile, { address: OTHERS, workers: [target, other], auth });
-    const own = { name: attack.name, target, other, address: ATTACKER, auth: await authOf('attacker', environment) };
-    const attacker = await startChild(attackerFile, { ...own, ...options });
+    const probes = [];
+    for (const worker of [target, other])
+      probes.push(use(await Probe.open({ port, address: OTHERS, worker, auth }), 'leave'));
+    const itself = { name: attack.name, address: ATTACKER, auth: await authOf('attacker', environment) };
+    const given = JSON.stringify({ ...itself, port, target, other, ...options });
+    const attacker = use(await Child.start(null, [attackerFile, given], { patience: PREPARATION_MS }));
     await sleep(REST_MS);
-    const measured = await measure({ service, redis, attacker, probes });
+    const measured = await measure({ service, redis, attacker, probes }, use);
     const faults = faultsOf(measured, attack.bounds);
     const verdict = { ok: faults.length === 0, noisy: isNoisy(measured), faults };
     return { attack: attack.name, limits: pass.name, sockets, ...measured, ...verdict };
-  } finally {
-    for (const child of children) await child.stop();
-    if (service) await stop(service);
-    await redis?.remove();
-  }
+  });
 }
 
-/** The chat service, or an application under `gjallar run`. */
-function start(environment, application) {
-  if (!application) return Service.start(environment);
-  return Service.start(environment, [], undefined, ['run', application, '--workers', String(WORKERS)]);
-}
+const environmentOf = (attack, pass, sockets, redis) => ({
+  DRAIN_TIMEOUT: '0',
+  WORKERS: `${WORKERS}`,
+  // As a new user has it.
+  RATE_LIMIT: '',
+  MAX_CONNECTIONS_PER_IP: '',
+  MAX_BUFFERED: '',
+  ...pass.environment,
+  ...attack.environment,
+  ...(redis && { REDIS_URL: redis.url }),
+  ...(sockets && { GJALLAR_SOCKETS: sockets }),
+});
 
 /** The numbers of the workers, once all of them listen. */
 async function workersOf(service, application) {
@@ -88,35 +85,51 @@ async function workersOf(service, application) {
 }
 
 /** Lets the attacker loose. @returns {Promise<import('./verdict.js').Row>} */
-async function measure({ service, redis, attacker, probes }) {
-  const watch = new Watch(service.primary, redis?.directory ?? service.data, redis?.pid);
+async function measure({ service, redis, attacker, probes }, use) {
+  const watch = use(new Watch(service.primary, redis?.directory ?? service.data, redis?.pid));
+  const lag = use(monitorEventLoopDelay({ resolution: TICK_MS }), 'disable');
+  lag.enable();
+  // The probes, which are in this process, go ahead of the others.
+  prioritize(-5);
+  use(() => prioritize(0));
+  const before = { at: performance.now(), machine: machineUse(), own: cpuOf(attacker.pid) + cpuOf(process.pid) };
+  for (const probe of probes) probe.reset();
+  const { cpu, ...spent } = await attacker.order('attack');
+  const seconds = (performance.now() - before.at) / 1000;
+  const own = (cpuOf(attacker.pid) + cpuOf(process.pid) - before.own) / 1e6 + watch.cpu;
+  const programs = Math.max(0, machineShare(before.machine, machineUse()) - own / seconds);
+  await attacker.stop();
+  await sleep(REST_MS);
+  for (const probe of probes) probe.stopAsking();
+  await soon(() => probes.every(({ isSettled }) => isSettled), LONGEST_WAIT_MS, TICK_MS);
+  watch.stop();
+  const now = performance.now();
+  return {
+    spent: { ...spent, cpu: rounded(cpu, 100) },
+    programs: rounded(programs, 100),
+    server: {
+      cpu: rounded(watch.cpu, 100),
+      memory: Math.round(watch.growth / MB),
+      disk: rounded(watch.diskGrowth / MB, 10),
+      deaths: watch.deaths,
+      ...(redis && { redis: Math.round(watch.redisGrowth / MB) }),
+    },
+    others: {
+      same: Math.round(probes[0].echoes.longest(now)),
+      other: Math.round(probes[1].echoes.longest(now)),
+      post: Math.round(Math.max(...probes.map(({ posts }) => posts.longest(now)))),
+      answered: probes.map(({ echoes }) => echoes.answered),
+      lost: probes.filter(({ isLost }) => isLost).length,
+      lag: Math.max(0, Math.round(lag.max / 1e6 - TICK_MS)),
+    },
+  };
+}
+
+function prioritize(niceness) {
   try {
-    const before = { at: performance.now(), machine: machineUse(), own: cpuOf(attacker.pid) + cpuOf(probes.pid) };
-    await probes.order('begin');
-    const { cpu, ...spent } = await attacker.order('attack');
-    const seconds = (performance.now() - before.at) / 1000;
-    const own = (cpuOf(attacker.pid) + cpuOf(probes.pid) - before.own) / 1e6 + watch.cpu;
-    const programs = Math.max(0, machineShare(before.machine, machineUse()) - own / seconds);
-    await attacker.stop();
-    await sleep(REST_MS);
-    const { echoes, posts, ...others } = await probes.order('finish');
-    watch.stop();
-    return {
-      spent: { ...spent, cpu: rounded(cpu, 100) },
-      generator: rounded(cpu / seconds, 100),
-      programs: rounded(programs, 100),
-      server: {
-        cpu: rounded(watch.cpu, 100),
-        memory: Math.round(watch.growth / MB),
-        disk: rounded(watch.diskGrowth / MB, 10),
-        deaths: watch.deaths,
-        guarded: watch.guarded,
-        ...(redis && { redis: Math.round(watch.helperGrowth / MB) }),
-      },
-      others: { same: echoes[0], other: echoes[1], post: Math.max(...posts), ...others },
-    };
-  } finally {
-    watch.stop();
+    setPriority(niceness);
+  } catch {
+    // Only root may. The lag tells whether it mattered.
   }
 }
 

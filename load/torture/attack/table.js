@@ -1,3 +1,5 @@
+import { aligned } from '../../harness/command.js';
+
 /** How many columns are text, and aligned to the left. */
 const TEXTS = 3;
 /** Columns of what a person reads. */
@@ -24,13 +26,13 @@ const columns = [
   ],
 ];
 
+const isText = (column) => column < TEXTS;
+
 /** The rows as a table of Markdown. @param {object[]} rows @returns {string} */
 export function tableOf(rows) {
-  const cells = [columns.map(([title]) => title), ...rows.map((row) => columns.map(([, cell]) => String(cell(row))))];
-  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column].length)));
-  const line = (values) =>
-    `| ${values.map((value, i) => (i < TEXTS ? value.padEnd(widths[i]) : value.padStart(widths[i]))).join(' | ')} |`;
-  const [head, ...body] = cells.map(line);
-  const rule = `|${widths.map((width, i) => `${'-'.repeat(width + 1)}${i < TEXTS ? '-' : ':'}`).join('|')}|`;
-  return [head, rule, ...body].join('\n');
+  const head = columns.map(([title]) => title);
+  const rule = head.map((_, column) => (isText(column) ? '---' : '--:'));
+  const cells = rows.map((row) => columns.map(([, cell]) => `${cell(row)}`));
+  const lines = aligned([head, rule, ...cells], isText, ' | ');
+  return lines.map((line) => `| ${line} |`).join('\n');
 }

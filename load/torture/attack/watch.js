@@ -9,31 +9,26 @@ const GUARD = 2_500 * MB;
 
 /** Follows the workers of a server from outside: processor time, memory, disk, and workers that end. */
 export class Watch {
-  deaths = 0;
-  /** What the workers use at most beyond their idle memory, in bytes. */
+  /** What the workers use at most beyond their idle memory, in bytes; what the data folder has grown by; and Redis, if there is one. */
   growth = 0;
   diskGrowth = 0;
-  /** Workers that the watch itself had to end, since they took too much. */
-  guarded = 0;
-  /** The same of a helper, such as Redis. */
-  helperGrowth = 0;
+  redisGrowth = 0;
+  deaths = 0;
+  /** The processor time of each worker, in µs, as it was read last. */
   #cpu = new Map();
-  #helper;
-  #helperIdle;
+  #before;
   #idle;
   #timer;
-  #diskBefore;
 
-  /** @param {number} primary its process id @param {string} data folder of the history @param {number} [helper] */
-  constructor(primary, data, helper) {
+  /** @param {number} primary its process id @param {string} data folder of the history @param {number} [redis] */
+  constructor(primary, data, redis) {
     this.primary = primary;
     this.data = data;
-    this.#diskBefore = sizeOf(data);
-    this.#helper = helper;
-    this.#helperIdle = rssOf(helper);
+    this.redis = redis;
     const pids = childrenOf(primary);
-    this.#idle = Math.max(...pids.map(rssOf));
-    for (const pid of pids) this.#cpu.set(pid, { first: cpuOf(pid), last: cpuOf(pid) });
+    for (const pid of pids) this.#cpu.set(pid, cpuOf(pid));
+    this.#before = this.#micros;
+    this.#idle = { worker: Math.max(...pids.map(rssOf)), redis: rssOf(redis), disk: sizeOf(data) };
     this.#timer = setInterval(() => this.#look(), SAMPLE_MS);
   }
 
@@ -44,38 +39,36 @@ export class Watch {
 
   /** CPU seconds of all workers since the beginning, those that ended included. */
   get cpu() {
-    return [...this.#cpu.values()].reduce((sum, { first, last }) => sum + last - first, 0) / 1e6;
+    return (this.#micros - this.#before) / 1e6;
+  }
+
+  get #micros() {
+    return [...this.#cpu.values()].reduce((sum, micros) => sum + micros, 0);
   }
 
   #look() {
     const pids = childrenOf(this.primary);
-    for (const [pid, reading] of this.#cpu) {
-      if (reading.isOver || pids.includes(pid)) continue;
-      reading.isOver = true;
-      this.deaths++;
-    }
+    this.deaths = [...this.#cpu.keys()].filter((pid) => !pids.includes(pid)).length;
     for (const pid of pids) {
-      const reading = this.#cpu.get(pid) ?? { first: 0, last: 0 };
-      this.#cpu.set(pid, { ...reading, last: cpuOf(pid) || reading.last });
+      this.#cpu.set(pid, cpuOf(pid) || this.#cpu.get(pid) || 0);
       const rss = rssOf(pid) || 0;
-      this.growth = Math.max(this.growth, rss - this.#idle);
-      if (rss > GUARD) this.#end(pid);
+      this.growth = Math.max(this.growth, rss - this.#idle.worker);
+      if (rss > GUARD) endHard(pid);
     }
-    if (this.#helper) this.helperGrowth = Math.max(this.helperGrowth, rssOf(this.#helper) - this.#helperIdle || 0);
-    this.diskGrowth = Math.max(this.diskGrowth, sizeOf(this.data) - this.#diskBefore);
-  }
-
-  #end(pid) {
-    try {
-      process.kill(pid, 'SIGKILL');
-      this.guarded++;
-    } catch {
-      // It has just ended by itself.
-    }
+    if (this.redis) this.redisGrowth = Math.max(this.redisGrowth, rssOf(this.redis) - this.#idle.redis || 0);
+    this.diskGrowth = Math.max(this.diskGrowth, sizeOf(this.data) - this.#idle.disk);
   }
 }
 
-/** Bytes of the files in a folder; what goes away meanwhile counts as nothing. */
+function endHard(pid) {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has just ended by itself.
+  }
+}
+
+/** Bytes of the files in a folder; 0 where one of its folders goes away meanwhile. */
 function sizeOf(folder) {
   try {
     return readdirSync(folder, { recursive: true }).reduce((sum, name) => sum + fileSize(join(folder, name)), 0);
@@ -84,11 +77,4 @@ function sizeOf(folder) {
   }
 }
 
-function fileSize(path) {
-  try {
-    const status = statSync(path);
-    return status.isFile() ? status.size : 0;
-  } catch {
-    return 0;
-  }
-}
+const fileSize = (path) => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,20 +1,19 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { pathToFileURL } from 'node:url';
 import { Redis as RedisClient } from 'ioredis';
 import { io } from 'socket.io-client';
 import { postgres as startPostgres } from '../../../test/support/databases.js';
 import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
 import { Disk } from '../../harness/servers/disk.js';
+import { BadReleases } from '../application/faults.js';
 import { Service } from '../support/service.js';
 
 /**
  * The servers of the drill, each with its faults in order.
  * @typedef {object} Fault
  * @property {string} name
- * @property {(signal: AbortSignal) => unknown} inject
+ * @property {() => unknown} inject
  * @property {() => unknown} [undo] missing where the server does not come back by itself
  * @property {string} readyz a code in `problems` or `warnings`, or 'no answer'
  * @property {RegExp | string} [log] the message of a log line, or its code, if it is not that of /readyz
@@ -22,25 +21,23 @@ import { Service } from '../support/service.js';
  * @property {string} [alert] the name of an alert that fires, if it is not that of all problems
  * @property {RegExp} remedy what the row of the alert, or of the problem, says in the documentation
  *
- * @typedef {{ directory: string, atEnd: (undo: () => unknown) => void }} Place
  * @typedef {{ name: string, server: Service, faults: Fault[], isPatient?: boolean }} Part
  */
 
 /** The limit of the server's processes. They keep 256 of them free. */
 const DESCRIPTORS = 600;
-/** How long a worker of the broken release lives, in ms: until it listens, and less than RELOAD_SETTLE. */
-const LIFE_MS = 2000;
+/** How long a worker of the broken release lives once it listens, in ms: less than RELOAD_SETTLE. */
+const LIFE_MS = 1000;
 
 const start = (environment = {}, through = undefined) =>
   Service.open({ environment: { WORKERS: '1', ADMIN_PORT: '0', DRAIN_TIMEOUT: '0', ...environment }, through });
 const nothing = () => {};
 
-/** @type {Record<string, (place: Place) => Promise<Omit<Part, 'name'>>>} */
+/** @type {Record<string, (use: import('../support/scenario.js').Use, directory: string) => Promise<Omit<Part, 'name'>>>} */
 export const parts = {
   /** Redis with the documented user: its rights are taken away, then it stops. */
-  async redis({ atEnd }) {
-    const redis = await RedisProcess.start(...DURABLE);
-    atEnd(() => redis.remove());
+  async redis(use) {
+    const redis = use(await RedisProcess.start(...DURABLE), 'remove');
     const docs = readFileSync(new URL('../../../docs/operations/redis.md', import.meta.url), 'utf8');
     const user = /^(ACL SETUSER gjallar .*)$/m.exec(docs)[1].split(' ');
     const call = async (...words) => {
@@ -68,19 +65,15 @@ export const parts = {
   },
 
   /** SQLite on a disk of its own, and an archive in PostgreSQL. */
-  async data({ directory, atEnd }) {
-    const disk = new Disk(join(directory, 'disk'), '16m');
-    atEnd(() => disk.remove());
-    const postgres = await startPostgres();
-    atEnd(() => postgres.remove());
+  async data(use, directory) {
+    const disk = use(new Disk(join(directory, 'disk'), '16m'), 'remove');
+    const postgres = use(await startPostgres(), 'remove');
     const server = await start({ DATA_DIR: join(disk.path, 'data'), ARCHIVE_URL: postgres.url });
-    const client = io(server.url, { forceNew: true });
-    atEnd(() => client.disconnect());
+    const client = use(io(server.url, { forceNew: true }), 'disconnect');
     await new Promise((resolve) => client.once('connect', resolve));
     await client.emitWithAck('join', 'hall');
-    const write = async (signal) => {
-      for (; !signal.aborted; await sleep(50)) client.emit('message', { room: 'hall', text: 'x'.repeat(1000) });
-    };
+    const talk = setInterval(() => client.emit('message', { room: 'hall', text: 'x'.repeat(1000) }), 50);
+    use(() => clearInterval(talk));
     const faults = [
       {
         ...{ name: 'archive down', readyz: 'ARCHIVE_FAILS', remedy: /Check the database of `ARCHIVE_URL`/ },
@@ -90,11 +83,7 @@ export const parts = {
       {
         ...{ name: 'disk full', readyz: 'STORE_FAILS', remedy: /check free space/ },
         metric: 'gjallar_history_failures_total{instance="$i",code="HISTORY_REFUSED"} > 0',
-        inject: (signal) => {
-          disk.fill();
-          void write(signal);
-        },
-        undo: () => disk.free(),
+        ...{ inject: () => disk.fill(), undo: () => disk.free() },
       },
     ];
     return { server, faults };
@@ -119,13 +108,8 @@ export const parts = {
         },
       },
       {
-        ...{
-          name: 'descriptors used up',
-          readyz: 'NO_DESCRIPTORS',
-          alert: 'GjallarNoDescriptors',
-          remedy: /ulimit -n/,
-        },
-        metric: 'gjallar_connections_turned_away_total{instance="$i"} > 0',
+        ...{ name: 'descriptors used up', readyz: 'NO_DESCRIPTORS', remedy: /ulimit -n/ },
+        ...{ metric: 'gjallar_connections_turned_away_total{instance="$i"} > 0', alert: 'GjallarNoDescriptors' },
         inject: () => {
           for (let count = 0; count < DESCRIPTORS; count++)
             sockets.push(connect(server.port, '127.0.0.1').on('error', nothing));
@@ -139,40 +123,26 @@ export const parts = {
   },
 
   /** A release whose workers end soon after they have started; then a primary that is killed. */
-  async release({ directory }) {
-    const broken = join(directory, 'broken');
-    const module = join(directory, 'release.mjs');
-    writeFileSync(
-      module,
-      `import cluster from 'node:cluster';
-import { existsSync } from 'node:fs';
-if (cluster.isWorker && existsSync(${JSON.stringify(broken)})) setTimeout(() => process.exit(3), ${LIFE_MS});
-`,
-    );
-    const environment = { NODE_OPTIONS: `--import=${pathToFileURL(module)}`, RELOAD_SETTLE: '5s' };
-    const server = await start(environment);
+  async release(use) {
+    const release = use(new BadReleases(), 'remove');
+    const server = await start({ ...release.environment, RELOAD_SETTLE: '5s' });
     const reload = () => process.kill(server.primary, 'SIGHUP');
     const faults = [
       {
         ...{ name: 'broken release', readyz: 'RELOAD_ABORTED', log: /^reload aborted/, remedy: /Correct the release/ },
         ...{ metric: 'gjallar_reloads_total{instance="$i",outcome="aborted"} > 0', alert: 'GjallarReloadAborted' },
         inject: () => {
-          writeFileSync(broken, '');
+          release.install({ fault: 'exit', at: LIFE_MS });
           reload();
         },
         undo: () => {
-          rmSync(broken);
+          release.install({ fault: 'none' });
           reload();
         },
       },
       {
-        ...{
-          name: 'primary killed',
-          readyz: 'no answer',
-          log: /^the primary is gone/,
-          metric: 'up{instance="$i"} == 0',
-        },
-        ...{ alert: 'GjallarMachineDown', remedy: /systemd unit starts it again/ },
+        ...{ name: 'primary killed', readyz: 'no answer', log: /^the primary is gone/ },
+        ...{ metric: 'up{instance="$i"} == 0', alert: 'GjallarMachineDown', remedy: /systemd unit starts it again/ },
         inject: () => process.kill(server.primary, 'SIGKILL'),
       },
     ];

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { whyNoPostgres } from '../../../test/support/databases.js';
 import { soon, until } from '../../harness/until.js';
-import { progress } from '../support/scenario.js';
+import { cleaningUp, progress } from '../support/scenario.js';
 import { parts } from './faults.js';
 import { Prometheus, whyNoPrometheus } from './prometheus.js';
 
@@ -16,30 +16,27 @@ export async function run({ short }) {
   const whyNot =
     whyNoPrometheus() ?? whyNoPostgres() ?? (process.getuid() === 0 ? undefined : 'a disk of its own needs root');
   if (whyNot) return [{ name: 'drill', value: `skipped: ${whyNot}` }];
-  const directory = mkdtempSync(join(tmpdir(), 'gjallar-drill-'));
-  // PostgreSQL runs under another account.
-  chmodSync(directory, 0o755);
-  const undoing = [() => rmSync(directory, { recursive: true, force: true })];
-  const atEnd = (undo) => undoing.push(undo);
-  try {
-    const prometheus = await Prometheus.start(directory);
-    atEnd(() => prometheus.stop());
+  return cleaningUp(async (use) => {
+    const directory = mkdtempSync(join(tmpdir(), 'gjallar-drill-'));
+    use(() => rmSync(directory, { recursive: true, force: true }));
+    // PostgreSQL runs under another account.
+    chmodSync(directory, 0o755);
+    const prometheus = use(await Prometheus.start(directory));
     const names = Object.keys(parts).filter((name) => !short || name !== 'processes');
-    const started = await startAll(names, { directory, atEnd });
+    const started = await startAll(names, directory, use);
     const address = ({ server }) => new URL(server.admin).host;
     await prometheus.watch(started.map((part) => ({ ...part, address: address(part) })));
     return (await Promise.all(started.map((part) => drillPart(part, prometheus)))).flat();
-  } finally {
-    progress('');
-    for (const undo of undoing.reverse()) await undo();
-  }
+  });
 }
 
 /** Starts all parts at the same time. If one fails, the others have started too, and can be stopped. */
-async function startAll(names, place) {
-  const outcomes = await Promise.allSettled(names.map(async (name) => ({ name, ...(await parts[name](place)) })));
+async function startAll(names, directory, use) {
+  const outcomes = await Promise.allSettled(
+    names.map(async (name) => ({ name, ...(await parts[name](use, directory)) })),
+  );
   const started = outcomes.flatMap(({ value }) => value ?? []);
-  for (const { server } of started) place.atEnd(() => server.stop());
+  for (const { server } of started) use(server);
   const failed = outcomes.find(({ status }) => status === 'rejected');
   if (failed) throw failed.reason;
   return started;
@@ -82,9 +79,8 @@ async function drill(fault, instance, server, prometheus) {
       return alert !== undefined;
     },
   };
-  const stop = new AbortController();
   const start = Date.now();
-  await fault.inject(stop.signal);
+  await fault.inject();
   const figures = await Promise.all(
     Object.entries(looks).map(async ([signal, look]) => {
       // Longer than is allowed, so that the figure shows by how much.
@@ -93,7 +89,6 @@ async function drill(fault, instance, server, prometheus) {
       return { name: `${name}: ${signal}`, value, unit: 'ms', most: LIMIT_MS };
     }),
   );
-  stop.abort();
   const isDocumented = alert !== undefined && hasRemedy(alert, remedy);
   return [
     ...figures,

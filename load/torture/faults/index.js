@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Hosts, whyNoHosts } from '../../../test/support/hosts.js';
+import { cleaningUp } from '../support/scenario.js';
 import { onOneHost, onTwoHosts } from './places.js';
 
 const HOSTS = ['first', 'second', 'redis'];
@@ -11,11 +12,11 @@ export async function run({ short, seed, times = short ? 1 : 100, minutes = shor
 }
 
 /** The members have to be on one of the hosts, and so has the process that plays them. */
-async function amongHosts(options) {
+function amongHosts(options) {
   const reason = whyNoHosts();
   if (reason) return [{ name: 'two hosts', value: `skipped: ${reason}` }];
-  const hosts = new Hosts(HOSTS);
-  try {
+  return cleaningUp(async (use) => {
+    const hosts = use(new Hosts(HOSTS), 'remove');
     const child = hosts.launcher('bridge')(process.execPath, [fileURLToPath(import.meta.url)], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       env: { ...process.env, TORTURE_HOSTS: hosts.prefix },
@@ -28,9 +29,7 @@ async function amongHosts(options) {
     ]);
     await exit;
     return figures;
-  } finally {
-    await hosts.remove();
-  }
+  });
 }
 
 if (process.env.TORTURE_HOSTS) {

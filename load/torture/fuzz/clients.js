@@ -41,10 +41,6 @@ export class WebSocketClient {
   leave() {
     this.connection.end();
   }
-
-  vanish() {
-    this.connection.vanish();
-  }
 }
 
 /** The same over HTTP long-polling, posts and polls on a connection each: they may come to two workers. */
@@ -88,11 +84,6 @@ export class PollingClient {
       if (response?.status !== 200) this.#isOver = true;
       else this.#packets = response.body.split(SEPARATOR);
     }
-  }
-
-  vanish() {
-    this.polls.vanish();
-    this.posts.vanish();
   }
 
   /** Ends the session: one that vanishes is held until its heartbeat is due. */

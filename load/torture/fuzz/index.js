@@ -1,7 +1,8 @@
 import { readdirSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
+import { soon } from '../../harness/until.js';
 import { Members } from '../support/members.js';
+import { cleaningUp } from '../support/scenario.js';
 import { MAX_SESSION_REST_MS, Service } from '../support/service.js';
 import { runCorpus } from './corpus.js';
 import * as api from './families/api.js';
@@ -31,7 +32,7 @@ const MB = 1_000_000;
 export async function run({ short, seed, times = short ? SHORT : ALL }) {
   const resources = new URL('./resources.js', import.meta.url).href;
   const environment = { JWT_SECRET: SECRET, API_KEY, MAX_PAYLOAD: String(MAX_PAYLOAD) };
-  const service = await Service.start(environment, ['--expose-gc', '--import', resources]);
+  const service = await Service.start({ environment, nodeOptions: ['--expose-gc', '--import', resources] });
   const context = await contextFor(service);
   const failures = [];
   // What is made once, at the first use, is no leak.
@@ -51,7 +52,7 @@ export async function run({ short, seed, times = short ? SHORT : ALL }) {
   const { complaints } = service;
   const exits = await service.stop();
   for (const line of [...failures, ...complaints].slice(0, 30)) console.log(`  ! ${line}`);
-  const disturbed = control.missing() + control.repeated + control.outOfOrder() + control.reconnections;
+  const disturbed = control.missing() + control.repeated + control.outOfOrder() + control.returns.length;
   const kept = (name, of, most) => [
     { name: `${name} before`, value: of(before) },
     { name: `${name} after`, value: of(after), most },
@@ -94,17 +95,18 @@ async function runFamilies({ times, seed, context, sent, failures }) {
 
 /** What the service holds once all clients have left, or their heartbeats are over, and nothing changes any more. */
 async function rest(service, before = { descriptors: Number.POSITIVE_INFINITY, timers: Number.POSITIVE_INFINITY }) {
-  const patience = Date.now() + MAX_SESSION_REST_MS;
-  for (let last; ; await sleep(600)) {
+  let now;
+  const isResting = async () => {
+    const last = now;
     // Before anything is asked: the connections that ask are closing yet when the answer is here.
     const { descriptors } = service;
     const { clients, rooms } = await service.totals();
-    const now = { descriptors, clients, rooms, ...(await service.resources()) };
+    now = { descriptors, clients, rooms, ...(await service.resources()) };
     const isOver = clients === 0 && rooms === 0 && descriptors <= before.descriptors && now.timers <= before.timers;
-    const isSame = last?.descriptors === descriptors && last.timers === now.timers;
-    if ((isOver && isSame) || Date.now() > patience) return now;
-    last = now;
-  }
+    return isOver && last?.descriptors === descriptors && last.timers === now.timers;
+  };
+  await soon(isResting, MAX_SESSION_REST_MS, 600);
+  return now;
 }
 
 async function contextFor(service) {
@@ -135,7 +137,7 @@ async function runLane({ arbitrary, play }, { seed, share, lane, context, note }
   let left = share;
   const property = fc.asyncProperty(batches, async (batch) => {
     if (left <= 0) return;
-    const count = await play(batch, own);
+    const count = await cleaningUp((use) => play(batch, { ...own, use }));
     left -= count;
     note(count);
   });

@@ -4,6 +4,9 @@ import fc from 'fast-check';
 export const oneOf = (...parts) =>
   fc.oneof(...parts.map((part) => (Array.isArray(part) ? { weight: part[0], arbitrary: part[1] } : part)));
 
+/** One to so many of a kind, as often many as few. */
+export const upTo = (maxLength, of) => fc.array(of, { minLength: 1, maxLength, size: 'max' });
+
 /** Names that mean something to JavaScript, to the server, or to what it is made of. */
 export const hostileNames = [
   ...'__proto__ constructor prototype toString valueOf hasOwnProperty then toJSON length room:x user:x direct:x ..'.split(
@@ -47,23 +50,15 @@ const scalar = oneOf(
   fc.constantFrom(null, true, false, 0, -0, -1, 2 ** 53, -(2 ** 53), 1e308, 0.5),
 );
 
-/** An object that has `__proto__` and the like among its own keys, as JSON makes them. */
-function objectOf(entries) {
-  const object = {};
-  for (const [key, value] of entries)
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-  return object;
-}
-
 const nestings = fc.constantFrom(10, 100, 900).map((depth) => JSON.parse('['.repeat(depth) + ']'.repeat(depth)));
 
-/** Any value that JSON has. */
+/** Any value that JSON has. Objects have `__proto__` and the like among their own keys, as JSON makes them. */
 export const json = fc.letrec((tie) => ({
   value: oneOf(
     { maxDepth: 3, depthSize: 'small' },
     [6, scalar],
     [2, fc.array(tie('value'), { maxLength: 4 })],
-    [2, fc.array(fc.tuple(text, tie('value')), { maxLength: 4 }).map(objectOf)],
+    [2, fc.array(fc.tuple(text, tie('value')), { maxLength: 4 }).map(Object.fromEntries)],
     [1, nestings],
   ),
 })).value;
@@ -79,24 +74,22 @@ export function fields(shape) {
   );
   const extra = fc.option(fc.tuple(text, json), { nil: undefined, freq: 6 });
   // Behind all others an extra field would take the place of one of the same name.
-  return fc.tuple(extra, ...entries).map((all) => objectOf(all.filter((entry) => entry !== undefined)));
+  return fc.tuple(extra, ...entries).map((all) => Object.fromEntries(all.filter((entry) => entry !== undefined)));
 }
 
 /** Rooms that are used over and over, so that there is something in them. */
 export const rooms = ['fuzz-a', 'fuzz-b', '__proto__', 'constructor', 'fuzz ü', '💥'];
 export const room = oneOf([5, fc.constantFrom(...rooms)], [1, text]);
 
+const insertions = oneOf(
+  fc.constantFrom('', '"', '[', ']', '{', '}', ',', ':', '\\', '\0', '\r\n', '9', '-', '/', '%'),
+  fc.string({ unit: 'binary', maxLength: 3 }),
+);
+
 /** A text with some of its characters changed, left out, doubled or put in. @param {fc.Arbitrary<string>} of */
-export function mutated(of) {
-  const edit = fc.record({
-    at: fc.nat(10_000),
-    remove: fc.constantFrom(0, 0, 1, 1, 4),
-    insert: oneOf(
-      fc.constantFrom('', '"', '[', ']', '{', '}', ',', ':', '\\', '\0', '\r\n', '9', '-', '/', '%'),
-      fc.string({ unit: 'binary', maxLength: 3 }),
-    ),
-  });
-  return fc.tuple(of, fc.array(edit, { minLength: 0, maxLength: 3 })).map(([original, edits]) => {
+export function mutated(of, { inserts = insertions, removed = [0, 0, 1, 1, 4], least = 0 } = {}) {
+  const edit = fc.record({ at: fc.nat(10_000), remove: fc.constantFrom(...removed), insert: inserts });
+  return fc.tuple(of, fc.array(edit, { minLength: least, maxLength: 3 + least })).map(([original, edits]) => {
     let changed = original;
     for (const { at, remove, insert } of edits) {
       const from = at % (changed.length + 1);

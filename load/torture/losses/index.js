@@ -6,9 +6,10 @@ import { Redis as RedisClient } from 'ioredis';
 import { DurableRooms } from '../../../public/gjallar-client.js';
 import { RedisProcess } from '../../../test/support/redis.js';
 import { Wire } from '../../../test/support/wire.js';
-import { soon } from '../../harness/until.js';
-import { heardFigures, injectFaults } from '../support/inject.js';
+import { soon, until } from '../../harness/until.js';
+import { injectFaults } from '../support/inject.js';
 import { Members } from '../support/members.js';
+import { cleaningUp, named, pick } from '../support/scenario.js';
 import { Service } from '../support/service.js';
 
 /** How long Redis is away, in ms. Within 12 s, the machines declare each other gone. */
@@ -36,9 +37,18 @@ const settings = ['--appendonly', 'no'];
 
 export async function run({ short, seed, times = short ? 1 : 100, minutes = short ? 2 : 480 }) {
   const options = { short, times, minutes };
-  const parts = [1, 2].map((machines) => ofChat(machines, { ...options, seed: seed + machines }));
-  return (await Promise.all([...parts, ofDurableRooms({ ...options, seed: seed + 3 })])).flat();
+  const parts = [
+    ...[1, 2].map((machines) => (use) => ofChat(machines, { ...options, seed: seed + machines }, use)),
+    (use) => ofDurableRooms({ ...options, seed: seed + 3 }, use),
+  ];
+  return (await Promise.all(parts.map(cleaningUp))).flat();
 }
+
+const membersOf = (machines, short, options) =>
+  new Members((index) => machines[index % machines.length].url, {
+    ...{ count: 6, rooms: ROOMS, pause: short ? 120 : 60 },
+    ...options,
+  });
 
 const urlOf = ({ port }) => `redis://127.0.0.1:${port}`;
 
@@ -50,7 +60,7 @@ function silence(wire) {
 
 /** Members, and the Redis that keeps their messages: what it has lost, or may have lost, is known by its epochs. */
 class Scene {
-  tally = { lost: 0, untold: 0, retried: 0, slow: 0, undelivered: 0 };
+  tally = { lost: 0, untold: 0, slow: 0, undelivered: 0 };
   #gone = new Set();
 
   constructor(redis, members, end) {
@@ -103,192 +113,156 @@ class Scene {
   empty = (downtime) => this.takeDown(downtime, () => rmSync(this.snapshot, { force: true }));
   older = (downtime) => this.takeDown(downtime, () => copyFileSync(this.oldest, this.snapshot));
 
-  async inject(name, { faults, times, seed, after = () => {} }) {
-    const injected = await injectFaults({
-      ...{ name, members: this.members, faults, times, seed, recovery: RECOVERY, end: this.end, before: this.begin },
+  /** @returns figures of all parts, and those that `more` gives at the end */
+  async inject(name, { faults, times, seed, after = () => {} }, more) {
+    const { members, isCurrent, end, begin } = this;
+    const { done, figures } = await injectFaults({
+      ...{ name, members, faults, times, seed, recovery: RECOVERY, end, before: begin, counts: isCurrent },
       after: async (fault) => {
         await this.enough();
         await after(fault);
       },
     });
-    await this.members.finish(RECOVERY, this.isCurrent);
-    return [
-      ...[...injected.done].map(([fault, { count }]) => ({
-        name: `${name}: ${fault}`,
-        value: 'injected',
-        times: count,
-      })),
-      { name: `${name}: faults after which a member was not served`, value: injected.unserved, most: 0 },
-      ...heardFigures(name, this.members),
-      { name: `${name}: recoveries that were told to be incomplete`, value: this.members.incomplete, least: 1 },
-    ];
+    return named(name, [
+      ...[...done].map(([fault, { count }]) => ({ name: fault, value: 'injected', times: count })),
+      ...figures,
+      { name: 'recoveries that were told to be incomplete', value: members.incomplete, least: 1 },
+      ...more(),
+    ]);
   }
 }
 
 /** The chat on one machine or two. */
-async function ofChat(machines, { short, seed, times, minutes }) {
-  const redis = await RedisProcess.start(...settings);
-  const wire = await Wire.to(redis.port);
+async function ofChat(machines, { short, seed, times, minutes }, use) {
+  const redis = use(await RedisProcess.start(...settings), 'remove');
+  const wire = use(await Wire.to(redis.port), 'close');
   const services = [];
-  let members;
-  try {
-    for (let index = 0; index < machines; index++) {
-      // In the short form, a second machine has one worker.
-      const workers = short && index > 0 ? '1' : '2';
-      services.push(await Service.start({ REDIS_URL: urlOf(wire), WORKERS: workers, ...OPERATOR }));
-    }
-    members = new Members((index) => services[index % machines].url, {
-      ...{ count: 6, rooms: ROOMS, pause: short ? 120 : 60 },
-    });
-    const scene = new Scene(redis, members, Date.now() + minutes * 60_000);
-    const { tally, isCurrent } = scene;
-    const away = {
-      'Redis returned empty': scene.empty,
-      'Redis returned empty twice': async (downtime) => {
-        await scene.empty(downtime);
-        await sleep(300);
-        await scene.empty(1000);
-      },
-      'Redis returned older': scene.older,
-      'Redis returned shorter': async (downtime) => {
-        await scene.save();
-        await scene.enough();
-        await scene.takeDown(downtime);
-      },
-    };
-    const downtimes = short ? DOWNTIMES.slice(0, 1) : DOWNTIMES;
-    const silent = { name: 'all connections fell silent', inject: async () => silence(wire) };
-    const faults = [
-      ...Object.entries(away).flatMap(([fault, inject]) =>
-        downtimes.map((ms) => ({ name: `${fault} after ${ms / 1000} s`, inject: () => inject(ms) })),
-      ),
-      {
-        name: 'all conversations removed',
-        // Redis stays up, as with an eviction or a key that an operator deletes.
-        inject: () =>
-          scene.call(async (operator) => {
-            const keys = await operator.keys('*{history:*}:meta:*');
-            scene.lose();
-            await operator.del(...keys);
-          }),
-      },
-      silent,
-    ];
-    const name = `${machines} ${machines === 1 ? 'machine' : 'machines'}`;
-    const after = async (fault) => {
-      if (fault === silent) return;
-      if (!(await areTold(services))) tally.untold++;
-      tally.retried += await acknowledge(services[0]);
-    };
-    const figures = await scene.inject(name, { faults, times, seed, after });
-    const kept = tally.lost + members.missing(isCurrent);
-    const lost = members.missing((one) => !isCurrent(one));
-    return [
-      ...figures,
-      { name: `${name}: faults that the operator was not told of`, value: tally.untold, most: 0 },
-      { name: `${name}: acknowledgements of losses that Redis did not take at once`, value: tally.retried },
-      { name: `${name}: deliveries lost of messages that Redis kept`, value: kept, most: 0 },
-      { name: `${name}: deliveries lost of messages that Redis lost`, value: lost },
-      { name: `${name}: messages sent again as new ones`, value: members.pushedAgain, most: 0 },
-    ];
-  } finally {
-    members?.leave();
-    await Promise.all(services.map((service) => service.stop()));
-    wire.close();
-    await redis.remove();
+  for (let index = 0; index < machines; index++) {
+    // In the short form, a second machine has one worker.
+    const environment = { REDIS_URL: urlOf(wire), WORKERS: short && index > 0 ? '1' : '2', ...OPERATOR };
+    services.push(use(await Service.start({ environment })));
   }
+  const members = use(membersOf(services, short), 'leave');
+  const scene = new Scene(redis, members, Date.now() + minutes * 60_000);
+  const { tally, isCurrent } = scene;
+  const away = {
+    'Redis returned empty': scene.empty,
+    'Redis returned empty twice': async (downtime) => {
+      await scene.empty(downtime);
+      await sleep(300);
+      await scene.empty(1000);
+    },
+    'Redis returned older': scene.older,
+    'Redis returned shorter': async (downtime) => {
+      await scene.save();
+      await scene.enough();
+      await scene.takeDown(downtime);
+    },
+  };
+  const downtimes = short ? DOWNTIMES.slice(0, 1) : DOWNTIMES;
+  const silent = { name: 'all connections fell silent', inject: async () => silence(wire) };
+  const faults = [
+    ...Object.entries(away).flatMap(([fault, inject]) =>
+      downtimes.map((ms) => ({ name: `${fault} after ${ms / 1000} s`, inject: () => inject(ms) })),
+    ),
+    {
+      name: 'all conversations removed',
+      // Redis stays up, as with an eviction or a key that an operator deletes.
+      inject: () =>
+        scene.call(async (operator) => {
+          const keys = await operator.keys('*{history:*}:meta:*');
+          scene.lose();
+          await operator.del(...keys);
+        }),
+    },
+    silent,
+  ];
+  const name = `${machines} ${machines === 1 ? 'machine' : 'machines'}`;
+  const after = async (fault) => {
+    if (fault === silent) return;
+    if (!(await areTold(services))) tally.untold++;
+    await acknowledge(services[0]);
+  };
+  return scene.inject(name, { faults, times, seed, after }, () => [
+    { name: 'faults that the operator was not told of', value: tally.untold, most: 0 },
+    {
+      name: 'deliveries lost of messages that Redis kept',
+      value: tally.lost + members.missing(isCurrent),
+      most: 0,
+    },
+    { name: 'messages sent again as new ones', value: members.pushedAgain, most: 0 },
+  ]);
 }
 
 /** Durable rooms on two machines under `gjallar run`, with a Redis for the bus and one for the store. */
-async function ofDurableRooms({ short, seed, times, minutes }) {
+async function ofDurableRooms({ short, seed, times, minutes }, use) {
   const [bus, store] = await Promise.all([1, 2].map(() => RedisProcess.start(...settings)));
-  const wires = { bus: await Wire.to(bus.port), store: await Wire.to(store.port) };
+  for (const redis of [bus, store]) use(redis, 'remove');
+  const wires = { bus: use(await Wire.to(bus.port), 'close'), store: use(await Wire.to(store.port), 'close') };
+  const environment = { REDIS_URL: urlOf(wires.bus), STORE_URL: urlOf(wires.store) };
   const machines = [];
-  let members;
-  try {
-    const environment = { REDIS_URL: urlOf(wires.bus), STORE_URL: urlOf(wires.store) };
-    for (let count = 0; count < 2; count++)
-      machines.push(await Service.host({ workers: short ? 1 : 2, app: APP, environment }));
-    members = new Members((index) => machines[index % machines.length].url, {
-      ...{ count: 6, rooms: ROOMS, pause: short ? 120 : 60 },
-      ...{ Helper: DurableRooms, textOf: ({ values }) => values?.[0]?.text },
-    });
-    const scene = new Scene(store, members, Date.now() + minutes * 60_000);
-    const { tally, isCurrent } = scene;
-    /** How many rooms of each machine were found to lack messages. */
-    const losses = () =>
-      Promise.all(
-        machines.map((one) => one.metric(/^gjallar_history_new_epochs_total\{[^}]*result="lost"[^}]*\} (\d+)/gm)),
-      );
-    /** Does something that loses messages, and notes whether each machine has told it. */
-    const losing = (act) => async (random) => {
-      const before = await losses();
-      await act(random);
-      if (!(await soon(async () => (await losses()).every((now, at) => now > before[at]), RECOVERY))) tally.untold++;
-    };
-    const faults = {
-      'silent connections to the store': async () => {
-        silence(wires.store);
-        if (!(await members.allServed(SILENCE))) tally.slow++;
-      },
-      'silent connections to the bus': async () => silence(wires.bus),
-      'bus down alone': async () => {
-        wires.bus.cut();
-        await sleep(BACKPLANE_DOWN);
-        members.isQuiet = true;
-        await sleep(ANNOUNCED);
-        wires.bus.mend();
-        if (!(await soon(() => members.missing(isCurrent) === 0, RETURN))) tally.undelivered++;
-        members.isQuiet = false;
-      },
-      'conversation removed': losing((random) =>
-        scene.call(async (operator) => {
-          const room = ROOMS[Math.floor(random() * ROOMS.length)];
-          const parts = [['meta'], ['stream'], ['meta', 'stream']][Math.floor(random() * 3)];
-          const keys = await operator.keys(`gjallar:{history:*}:*:room:/\n${room}`);
-          scene.lose();
-          await operator.del(...keys.filter((key) => parts.some((part) => key.includes(`:${part}:`))));
-        }),
-      ),
-      'older store': losing(() => scene.older(0)),
-    };
-    const name = 'durable rooms';
-    const list = Object.entries(faults).map(([fault, inject]) => ({ name: fault, inject }));
-    const figures = await scene.inject(name, { faults: list, times, seed });
-    const kept = members.missing(isCurrent);
-    return [
-      ...figures,
-      { name: `${name}: silences of more than ${SILENCE / 1000} s`, value: tally.slow, most: 0 },
-      { name: `${name}: losses that the operator was not told of`, value: tally.untold, most: 0 },
-      { name: `${name}: returns of the bus after which messages stayed away`, value: tally.undelivered, most: 0 },
-      { name: `${name}: deliveries lost of messages that the store kept`, value: kept, most: 0 },
-    ];
-  } finally {
-    members?.leave();
-    await Promise.all(machines.map((machine) => machine.stop()));
-    for (const wire of Object.values(wires)) wire.close();
-    await Promise.all([bus.remove(), store.remove()]);
-  }
+  for (let count = 0; count < 2; count++)
+    machines.push(use(await Service.host({ workers: short ? 1 : 2, app: APP, environment })));
+  const textOf = ({ values }) => values?.[0]?.text;
+  const members = use(membersOf(machines, short, { Helper: DurableRooms, textOf }), 'leave');
+  const scene = new Scene(store, members, Date.now() + minutes * 60_000);
+  const { tally, isCurrent } = scene;
+  /** How many rooms of each machine were found to lack messages. */
+  const losses = () =>
+    Promise.all(
+      machines.map((one) => one.metric(/^gjallar_history_new_epochs_total\{[^}]*result="lost"[^}]*\} (\d+)/gm)),
+    );
+  /** Does something that loses messages, and notes whether each machine has told it. */
+  const losing = (act) => async (random) => {
+    const before = await losses();
+    await act(random);
+    if (!(await soon(async () => (await losses()).every((now, at) => now > before[at]), RECOVERY))) tally.untold++;
+  };
+  const faults = {
+    'silent connections to the store': async () => {
+      silence(wires.store);
+      if (!(await members.allServed(SILENCE))) tally.slow++;
+    },
+    'silent connections to the bus': async () => silence(wires.bus),
+    'bus down alone': async () => {
+      wires.bus.cut();
+      await sleep(BACKPLANE_DOWN);
+      members.isQuiet = true;
+      await sleep(ANNOUNCED);
+      wires.bus.mend();
+      if (!(await soon(() => members.missing(isCurrent) === 0, RETURN))) tally.undelivered++;
+      members.isQuiet = false;
+    },
+    'conversation removed': losing((random) =>
+      scene.call(async (operator) => {
+        const room = pick(ROOMS, random);
+        const parts = pick([['meta'], ['stream'], ['meta', 'stream']], random);
+        const keys = await operator.keys(`gjallar:{history:*}:*:room:/\n${room}`);
+        scene.lose();
+        await operator.del(...keys.filter((key) => parts.some((part) => key.includes(`:${part}:`))));
+      }),
+    ),
+    'older store': losing(() => scene.older(0)),
+  };
+  const list = Object.entries(faults).map(([fault, inject]) => ({ name: fault, inject }));
+  return scene.inject('durable rooms', { faults: list, times, seed }, () => [
+    { name: `silences of more than ${SILENCE / 1000} s`, value: tally.slow, most: 0 },
+    { name: 'losses that the operator was not told of', value: tally.untold, most: 0 },
+    { name: 'returns of the bus after which messages stayed away', value: tally.undelivered, most: 0 },
+    { name: 'deliveries lost of messages that the store kept', value: members.missing(isCurrent), most: 0 },
+  ]);
 }
 
 /** Whether each machine names the problem in time. */
 async function areTold(services) {
-  const isTold = async ({ url }) => {
-    const response = await fetch(`${url}/readyz`, { headers: { Connection: 'close' } });
-    return (await response.json()).problems.some(({ text }) => text === PROBLEM);
-  };
+  const isTold = async (service) => (await service.readiness())?.problems.some(({ text }) => text === PROBLEM);
   const all = await Promise.all(services.map((service) => soon(() => isTold(service), RECOVERY)));
   return all.every(Boolean);
 }
 
-/** Resolves with the number of attempts that failed: on a busy machine, a worker may take Redis for silent for a moment. */
+/** On a busy machine, a worker may take Redis for silent for a moment. */
 async function acknowledge({ url }) {
   const headers = { Authorization: authorization, Connection: 'close' };
-  let attempts = 0;
-  const isDone = async () => {
-    attempts++;
-    return (await fetch(`${url}/api/acknowledge-loss`, { method: 'POST', headers })).ok;
-  };
-  if (!(await soon(isDone, RECOVERY, 500))) throw new Error('the loss could not be acknowledged');
-  return attempts - 1;
+  const isDone = async () => (await fetch(`${url}/api/acknowledge-loss`, { method: 'POST', headers })).ok;
+  await until(isDone, 'the loss could not be acknowledged', RECOVERY, 500);
 }

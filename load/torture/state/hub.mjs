@@ -19,15 +19,9 @@ let linked;
 const isLinked = new Promise((resolve) => {
   linked = resolve;
 });
-const parts = {
-  machine,
-  workers: workersOnMesh(mesh),
-  window: ownWindow(),
-  isLinked,
-  loadService: () => openHubService,
-};
-await openHub(address, parts);
+const loadService = () => openHubService;
+await openHub(address, { machine, workers: workersOnMesh(mesh), window: ownWindow(), isLinked, loadService });
 await mesh.listen();
 await mesh.join(workers.map(Number));
 linked();
-process.send('ready');
+process.send({ ready: true });

@@ -16,12 +16,14 @@ export class Store {
   #random;
 
   static async start(random) {
-    const store = new Store();
-    store.#random = random;
-    store.#redis = await RedisProcess.start(...DURABLE);
-    store.#client = new Client(store.url);
-    store.#client.on('error', () => {});
-    return store;
+    return new Store(await RedisProcess.start(...DURABLE), random);
+  }
+
+  constructor(redis, random) {
+    this.#redis = redis;
+    this.#random = random;
+    this.#client = new Client(redis.url);
+    this.#client.on('error', () => {});
   }
 
   get url() {

@@ -13,9 +13,9 @@ import { stateRoom } from '../../../build/features/state/index.js';
 import { linksOf } from '../../../build/host/runtime/backplane.js';
 import { Engine } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/io/rooms/native-rooms.js';
+import { answerOrders } from '../../harness/process/orders.js';
 
 const [directory, id, machine, store, ...others] = process.argv.slice(2);
-process.once('disconnect', () => process.exit());
 
 const mesh = new Mesh(Number(id), directory);
 const hub = new HubClient(Number(id), machine, hubOnMesh(mesh));
@@ -36,20 +36,14 @@ io.on('connection', (socket) => {
 });
 await room.ready();
 
-const commands = {
-  set: (key, value) => room.set(key, value),
-  delete: (key) => room.delete(key),
+answerOrders({
+  set: ([key, value]) => room.set(key, value),
+  delete: ([key]) => room.delete(key),
   entries: () => [...room.entries()],
-  batch: (operations) => {
+  batch: ([operations]) => {
     for (const [operation, ...args] of operations) room[operation](...args);
   },
-};
-
-process.on('message', async ({ number, name, args }) => {
-  try {
-    process.send({ number, result: await commands[name](...args) });
-  } catch (error) {
-    process.send({ number, error: error.code ?? String(error) });
-  }
 });
-app.listen('127.0.0.1', 0, (socket) => process.send({ url: `http://127.0.0.1:${us_socket_local_port(socket)}` }));
+app.listen('127.0.0.1', 0, (socket) =>
+  process.send({ ready: true, url: `http://127.0.0.1:${us_socket_local_port(socket)}` }),
+);

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const MAX_WAIT_MS = 15_000;
@@ -44,20 +46,14 @@ export class Announcer {
 }
 
 /** The JSON of a response with status 200. Each request has a connection of its own, so that any worker gets it. */
-export function answerOf(url) {
-  return new Promise((resolve) => {
-    request(url, { agent: false, timeout: MAX_WAIT_MS }, (response) => {
-      let text = '';
-      response.setEncoding('utf8').on('data', (part) => {
-        text += part;
-      });
-      response.on('end', () => resolve(response.statusCode === 200 ? JSON.parse(text) : undefined));
-      response.on('error', () => resolve(undefined));
-    })
-      .on('error', () => resolve(undefined))
-      .on('timeout', function onTimeout() {
-        this.destroy();
-      })
-      .end();
-  });
+export async function answerOf(url) {
+  const asked = request(url, { agent: false, timeout: MAX_WAIT_MS });
+  asked.on('error', () => {}).on('timeout', () => asked.destroy());
+  try {
+    const [response] = await once(asked.end(), 'response');
+    const answer = await json(response);
+    return response.statusCode === 200 ? answer : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,9 +1,6 @@
 import { io } from 'socket.io-client';
 import { soon } from '../../harness/until.js';
 
-/** How many clients connect at a time. */
-const AT_ONCE = 100;
-
 /**
  * Clients of socket.io that return after each disconnection, and remember what they hear. The crowd counts what they lost, what
  * came twice or out of order, and how they returned.
@@ -15,14 +12,13 @@ const AT_ONCE = 100;
 export class Crowd {
   /** Each has its `socket`, what it has `heard` by stream, and the `ids` of its sessions. */
   clients = [];
-  disconnects = 0;
-  /** Returns of clients, each with its times in ms, why the connection had ended, and what failed before. */
+  /** Returns of clients, each with its times in ms, and with what was done when its connection had ended. */
   returns = [];
-  /** The number of failed attempts to connect, by message. */
-  errors = new Map();
-  /** When clients connected, in ms. */
-  connectedAt = [];
-  #isOpen = true;
+  /** What is being done to the server, and since when. */
+  #fault = 'none';
+  #begunAt = 0;
+  /** The messages of failed attempts to connect. */
+  errors = [];
 
   /**
    * Adds a client.
@@ -35,51 +31,32 @@ export class Crowd {
     const client = { heard: new Map(), ids: new Set(), gaps: [], ...state, socket, away: undefined };
     const now = () => performance.now();
     // Also when the server ends a connection before the namespace has answered.
-    socket.io.on('close', (reason, details) => {
-      if (!client.away) client.away = { since: now(), reason: `${reason} ${textOf(details)}`.trim(), failures: [] };
-      else client.away.failures.push(textOf(details));
+    socket.io.on('close', () => {
+      client.away ??= { since: now(), fault: this.#fault };
     });
     socket.io.on('reconnect_attempt', () => {
       if (client.away) client.away.firstAttempt ??= now();
     });
-    socket.io.on('reconnect_error', (error) => client.away?.failures.push(`${error.message} ${textOf(error)}`.trim()));
     socket.on('connect', () => {
-      this.connectedAt.push(now());
       const { away } = client;
       client.away = undefined;
       if (client.ids.size > 0) {
         this.returns.push({
+          fault: away.fault,
           isSame: socket.recovered,
           outage: now() - away.since,
           firstDelay: away.firstAttempt - away.since,
-          total: now() - (client.markedAt ?? away.since),
-          ...{ reason: away.reason, failures: away.failures },
+          total: now() - this.#begunAt,
         });
         // What was sent meanwhile is missed, not lost: up to what it hears first.
         if (!socket.recovered) client.gaps.push({ after: client.last ?? 0, before: undefined });
       }
       client.ids.add(socket.id);
-      this.onConnect(client, client.ids.size > 1);
     });
-    socket.on('disconnect', () => {
-      if (this.#isOpen) this.disconnects++;
-    });
-    socket.on('connect_error', ({ message }) => this.errors.set(message, (this.errors.get(message) ?? 0) + 1));
+    socket.on('connect_error', ({ message }) => this.errors.push(message));
     this.clients.push(client);
     return client;
   }
-
-  /** Adds clients, some at a time. @param {(index: number) => unknown} add */
-  async fill(count, add, within = 60_000) {
-    for (let index = 0; index < count; index++) {
-      add(index);
-      if (index % AT_ONCE === AT_ONCE - 1) await this.untilConnected(within);
-    }
-    if (!(await this.untilConnected(within))) throw new Error('not all clients connect');
-  }
-
-  /** A client is connected, for the first time or again. */
-  onConnect() {}
 
   /** A client hears something. @param {string} stream @param {Heard} entry */
   hear(client, stream, entry) {
@@ -92,22 +69,8 @@ export class Crowd {
     if (gap) gap.before ??= entry.key;
   }
 
-  get size() {
-    return this.clients.length;
-  }
-
   get disconnected() {
     return this.clients.filter(({ socket }) => !socket.connected).length;
-  }
-
-  /** Returns after which the client had its session again. */
-  get kept() {
-    return this.returns.filter(({ isSame }) => isSame).length;
-  }
-
-  /** The failed attempts to connect, as text. */
-  get failures() {
-    return [...this.errors].map(([message, count]) => `${count} × ${message}`).join(', ') || 'none';
   }
 
   get deliveries() {
@@ -158,9 +121,10 @@ export class Crowd {
     );
   }
 
-  /** From now on, `total` of a return begins here. */
-  mark() {
-    for (const client of this.clients) client.markedAt = performance.now();
+  /** Something is done to the server: `total` of a return begins here. */
+  begin(fault) {
+    this.#fault = fault;
+    this.#begunAt = performance.now();
   }
 
   /** Resolves when all clients are connected; false if that takes longer than the given time, in ms. */
@@ -169,14 +133,6 @@ export class Crowd {
   }
 
   close() {
-    this.#isOpen = false;
     for (const { socket } of this.clients) socket.disconnect();
   }
 }
-
-/** What a transport says of its error. */
-const textOf = (error) =>
-  [error?.description, error?.context?.status, error?.context?.responseText]
-    .filter((one) => typeof one === 'string' || one > 0)
-    .map((one) => String(one).split('\n', 1)[0])
-    .join(' ');

@@ -20,12 +20,13 @@ const MAX_FAULT_MS = 60_000;
  * @param {number} options.end when to stop, whatever is left
  * @param {number} options.seed
  * @param {number} options.recovery how long it may take until all members are served again after a fault, in ms
- * @param {() => Promise<unknown>} [options.before] is done once all members are served
+ * @param {() => unknown} [options.before] is done once all members are served
  * @param {(fault: Fault, random: () => number) => Promise<unknown>} options.after is done after each fault
- * @returns {Promise<{ done: Map<string, { count: number, longestGap: number }>, unserved: number }>} `unserved` faults after
- *   which a member was not served; `longestGap` in ms, without an answer to any member
+ * @param {(verdict: object) => boolean} [options.counts] which acknowledged messages must reach all members
+ * @returns {Promise<{ done: Map<string, { count: number, longestGap: number }>, figures: object[] }>} `longestGap` in ms, without an
+ *   answer to any member; `figures` of the faults and of what the members have heard
  */
-export async function injectFaults({ name, members, faults, times, end, seed, recovery, before, after }) {
+export async function injectFaults({ name, members, faults, times, end, seed, recovery, before, after, counts }) {
   const random = randomFrom(seed);
   const order = shuffled(
     faults.flatMap((fault) => Array.from({ length: times }, () => fault)),
@@ -46,14 +47,13 @@ export async function injectFaults({ name, members, faults, times, end, seed, re
     done.set(fault.name, { count: count + 1, longestGap: Math.max(longestGap, members.takeLongestGap()) });
     await after(fault, random);
   }
-  progress('');
-  return { done, unserved };
+  await members.finish(recovery, counts);
+  const figures = [
+    { name: 'faults after which a member was not served', value: unserved, most: 0 },
+    { name: 'acknowledged messages', value: members.count('acked'), least: 1 },
+    { name: 'deliveries duplicated', value: members.repeated, most: 0 },
+    { name: 'deliveries out of order', value: members.outOfOrder(), most: 0 },
+    { name: 'deliveries of refused messages', value: members.refusedButHeard(), most: 0 },
+  ];
+  return { done, figures };
 }
-
-/** What members of any services have heard. @param {string} name @param {import('./members.js').Members} members */
-export const heardFigures = (name, members) => [
-  { name: `${name}: acknowledged messages`, value: members.count('acked'), least: 1 },
-  { name: `${name}: deliveries duplicated`, value: members.repeated, most: 0 },
-  { name: `${name}: deliveries out of order`, value: members.outOfOrder(), most: 0 },
-  { name: `${name}: deliveries of refused messages`, value: members.refusedButHeard(), most: 0 },
-];

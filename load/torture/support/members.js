@@ -25,9 +25,6 @@ export class Members extends Crowd {
   /** The codes of rejected messages. */
   rejections = [];
   acks = 0;
-  reconnections = 0;
-  /** Those of members that stay on polling, among them. */
-  pollingReconnections = 0;
   #isTalking = true;
   #lastAck = performance.now();
   #longestGap = 0;
@@ -58,12 +55,6 @@ export class Members extends Crowd {
         member.pushed.add(text);
       });
     }
-  }
-
-  onConnect({ index }, isReturn) {
-    if (!isReturn) return;
-    this.reconnections++;
-    if (index % 3 === 2) this.pollingReconnections++;
   }
 
   async join() {

@@ -1,3 +1,5 @@
+import { aligned } from '../../harness/command.js';
+
 /**
  * @typedef {object} Options
  * @property {boolean} short the form that `npm run test:night` runs: seconds
@@ -31,12 +33,14 @@ export function printFigures(figures) {
     ];
     return [name, `${shown(value)} ${unit}`.trim(), goals.filter(Boolean).join(', '), isMet(figure) ? '' : 'FAILED'];
   });
-  const widths = [0, 1, 2].map((column) => Math.max(...rows.map((row) => row[column].length)));
-  for (const [name, value, goal, verdict] of rows) {
-    console.log(
-      `  ${name.padEnd(widths[0])}  ${value.padStart(widths[1])}  ${goal.padEnd(widths[2])}  ${verdict}`.trimEnd(),
-    );
-  }
+  for (const line of aligned(rows, (column) => column !== 1)) console.log(`  ${line}`);
+}
+
+/** How often each text occurs, as a text. @param {string[]} texts */
+export function counted(texts) {
+  const counts = new Map();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return [...counts].map(([text, count]) => `${count} × ${text}`).join(', ') || 'none';
 }
 
 /** Numbers from 0 to 1 that look like chance and follow from the seed (mulberry32). @param {number} seed */
@@ -50,6 +54,12 @@ export function randomFrom(seed) {
   };
 }
 
+/** One of a list. */
+export const pick = (list, random) => list[Math.floor(random() * list.length)];
+
+/** Figures of one part of a scenario. @param {Figure[]} figures */
+export const named = (part, figures) => figures.map((figure) => ({ ...figure, name: `${part}: ${figure.name}` }));
+
 /** The same things in an order that follows from `random`. @template T @param {T[]} things @returns {T[]} */
 export function shuffled(things, random) {
   const left = [...things];
@@ -60,4 +70,25 @@ export function shuffled(things, random) {
 export function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K  ${text}`);
   else if (process.env.TORTURE_PROGRESS && text) process.stderr.write(`  ${text}\n`);
+}
+
+/**
+ * Does something, and then ends what it uses, the last thing first, even where it has failed.
+ * @template T
+ * @param {(use: Use) => Promise<T>} act
+ *
+ * @typedef {<Thing>(thing: Thing, end?: string) => Thing} Use returns the thing. `end` is the method that ends it, by default
+ *   `stop`; a function is called
+ */
+export async function cleaningUp(act) {
+  const used = [];
+  try {
+    return await act((thing, end = 'stop') => {
+      used.push(typeof thing === 'function' ? thing : () => thing[end]());
+      return thing;
+    });
+  } finally {
+    progress('');
+    for (const end of used.reverse()) await end();
+  }
 }

@@ -23,7 +23,6 @@ export const MAX_SESSION_REST_MS = 75_000;
 /** The levels that say that something went wrong that should not. */
 const BAD = new Set(['error', 'fatal']);
 
-/** An application whose clients talk in one room. */
 const rooms = fileURLToPath(new URL('../application/app.mjs', import.meta.url));
 
 /** The chat service, or an application under `gjallar run`, on a port of its own on the loopback interface. */
@@ -51,24 +50,15 @@ export class Service extends RunningService {
     return service;
   }
 
-  /**
-   * The service as `npm start` runs it, with two workers.
-   * @param {Record<string, string>} environment
-   * @param {string[]} [nodeOptions] of the primary and the workers
-   * @param {string} [main] the program of another version
-   * @param {string[]} [args] of that program
-   */
-  static start(environment = {}, nodeOptions = [], main = undefined, args = []) {
-    return Service.open({ environment: { WORKERS: '2', ...WITHOUT_LIMITS, ...environment }, nodeOptions, main, args });
+  /** The service as `npm start` runs it, with two workers. */
+  static start({ environment, ...options }) {
+    return Service.open({ environment: { WORKERS: '2', ...WITHOUT_LIMITS, ...environment }, ...options });
   }
 
-  /**
-   * An application under `gjallar run`.
-   * @param {{ workers: number, environment?: Record<string, string>, app?: string }} options
-   */
-  static host({ workers, environment = {}, app = rooms }) {
+  /** An application under `gjallar run`: by default, one whose clients talk in one room. */
+  static host({ workers, environment, app = rooms }) {
     const own = { ADMIN_PORT: '0', RATE_LIMIT: 'off', ...environment };
-    return Service.open({ app, environment: own, args: ['--workers', String(workers)] });
+    return Service.open({ app, environment: own, args: ['--workers', `${workers}`] });
   }
 
   #note(line, stream, { msg, level, worker, pid } = {}) {
@@ -89,31 +79,33 @@ export class Service extends RunningService {
 
   /** The workers that respond, each with its id and its process id. */
   async workers() {
-    const { workers } = await (await fetch(`${this.admin}/api/stats`)).json();
+    const { workers } = await (await this.#get('/api/stats')).json();
     return workers.filter(({ pid }) => pid !== undefined);
   }
 
-  /** What the admin port's /readyz has in `problems` and `warnings`; undefined if there is no answer. */
+  /** What /readyz has in `problems` and `warnings`; undefined if there is no answer. */
   async readiness() {
     try {
-      const response = await fetch(`${this.admin}/readyz`, { signal: AbortSignal.timeout(3000) });
-      const { problems, warnings } = await response.json();
-      return { problems, warnings };
+      return await (await this.#get('/readyz', AbortSignal.timeout(3000))).json();
     } catch {
       return undefined;
     }
   }
 
+  /** A response of the admin port, if there is one, or of the service. */
+  #get(path, signal = undefined) {
+    return fetch(`${this.admin ?? this.url}${path}`, { headers: { Connection: 'close' }, signal });
+  }
+
   /** The sum of a metric over all workers. @param {RegExp} line matches a line, and captures its value */
   async metric(line) {
-    const text = await (await fetch(`${this.admin ?? this.url}/metrics`, { headers: { Connection: 'close' } })).text();
-    return [...text.matchAll(line)].reduce((sum, [, value]) => sum + Number(value), 0);
+    const metrics = await (await this.#get('/metrics')).text();
+    return [...metrics.matchAll(line)].reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
   /** How many clients and rooms there are, as the workers tell each other. */
   async totals() {
-    const response = await fetch(`${this.url}/api/stats`, { headers: { Connection: 'close' } });
-    return (await response.json()).totals;
+    return (await (await this.#get('/api/stats')).json()).totals;
   }
 
   /** What the workers hold that have loaded fuzz/resources.js, summed. */

@@ -1,6 +1,8 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ON_LOOPBACK, RunningService, WITHOUT_LIMITS } from '../../../test/support/service.js';
@@ -11,14 +13,13 @@ const clock = fileURLToPath(new URL('clock.cjs', import.meta.url));
 
 /** The service as a process manager runs it: one that ends is started again. Its log goes through a named pipe. */
 export class SupervisedService extends RunningService {
-  #directory;
+  /** The file with how many ms the service's clock is ahead. */
+  clock;
+  #pipe;
   #launch;
   #hear;
   #reader;
-  #rest = '';
-  #isReading = true;
   #isStopping = false;
-  #timer;
 
   /**
    * @param {{ directory: string, environment: Record<string, string>, launch?: (command: string, args: string[],
@@ -28,19 +29,10 @@ export class SupervisedService extends RunningService {
     const own = { ...ON_LOOPBACK, CLOCK: join(directory, 'clock') };
     const env = { ...bareEnvironment(), ...WITHOUT_LIMITS, ...own, ...environment };
     super({ env, nodeOptions: ['--require', clock] });
-    this.#directory = directory;
+    this.clock = own.CLOCK;
+    this.#pipe = join(directory, 'log');
     this.#launch = launch;
     execFileSync('mkfifo', [this.#pipe]);
-    this.#timer = setInterval(() => this.#read(), 20);
-  }
-
-  /** The file with how many ms the service's clock is ahead. */
-  get clock() {
-    return join(this.#directory, 'clock');
-  }
-
-  get #pipe() {
-    return join(this.#directory, 'log');
   }
 
   spawn(command, args, options) {
@@ -81,56 +73,43 @@ export class SupervisedService extends RunningService {
     process.kill(this.pid, signal);
   }
 
-  /** Reads the log, or lets it wait. */
-  readLog(isReading) {
-    this.#isReading = isReading;
-  }
-
-  /** Fills the pipe, so that its writers block. */
-  fillLog() {
-    const pipe = openSync(this.#pipe, constants.O_WRONLY | constants.O_NONBLOCK);
+  /** Reads no more of the log, and fills the pipe, so that its writers block. @returns what goes on reading */
+  blockLog() {
+    const pipe = this.#open();
+    this.closeLog();
     try {
       for (const size of [4096, 1]) for (;;) writeSync(pipe, `${' '.repeat(size - 1)}\n`);
     } catch (error) {
       if (error.code !== 'EAGAIN') throw error;
-    } finally {
-      closeSync(pipe);
     }
+    return () => {
+      this.openLog();
+      closeSync(pipe);
+    };
   }
 
   closeLog() {
-    closeSync(this.#reader);
+    this.#reader?.destroy();
     this.#reader = undefined;
   }
 
   openLog() {
-    this.#reader ??= openSync(this.#pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+    if (this.#reader) return;
+    this.#reader = new Socket({ fd: this.#open() });
+    createInterface(this.#reader).on('line', (line) => this.#hear(line, 'stdout'));
   }
 
-  #read() {
-    if (this.#reader === undefined || !this.#isReading) return;
-    const bytes = Buffer.alloc(65_536);
-    try {
-      for (let read; ; ) {
-        read = readSync(this.#reader, bytes);
-        if (read === 0) return;
-        const lines = (this.#rest + bytes.subarray(0, read)).split('\n');
-        this.#rest = lines.pop();
-        for (const line of lines) this.#hear(line, 'stdout');
-      }
-    } catch (error) {
-      if (error.code !== 'EAGAIN') throw error;
-    }
+  /** One that also writes does not end with the other writers. */
+  #open() {
+    return openSync(this.#pipe, constants.O_RDWR | constants.O_NONBLOCK);
   }
 
   async stop() {
     this.#isStopping = true;
     this.openLog();
-    this.readLog(true);
     const late = setTimeout(() => this.signal('SIGKILL'), 10_000);
     await super.stop();
     clearTimeout(late);
-    clearInterval(this.#timer);
     this.closeLog();
   }
 }

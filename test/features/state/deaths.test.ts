@@ -48,7 +48,7 @@ test('members of a worker that was killed get only what has changed since, from 
   await view.shows(({ k0 }) => k0 === 'last');
   const state = { ...view.state };
   await haveSame([one, two], state);
-  await owner.kill();
+  await owner.stop();
   await one.call('set', 'k1', 'new');
   const again = await member(two, view.version);
   await again.shows(({ k1 }) => k1 === 'new');
@@ -77,7 +77,7 @@ test('what a killed worker has set reaches a worker that was paused, and is not 
   }
   await haveSame([one], expected);
   await seen.shows(({ k99 }) => k99 !== undefined);
-  await owner.kill();
+  await owner.stop();
   two.signal('SIGCONT');
   await haveSame([one, two], expected);
   // A client that had all of it has all of it there, and gets what is new.

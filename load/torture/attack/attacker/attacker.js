@@ -12,7 +12,7 @@ const { name, ...settings } = JSON.parse(process.argv[2]);
 const attack = attacks.find((one) => one.name === name);
 const attacker = new Attacker({ ...settings, rate: attack.rate ?? settings.rate });
 const prepared = await attack.prepare?.(attacker);
-const prelude = attacker.dial.opened;
+const prelude = attacker.opened;
 
 const orders = {
   async attack() {
@@ -22,8 +22,7 @@ const orders = {
     // An attack that has sent all it sends stays until its time is over: others wait meanwhile.
     while (!attacker.isOver) await new Promise((resolve) => setTimeout(resolve, Math.max(1, attacker.left)));
     const { user, system } = process.cpuUsage(before);
-    const { bytes, refused, dial } = attacker;
-    return { bytes, refused, connections: dial.opened - prelude, cpu: (user + system) / 1e6 };
+    return { bytes: attacker.bytes, connections: attacker.opened - prelude, cpu: (user + system) / 1e6 };
   },
 };
 

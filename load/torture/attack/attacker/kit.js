@@ -1,29 +1,47 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { request } from '../../../harness/connection.js';
-import { Dial } from './dial.js';
+import { Connection, frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
 import { Pace } from './pace.js';
 
+export const ENGINE = '/socket.io/?EIO=4';
+export const POLLING = `${ENGINE}&transport=polling`;
+export const WEBSOCKET = `${ENGINE}&transport=websocket`;
 /** Stands between the packets of a payload. */
 export const SEPARATOR = '\x1e';
 
+export const text = (packet) => frame(packet);
+export const binary = (bytes) => frame(bytes, { opcode: opcodes.binary });
 /** The payload of a POST with the same packet many times. */
 export const many = (count, packet) => Array(count).fill(packet).join(SEPARATOR);
 
+/** How often the kernel may pick another worker than the one that is wanted. */
+const MAX_TRIES = 24;
 /** How long an attacker rests before it comes back after it was cut off, in ms. */
 const REST_MS = 20;
-/** How long it waits for an answer before it looks at the time again, in ms. */
+/** How long it waits for a way in before it looks at the time again, in ms. */
 const PATIENCE_MS = 2000;
 /** An attacker that holds connections answers pings, and otherwise waits. */
 const PONG_MS = 5000;
 
+/** The server does not let the client in. */
+export class Refused extends Error {}
+
 /**
  * What attacks are made of. Everything that an attack sends passes `send`, which keeps it within its rate and its time
  * and counts it.
+ *
+ * Its connections are to one worker. The kernel picks a worker for each connection, and a session's id begins with the number
+ * of its worker: a handshake tells where the connection ended up.
+ *
+ * @typedef {object} Way how a connection is opened
+ * @property {number} [worker] by default, the one that is attacked
+ * @property {string} [address] where it comes from
+ * @property {object | null} [auth] what it logs in with; null does not join the main namespace
+ * @property {number} [patience] how long to wait for each answer, in ms; while the attack is prepared, that is as long as it takes
  */
 export class Attacker {
   bytes = 0;
-  /** How often the server cut it off or did not let it in. */
-  refused = 0;
+  /** How many connections were opened. */
+  opened = 0;
   #end = Number.POSITIVE_INFINITY;
   #pace;
 
@@ -39,7 +57,6 @@ export class Attacker {
    */
   constructor(settings) {
     Object.assign(this, settings);
-    this.dial = new Dial(settings.port, settings.address);
   }
 
   begin() {
@@ -64,6 +81,11 @@ export class Attacker {
     return connection.send(bytes, this.left);
   }
 
+  /** The response to what was sent, if it comes before the time is over. */
+  answer(connection) {
+    return connection.response(Math.max(1, this.left));
+  }
+
   /** Sends the same bytes again and again until the connection or the time ends. */
   async flood(connection, bytes) {
     while (await this.send(connection, bytes));
@@ -72,21 +94,21 @@ export class Attacker {
   /** Does `step` again and again until the time is over: an attacker that was cut off comes back. */
   async again(step) {
     while (!this.isOver) {
-      try {
-        await step();
-      } catch {
-        this.refused++;
-      }
+      await step().catch(() => {});
       if (!this.isOver) await sleep(REST_MS);
     }
   }
 
+  /** The same, so many at once. @param {(index: number) => Promise<unknown>} step */
+  atOnce(count, step) {
+    return Promise.all(Array.from({ length: count }, (_, index) => this.again(() => step(index))));
+  }
+
   /** Opens with `open`, then floods; and comes back when it is cut off. */
-  floodOn(open, bytes) {
-    return this.again(async () => {
-      const connection = await open();
+  floodOn(open, bytes, connections = 1) {
+    return this.atOnce(connections, async () => {
+      const connection = await open(this);
       await this.flood(connection, bytes);
-      if (!this.isOver) this.refused++;
       connection.end();
     });
   }
@@ -94,16 +116,15 @@ export class Attacker {
   /** Sends `count` requests at a time on each connection, once those before were answered; opens it again when it ends. */
   asks(head, { connections = 1, count = 1 } = {}) {
     const bytes = filled(head, head.length * count);
-    const ask = async () => {
+    return this.atOnce(connections, async () => {
       const connection = await this.http();
       while (await this.send(connection, bytes)) {
         for (let answers = 0; answers < count; answers++) {
-          if (!(await connection.response(Math.max(1, this.left)))) return connection.end();
+          if (!(await this.answer(connection))) return connection.end();
         }
       }
       connection.end();
-    };
-    return Promise.all(Array.from({ length: connections }, () => this.again(ask)));
+    });
   }
 
   /**
@@ -120,11 +141,7 @@ export class Attacker {
         const connection = await open(this);
         connections.add(connection);
         for (const part of parts) if (!(await this.send(connection, part))) break;
-        for (const one of connections) {
-          if (!one.isClosed) continue;
-          this.refused++;
-          connections.delete(one);
-        }
+        for (const one of connections) if (one.isClosed) connections.delete(one);
       });
     } finally {
       clearInterval(pongs);
@@ -132,56 +149,16 @@ export class Attacker {
     }
   }
 
-  /** A WebSocket in the main namespace that throws away what comes. */
-  async socket({ worker = this.target, auth = this.auth, ...options } = {}) {
-    return (await this.dial.socket(worker, { auth, patience: PATIENCE_MS, ...options })).discard();
-  }
-
-  /** A WebSocket of the engine that has not joined a namespace. */
-  socketBefore(options) {
-    return this.socket({ ...options, auth: null });
-  }
-
-  async plain(path) {
-    return (await this.dial.plain(this.target, path)).discard();
-  }
-
-  http() {
-    return this.dial.http(this.target, { patience: PATIENCE_MS });
-  }
-
-  /** A session on polling in the main namespace; its connection is at `worker`. */
-  async polling({ worker = this.target, auth = this.auth } = {}) {
-    const session = await this.dial.polling(worker, { patience: PATIENCE_MS });
-    if (auth) {
-      for (const bytes of [
-        request('POST', session.path, {}, `40${JSON.stringify(auth)}`),
-        request('GET', session.path),
-      ]) {
-        session.connection.write(bytes);
-        await session.connection.response(PATIENCE_MS);
-      }
-    }
-    return session;
-  }
-
-  /** Sends a body in one POST after the other, each once the one before was answered, until the session ends. */
-  async posts({ connection, path }, body, session = {}) {
-    const bytes = request('POST', path, {}, body);
-    while (!session.isOver && (await this.send(connection, bytes))) {
-      const response = await connection.response(Math.max(1, this.left));
-      if (response?.status !== 200) return;
-    }
-  }
-
   /** Opens sessions on polling, sends `body` in POSTs, and polls unless told otherwise; comes back when it is cut off. */
   postOn(open, body, { isPolling = true } = {}) {
     return this.again(async () => {
-      const session = await open();
+      const session = await open(this);
+      const bytes = request('POST', session.path, {}, body);
       const polling = isPolling ? this.#poll(session) : undefined;
       try {
-        await this.posts(session, body, session);
-        if (!this.isOver) this.refused++;
+        while (!session.isOver && (await this.send(session.connection, bytes))) {
+          if ((await this.answer(session.connection))?.status !== 200) break;
+        }
       } finally {
         session.isOver = true;
         session.connection.end();
@@ -197,13 +174,82 @@ export class Attacker {
     try {
       session.polls = await this.http();
       while (!this.isOver && !session.isOver) {
-        session.polls.write(poll);
-        const response = await session.polls.response(Math.max(1, this.left));
+        const response = await this.answer(session.polls.write(poll));
         if (response?.status !== 200 || isEnd(response.body)) session.isOver = true;
       }
     } catch {
       session.isOver = true;
     }
+  }
+
+  /** A connection to any worker. */
+  open(address = this.address) {
+    this.opened++;
+    return new Connection(this.port, address);
+  }
+
+  get #patience() {
+    return this.#pace ? PATIENCE_MS : undefined;
+  }
+
+  /** A session on polling whose connection is at the worker, or at any where that one is no more. @param {Way} [way] */
+  async polling({ worker = this.target, address, auth = this.auth, patience = this.#patience } = {}) {
+    for (let tries = 1; ; tries++) {
+      const connection = this.open(address);
+      const response = await connection.write(request('GET', POLLING)).response(patience);
+      if (response?.status !== 200) {
+        connection.end();
+        throw new Refused(`no session: ${response?.status} ${response?.body}`);
+      }
+      const { sid } = JSON.parse(response.body.slice(1));
+      const session = { connection, sid, path: `${POLLING}&sid=${sid}` };
+      const ask = (...packet) => connection.write(request(...packet)).response(patience);
+      if (Number.parseInt(sid, 10) !== worker && tries < MAX_TRIES) {
+        await ask('POST', session.path, {}, '1');
+        connection.end();
+        continue;
+      }
+      if (auth) {
+        await ask('POST', session.path, {}, `40${JSON.stringify(auth)}`);
+        await ask('GET', session.path);
+      }
+      return session;
+    }
+  }
+
+  /** A connection for HTTP at the worker. @param {Way} [way] */
+  async http(way) {
+    const { connection, path } = await this.polling({ ...way, auth: null });
+    await connection.write(request('POST', path, {}, '1')).response();
+    return connection;
+  }
+
+  async #upgrade(path, way) {
+    const connection = await this.http(way);
+    const response = await connection.write(upgradeRequest(path)).response();
+    if (response?.status === 101) return connection;
+    connection.end();
+    throw new Refused(`no WebSocket: ${response?.status} ${response?.body}`);
+  }
+
+  /** A WebSocket that throws away what comes. @param {Way} [way] */
+  async plain(path, way) {
+    return (await this.#upgrade(path, way)).discard();
+  }
+
+  /** One of the engine. @param {Way & { hears?: boolean }} [way] `hears`: what comes waits to be read */
+  async socket({ auth = this.auth, hears = false, ...way } = {}) {
+    const connection = await this.#upgrade(WEBSOCKET, way);
+    const { patience = this.#patience } = way;
+    await connection.frame(patience);
+    if (auth) {
+      const answer = await connection.write(text(`40${JSON.stringify(auth)}`)).frame(patience);
+      if (!answer?.payload.toString().startsWith('40')) {
+        connection.end();
+        throw new Refused(`not let in: ${answer?.payload}`);
+      }
+    }
+    return hears ? connection : connection.discard();
   }
 }
 

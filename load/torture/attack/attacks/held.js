@@ -1,13 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { frame, opcodes, request } from '../../../harness/connection.js';
-import { binary, text } from '../attacker/dial.js';
-import { filled, many, SEPARATOR } from '../attacker/kit.js';
+import { binary, filled, many, SEPARATOR, text } from '../attacker/kit.js';
 import { plainSocket, raw, socket } from './rows.js';
 
 // What a server has to keep because the rest of it does not come.
 
 const ENGINE_V3 = '/socket.io/?EIO=3&transport=polling';
-const application = fileURLToPath(new URL('../own-websockets.mjs', import.meta.url));
+const application = fileURLToPath(new URL('../app.mjs', import.meta.url));
 
 const KB = 1000;
 /** Half of it is the share of a worker. */
@@ -90,7 +89,7 @@ export const heldInput = [
       return attacker.again(async () => {
         const { connection, path } = await attacker.polling();
         await attacker.send(connection, request('POST', path, {}, body));
-        await connection.response(Math.max(1, attacker.left));
+        await attacker.answer(connection);
       });
     },
   },
@@ -108,7 +107,7 @@ export const heldInput = [
   held(
     "messages to the application's own WebSockets",
     'frames of 100 MB, where 64 KiB are accepted',
-    async (attacker) => (await plainSocket(attacker, '/own')).discard(),
+    (attacker) => plainSocket(attacker, '/own'),
     [half(100_000 * KB, 100 * KB), ...Array(100).fill(Buffer.alloc(100 * KB, 'x'))],
     { application, pong: null },
   ),
@@ -121,7 +120,7 @@ export const heldInput = [
       const { sid } = JSON.parse(/\{.*?\}/.exec(body)[0]);
       const headers = { 'Content-Type': 'application/octet-stream' };
       await attacker.send(connection, request('POST', `${ENGINE_V3}&sid=${sid}`, headers, payloadV3));
-      await connection.response(Math.max(1, attacker.left));
+      await attacker.answer(connection);
       return connection;
     },
     [],

@@ -1,6 +1,5 @@
 import { frame, opcodes } from '../../../harness/connection.js';
-import { binary, text } from '../attacker/dial.js';
-import { filled, SEPARATOR } from '../attacker/kit.js';
+import { binary, filled, SEPARATOR, text } from '../attacker/kit.js';
 import { addressOf, early, event, flood, MB, member, posts, probed, socket, unread } from './rows.js';
 
 // Frames and packets on WebSockets, as fast as the attacker may send; and packets that are small on the wire and large
@@ -145,9 +144,8 @@ export const packetAttacks = [
   ...chatFloods,
   ...plainFloods,
   readers('clients', async (attacker, address) => {
-    const connection = await attacker.dial.socket(attacker.target, { auth: attacker.auth, address });
-    await connection.write(event('join', 'busy'));
-    return connection;
+    const connection = await attacker.socket({ address });
+    return connection.write(event('join', 'busy'));
   }),
-  readers('plain WebSockets', (attacker, address) => attacker.dial.plain(attacker.target, '/busy', { address })),
+  readers('plain WebSockets', (attacker, address) => attacker.plain('/busy', { address })),
 ];

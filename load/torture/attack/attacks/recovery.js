@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { Refused, text } from '../attacker/dial.js';
+import { opcodes } from '../../../harness/connection.js';
+import { Refused, text } from '../attacker/kit.js';
+import { event } from './rows.js';
 
 // Clients that return. The application has connection state recovery, and its clients name rooms.
 
-const application = fileURLToPath(new URL('../recovering.mjs', import.meta.url));
+const application = fileURLToPath(new URL('../app.mjs', import.meta.url));
 
 /** Clients that return at once. */
 const FEW = 20;
@@ -13,7 +15,7 @@ const CROWD = 700;
 /** How often the attacker has something sent to all, in ms. */
 const BROADCAST_MS = 10;
 const PATIENCE_MS = 5000;
-/** How long the packets may take that are kept, in ms. */
+/** How long an acknowledgement may take, in ms: also that of the packets that are kept. */
 const FILL_MS = 40_000;
 
 /** Where the client comes from that has packets sent to the crowd. */
@@ -22,8 +24,8 @@ const FILLER = '127.0.0.70';
 const named = (prefix, count) => Array.from({ length: count }, (_, number) => `${prefix}${number}`);
 
 /** A WebSocket in the main namespace, what it needs to return, and what came before it was let in. */
-async function enter(attacker, auth = {}, worker = attacker.target, address = attacker.address) {
-  const connection = await attacker.dial.socket(worker, { address, patience: PATIENCE_MS });
+async function enter(attacker, auth = {}, worker = attacker.target, address = undefined) {
+  const connection = await attacker.socket({ worker, address, auth: null, patience: PATIENCE_MS, hears: true });
   const bytes = text(`40${JSON.stringify(auth)}`);
   attacker.bytes += bytes.length;
   connection.write(bytes);
@@ -37,16 +39,22 @@ async function packet(connection, fits, patience = PATIENCE_MS) {
   for (;;) {
     const frame = await connection.frame(patience);
     const one = frame?.payload.toString();
-    if (one === undefined || frame.opcode === CLOSE) throw new Error('the connection has ended');
+    if (one === undefined || frame.opcode === opcodes.close) throw new Error('the connection has ended');
     if (one === '2') connection.write(text('3'));
     if (fits(one)) return one;
   }
 }
 
-const CLOSE = 8;
+/** Sends an event, and resolves once it was acknowledged. */
+async function emit(connection, ...values) {
+  connection.write(text(`421${JSON.stringify(values)}`));
+  await packet(connection, (one) => one.startsWith('431'), FILL_MS);
+}
 
-/** The last argument of an event. */
-const offsetIn = (event) => JSON.parse(event.slice(2)).at(-1);
+/** The last argument of the first event that a client gets: what it returns with. */
+async function firstOffset(connection) {
+  return JSON.parse((await packet(connection, (one) => one.startsWith('42["hello"'))).slice(2)).at(-1);
+}
 
 /** Clients of the attacker that have something to return to: each is in rooms, and has an offset of before all packets. */
 async function prepared(attacker, { clients, rooms, packets, isMissed = false }) {
@@ -60,18 +68,15 @@ async function prepared(attacker, { clients, rooms, packets, isMissed = false })
     });
     if (!entered) break;
     const { connection, pid } = entered;
-    const offset = offsetIn(await packet(connection, (one) => one.startsWith('42["hello"')));
-    connection.write(text(`420${JSON.stringify(['join', named('r', rooms)])}`));
-    await packet(connection, (one) => one.startsWith('430'));
-    sessions.push({ pid, offset });
+    sessions.push({ pid, offset: await firstOffset(connection) });
+    await emit(connection, 'join', named('r', rooms));
     connections.push(connection.discard());
   }
   // The crowd may have all the connections that its address may have.
   const { connection } = await enter(attacker, {}, attacker.other, FILLER);
   // What was sent to them while they were away is what they lack.
   if (isMissed) for (const one of connections) one.end();
-  connection.write(text(`421${JSON.stringify(['fill', isMissed ? ['r0'] : named('x', 1000), packets])}`));
-  await packet(connection, (one) => one.startsWith('431'), FILL_MS);
+  await emit(connection, 'fill', isMissed ? ['r0'] : named('x', 1000), packets);
   connection.end();
   for (const one of connections) one.end();
   return sessions;
@@ -86,14 +91,10 @@ const returning = (name, about, { atOnce = FEW, ...size }, authOf) => ({
   run: (attacker, sessions) =>
     Promise.all([
       broadcast(attacker),
-      ...Array.from({ length: atOnce }, (_, index) =>
-        attacker.again(async () => {
-          const session = sessions[index % sessions.length];
-          const { connection, pid } = await enter(attacker, authOf(session));
-          connection.discard().end();
-          if (pid !== session.pid) attacker.refused++;
-        }),
-      ),
+      attacker.atOnce(atOnce, async (index) => {
+        const { connection } = await enter(attacker, authOf(sessions[index % sessions.length]));
+        connection.end();
+      }),
     ]),
 });
 
@@ -121,14 +122,12 @@ const listening = {
   application,
   run: async (attacker) => {
     const { connection, pid } = await enter(attacker);
-    const offset = offsetIn(await packet(connection, (one) => one.startsWith('42["hello"')));
-    const other = await enter(attacker);
-    for (const message of ['["join",["secret"]]', '["message",{"room":"secret","text":"before"}]'])
-      other.connection.write(text(`421${message}`));
-    for (let answers = 0; answers < 2; answers++) await packet(other.connection, (one) => one.startsWith('431'));
-    connection.write(text('421["join",["secret"]]'));
-    await packet(connection, (one) => one.startsWith('431'));
-    other.connection.write(text('421["message",{"room":"secret","text":"after"}]'));
+    const offset = await firstOffset(connection);
+    const { connection: other } = await enter(attacker);
+    await emit(other, 'join', ['secret']);
+    await emit(other, 'message', { room: 'secret', text: 'before' });
+    await emit(connection, 'join', ['secret']);
+    other.write(event('message', { room: 'secret', text: 'after' }));
     await packet(connection, (one) => one.startsWith('42["message"'));
     connection.end();
     const back = await enter(attacker, { pid, offset }, attacker.other);
@@ -136,7 +135,7 @@ const listening = {
     const missed = back.before.filter((one) => one.startsWith('42["message"'));
     if (missed.length !== 1 || !missed[0].includes('after')) throw new Error(`the client got ${missed}`);
     back.connection.end();
-    other.connection.end();
+    other.end();
   },
 };
 

@@ -1,14 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request, upgradeRequest } from '../../../harness/connection.js';
-import { ENGINE, text } from '../attacker/dial.js';
-import { filled, many, SEPARATOR } from '../attacker/kit.js';
+import { filled, many, POLLING, SEPARATOR, text, WEBSOCKET } from '../attacker/kit.js';
 import { BOUNDS } from '../verdict.js';
-import { API_KEY, asks, early, event, filledRoom, flood, http, member, posts, probed, raw, unread } from './rows.js';
+import { asks, bearer, early, event, filledRoom, flood, http, member, posts, probed, raw, unread } from './rows.js';
 
 // Requests: pipelines, payloads of many packets, pages of history, handshakes, and what is passed on to another worker.
 
-const POLLING = `${ENGINE}&transport=polling`;
-const bearer = { Authorization: `Bearer ${API_KEY}` };
 const handshake = request('GET', POLLING);
 const page = request('GET', '/api/rooms/filled/messages?limit=1000', bearer);
 const noSession = (worker) => request('GET', `${POLLING}&sid=${worker}.AAAAAAAAAAAAAAAAAAAA`);
@@ -20,12 +17,8 @@ const PART = 79_000;
 const pipeline = (name, head, isReading, connections = 1, size = SIZE) => ({
   name: `pipeline: ${name}, ${connections} × ${Math.round(size / 1000)} KB, a client that ${isReading ? 'reads' : 'does not read'}`,
   about: `${Math.floor(size / head.length)} requests of ${head.length} bytes at once, on each connection`,
-  ...(head === page ? filledRoom : { environment: { API_KEY } }),
-  run: (attacker) => {
-    const bytes = filled(head, size);
-    const open = isReading ? http : unread(http);
-    return Promise.all(Array.from({ length: connections }, () => attacker.floodOn(() => open(attacker), bytes)));
-  },
+  ...(head === page ? filledRoom : { environment: filledRoom.environment }),
+  run: (attacker) => attacker.floodOn(isReading ? http : unread(http), filled(head, size), connections),
 });
 
 const sourceMap = request('GET', '/socket.io/socket.io.js.map');
@@ -47,8 +40,8 @@ async function crowd(attacker) {
   for (let number = 0; number < 100; number++) {
     const auth = { name: `${number}`.padEnd(64, '€') };
     // Nobody is kept out by a limit of connections: half of the members come from another address.
-    const connection = await attacker.dial.socket(attacker.target, { auth, address: `127.0.0.${5 + (number % 2)}` });
-    await connection.discard().write(event('join', 'crowd'));
+    const connection = await attacker.socket({ auth, address: `127.0.0.${5 + (number % 2)}` });
+    connection.write(event('join', 'crowd'));
   }
 }
 
@@ -97,7 +90,7 @@ const appends = (name, more) => ({
     Promise.all(
       ['a', 'b', 'c', 'd'].map((room) => {
         const bytes = filled(event('message', { room, text: '€'.repeat(10_000) }), 120_000);
-        return attacker.floodOn(() => member(room)(attacker), bytes);
+        return attacker.floodOn(member(room), bytes);
       }),
     ),
   ...more,
@@ -157,7 +150,7 @@ const opened = (name, bytesOf) => ({
 const secret = { environment: { JWT_SECRET: 'a secret of more than thirty-two bytes' } };
 const encoded = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const token = `${encoded({ alg: 'HS256' })}.${encoded({ sub: 'x' })}.AAAA`;
-const upgrade = upgradeRequest(`${ENGINE}&transport=websocket`);
+const upgrade = upgradeRequest(WEBSOCKET);
 const EIGHT = { connections: 8 };
 
 /** Clients that come, and never get as far as being one. */

@@ -1,10 +1,9 @@
 import { request } from '../../../harness/connection.js';
-import { API_KEY, addressOf, MB, plainSocket } from './rows.js';
+import { API_KEY, addressOf, bearer, call, MB, plainSocket } from './rows.js';
 
 // State rooms: short requests that concern much of what is stored, and readers that do not read it.
 
 const environment = { API_KEY };
-const headers = { Authorization: `Bearer ${API_KEY}` };
 const ROOM = '/api/state/attacked';
 /** The bytes that wait for all clients of a worker in rows with a budget. */
 const BUDGET = 80 * MB;
@@ -16,10 +15,7 @@ const bounds = { memory: 200 };
 const fieldsOf = (bytes) =>
   `{${Array.from({ length: bytes / 12 }, (_, key) => `"k${`${key}`.padEnd(7, '_')}":1`).join(',')}}`;
 
-async function put({ port }, key, body) {
-  const response = await fetch(`http://127.0.0.1:${port}${ROOM}/${key}`, { method: 'PUT', headers, body });
-  if (!response.ok) throw new Error(`the room was not filled: ${await response.text()}`);
-}
+const put = (attacker, key, body) => call(attacker, 'PUT', `${ROOM}/${key}`, body);
 
 const CONNECTIONS = 30;
 
@@ -28,7 +24,7 @@ const patches = (name, bytes) => ({
   about: `one field of a key, on ${CONNECTIONS} connections`,
   environment,
   prepare: (attacker) => put(attacker, 'large', fieldsOf(bytes)),
-  run: (attacker) => attacker.asks(request('PATCH', `${ROOM}/large`, headers, '{"k":1}'), { connections: CONNECTIONS }),
+  run: (attacker) => attacker.asks(request('PATCH', `${ROOM}/large`, bearer, '{"k":1}'), { connections: CONNECTIONS }),
 });
 
 const READERS = 300;
@@ -42,15 +38,11 @@ const unread = {
     for (let key = 0; key < 20; key++) await put(attacker, key, JSON.stringify('x'.repeat(400_000)));
   },
   run: (attacker) =>
-    Promise.all(
-      Array.from({ length: READERS }, (_, reader) =>
-        attacker.again(async () => {
-          const connection = (await attacker.dial.http(attacker.target, { address: addressOf(reader) })).stopReading();
-          if (await attacker.send(connection, request('GET', ROOM, headers))) await connection.ended(attacker.left);
-          connection.end();
-        }),
-      ),
-    ),
+    attacker.atOnce(READERS, async (reader) => {
+      const connection = (await attacker.http({ address: addressOf(reader) })).stopReading();
+      if (await attacker.send(connection, request('GET', ROOM, bearer))) await connection.ended(attacker.left);
+      connection.end();
+    }),
 };
 
 const WATCHERS = 400;
@@ -67,11 +59,10 @@ const watched = {
     await put(attacker, 'large', '1');
     for (let watcher = 0; watcher < WATCHERS; watcher++) {
       // At the limit, there is no room for the session that finds the worker.
-      const options = { address: addressOf(watcher, 8) };
-      (await attacker.dial.plain(attacker.target, `${ROOM}?name=w${watcher}`, options)).stopReading();
+      (await attacker.plain(`${ROOM}?name=w${watcher}`, { address: addressOf(watcher, 8) })).stopReading();
     }
   },
-  run: (attacker) => attacker.asks(request('PUT', `${ROOM}/large`, headers, JSON.stringify('x'.repeat(VALUE)))),
+  run: (attacker) => attacker.asks(request('PUT', `${ROOM}/large`, bearer, JSON.stringify('x'.repeat(VALUE)))),
 };
 
 const MEMBERS = 2000;
@@ -84,15 +75,13 @@ const future = {
   environment,
   prepare: async (attacker) => {
     await put(attacker, 'key', '1');
-    const response = await fetch(`http://127.0.0.1:${attacker.port}${ROOM}`, { headers });
-    return (await response.json()).version;
+    return (await (await call(attacker, 'GET', ROOM)).json()).version;
   },
   run: async (attacker, version) => {
     const path = `${ROOM}?name=m&version=${encodeURIComponent(soon(version))}`;
     const connections = [];
     const join = async () => {
-      const connection = await plainSocket(attacker, path, addressOf(connections.length));
-      connections.push(connection.discard());
+      connections.push(await plainSocket(attacker, path, addressOf(connections.length)));
     };
     while (connections.length < MEMBERS && !attacker.isOver) {
       await Promise.all(Array.from({ length: AT_ONCE }, join)).catch((error) => {
@@ -100,7 +89,7 @@ const future = {
         if (!attacker.isOver) throw error;
       });
     }
-    await attacker.asks(request('PUT', `${ROOM}/key`, headers, '2'));
+    await attacker.asks(request('PUT', `${ROOM}/key`, bearer, '2'));
     for (const connection of connections) connection.end();
   },
 };

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Connection, request } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { decoded, isRoom, lengthOf, publishReply } from '../oracle.js';
-import { fields, hostileNames, json, mutated, oneOf, room, text } from '../values.js';
+import { fields, hostileNames, json, mutated, oneOf, room, text, upTo } from '../values.js';
 
 /** Calls of the HTTP API and requests for files, with whatever may stand in path, query, header or body. */
 
@@ -27,53 +27,80 @@ const key = oneOf(
 const caller = fc.constantFrom('key', 'key', 'key', 'key', 'none', 'wrong', 'token', 'junk');
 const number = oneOf(fc.nat({ max: 2000 }).map(String), text);
 
-export const weight = 14;
-export const arbitrary = fc.array(
-  oneOf(
-    [3, fc.record({ kind: fc.constant('publish'), path, body, key, caller })],
-    [
-      2,
-      fc.record({
-        kind: fc.constant('read'),
-        path,
-        caller,
-        query: fc.record({ after: number, before: number, limit: number, epoch: text }, { requiredKeys: [] }),
-      }),
-    ],
-    [
-      1,
-      fc.record({
-        kind: fc.constant('method'),
-        path,
-        method: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS'),
-      }),
-    ],
-    [
-      2,
-      fc.record({
-        kind: fc.constant('file'),
-        path: oneOf(fc.constantFrom(...hostileNames), text, fc.webPath()),
-      }),
-    ],
-  ),
-  { minLength: 1, maxLength: 40, size: 'max' },
-);
+/** What a call may be: how often, of what it is made, and the request with the codes (or statuses) that are right. */
+const kinds = {
+  publish: {
+    weight: 3,
+    of: { path, body, key, caller },
+    plan(call, context) {
+      const headers = headersFor(call, context);
+      // Of each lane its own, so that the lane knows which were there before.
+      const key = call.key && `${context.lane}${call.key}`;
+      if (key !== undefined) headers['Idempotency-Key'] = key;
+      const want = REFUSED[call.caller] ?? publishCode(decoded(call.path), { ...call, key }, context);
+      return { bytes: request('POST', urlOf(call), headers, call.body), want: [want].flat() };
+    },
+  },
+  read: {
+    weight: 2,
+    of: {
+      ...{ path, caller },
+      query: fc.record({ after: number, before: number, limit: number, epoch: text }, { requiredKeys: [] }),
+    },
+    plan(call, context) {
+      const query = new URLSearchParams(
+        Object.entries(call.query).map(([name, value]) => [name, value.slice(0, 140).toWellFormed()]),
+      );
+      // Longer than the header of a request may be.
+      if (String(query).length > 2_500) query.delete('epoch');
+      const bytes = request('GET', `${urlOf(call)}?${query}`, headersFor(call, context));
+      return { bytes, want: [REFUSED[call.caller] ?? readCode(decoded(call.path), query, call, context)] };
+    },
+  },
+  method: {
+    weight: 1,
+    of: { path, method: fc.constantFrom('PUT', 'DELETE', 'PATCH', 'OPTIONS') },
+    // Deleting is the operator's, who has no account here.
+    plan: (call) => ({
+      bytes: request(call.method, urlOf(call)),
+      want: [call.method === 'DELETE' ? 'ADMIN_OFF' : 'METHOD_NOT_ALLOWED'],
+    }),
+  },
+  file: {
+    weight: 2,
+    of: { path: oneOf(fc.constantFrom(...hostileNames), text, fc.webPath()) },
+    plan(call, { files }) {
+      const path = `/${encodeURI(call.path.slice(0, 300).toWellFormed()).replace('#', '%23').replace(/^\/+/, '')}`;
+      const [name] = path.split(/[?#]/);
+      // Only what is in the folder is there; and the room's own way in is no file.
+      const want = files.has(name) ? [200] : name.startsWith('/api/') ? [401, 404, 405] : [404];
+      return { bytes: request('GET', path), want };
+    },
+  },
+};
 
-const headersOf = { none: {}, wrong: { Authorization: 'Bearer wrong' }, junk: { Authorization: 'Basic a2V5' } };
+const callOf = ([kind, { weight: share, of }]) => [share, fc.record({ kind: fc.constant(kind), ...of })];
+export const weight = 14;
+export const arbitrary = upTo(40, oneOf(...Object.entries(kinds).map(callOf)));
+
+const urlOf = ({ path: room }) => `/api/rooms/${room}/messages`;
+const REFUSED = { none: 'UNAUTHORIZED', junk: 'UNAUTHORIZED', wrong: 'TOKEN_INVALID' };
+
+function headersFor({ caller: who }, { apiKey, user }) {
+  const bearers = { wrong: 'Bearer wrong', junk: 'Basic a2V5', key: `Bearer ${apiKey}`, token: `Bearer ${user.token}` };
+  return who === 'none' ? {} : { Authorization: bearers[who] };
+}
 
 export async function play(calls, context) {
   let connection = new Connection(context.port);
-  try {
-    for (const call of calls) {
-      connection = connection.reusable(context.port);
-      const { bytes, want } = plan(call, context);
-      const response = await connection.write(bytes).response();
-      if (!response) throw new Error(`no answer to ${bytes.toString('latin1', 0, 300)}`);
-      const got = call.kind === 'file' ? response.status : codeOf(response);
-      expectSame(want.includes(got) ? got : [got, response.status], got, [bytes.toString('latin1', 0, 500), want]);
-    }
-  } finally {
-    connection.end();
+  context.use(() => connection.end());
+  for (const call of calls) {
+    connection = connection.reusable(context.port);
+    const { bytes, want } = kinds[call.kind].plan(call, context);
+    const response = await connection.write(bytes).response();
+    if (!response) throw new Error(`no answer to ${bytes.toString('latin1', 0, 300)}`);
+    const got = call.kind === 'file' ? response.status : codeOf(response);
+    expectSame(want.includes(got) ? got : [got, response.status], got, [bytes.toString('latin1', 0, 500), want]);
   }
   return calls.length;
 }
@@ -82,44 +109,6 @@ function codeOf({ status, body: text }) {
   const reply = JSON.parse(text);
   if (reply.ok !== (status === 200)) throw new Error(`status ${status} with ${text}`);
   return reply.ok ? 'ok' : reply.code;
-}
-
-/** The request, and which codes (or statuses) are right. */
-function plan(call, context) {
-  if (call.kind === 'file') {
-    const path = `/${encodeURI(call.path.slice(0, 300).toWellFormed()).replace('#', '%23').replace(/^\/+/, '')}`;
-    const [name] = path.split(/[?#]/);
-    // Only what is in the folder is there; and the room's own way in is no file.
-    return {
-      bytes: request('GET', path),
-      want: context.files.has(name) ? [200] : name.startsWith('/api/') ? [401, 404, 405] : [404],
-    };
-  }
-  const url = `/api/rooms/${call.path}/messages`;
-  if (call.kind === 'method') {
-    // Deleting is the operator's, who has no account here.
-    return { bytes: request(call.method, url), want: [call.method === 'DELETE' ? 'ADMIN_OFF' : 'METHOD_NOT_ALLOWED'] };
-  }
-  const headers = {
-    ...(headersOf[call.caller] ?? {
-      Authorization: `Bearer ${call.caller === 'key' ? context.apiKey : context.user.token}`,
-    }),
-  };
-  // Of each lane its own, so that the lane knows which were there before.
-  const key = call.key && `${context.lane}${call.key}`;
-  if (key !== undefined) headers['Idempotency-Key'] = key;
-  const refused = { none: 'UNAUTHORIZED', junk: 'UNAUTHORIZED', wrong: 'TOKEN_INVALID' }[call.caller];
-  const room = decoded(call.path);
-  if (call.kind === 'publish') {
-    const bytes = request('POST', url, headers, call.body);
-    return { bytes, want: [refused ?? publishCode(room, { ...call, key }, context)].flat() };
-  }
-  const query = new URLSearchParams(
-    Object.entries(call.query).map(([name, value]) => [name, value.slice(0, 140).toWellFormed()]),
-  );
-  // Longer than the header of a request may be.
-  if (String(query).length > 2_500) query.delete('epoch');
-  return { bytes: request('GET', `${url}?${query}`, headers), want: [refused ?? readCode(room, query, call, context)] };
 }
 
 function publishCode(room, { body: sent, key: given, caller: who }, { user, maxPayload, keys }) {

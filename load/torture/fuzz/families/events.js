@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { join, MAX_PACKET_BYTES } from '../clients.js';
 import { expectSame } from '../mismatch.js';
 import { replyTo } from '../oracle.js';
-import { fields, json, oneOf, room, text } from '../values.js';
+import { fields, json, oneOf, room, text, upTo } from '../values.js';
 
 /** Chat events with whatever may stand where their input should, after authentication. */
 
@@ -34,37 +34,29 @@ const unknown = fc.record({
 const fits = ({ event, values }) => Buffer.byteLength(JSON.stringify([event, values])) < MAX_PACKET_BYTES - 100;
 
 export const weight = 40;
-export const arbitrary = fc.array(oneOf([9, oneOf(...known)], [1, unknown]).filter(fits), {
-  minLength: 1,
-  maxLength: 40,
-  size: 'max',
-});
+export const arbitrary = upTo(40, oneOf([9, oneOf(...known)], [1, unknown]).filter(fits));
 
 const FENCE = 1_000_000;
 
 /** Sends all at once; each must get its reply, and the connection must stay. */
-export async function play(events, { port, transport, user }) {
-  const client = await join(port, transport, { token: user.token });
-  try {
-    const packets = events.map(({ event, values }, id) => `42${id}${JSON.stringify([event, ...values])}`);
-    client.send([...packets, `42${FENCE}["echo","fence"]`]);
-    const state = { joined: new Set(), may: user.may };
-    const expected = new Map([[FENCE, '["fence"]']]);
-    for (const [id, { event, values }] of events.entries()) {
-      const reply = expectedReply(event, JSON.parse(JSON.stringify(values)), state);
-      if (reply !== undefined) expected.set(id, reply);
-    }
-    while (expected.size > 0) {
-      const packet = await client.next();
-      if (packet === undefined) throw new Error(`the connection was closed, ${expected.size} replies are missing`);
-      const [, id, reply] = /^43(\d+)([\s\S]*)$/.exec(packet) ?? [];
-      if (id === undefined) continue;
-      const want = expected.get(Number(id));
-      expected.delete(Number(id));
-      expectSame(want?.startsWith('[') ? reply : outcomeOf(reply), want, events[id]);
-    }
-  } finally {
-    await client.leave();
+export async function play(events, { port, transport, user, use }) {
+  const client = use(await join(port, transport, { token: user.token }), 'leave');
+  const packets = events.map(({ event, values }, id) => `42${id}${JSON.stringify([event, ...values])}`);
+  client.send([...packets, `42${FENCE}["echo","fence"]`]);
+  const state = { joined: new Set(), may: user.may };
+  const expected = new Map([[FENCE, '["fence"]']]);
+  for (const [id, { event, values }] of events.entries()) {
+    const reply = expectedReply(event, JSON.parse(JSON.stringify(values)), state);
+    if (reply !== undefined) expected.set(id, reply);
+  }
+  while (expected.size > 0) {
+    const packet = await client.next();
+    if (packet === undefined) throw new Error(`the connection was closed, ${expected.size} replies are missing`);
+    const [, id, reply] = /^43(\d+)([\s\S]*)$/.exec(packet) ?? [];
+    if (id === undefined) continue;
+    const want = expected.get(Number(id));
+    expected.delete(Number(id));
+    expectSame(want?.startsWith('[') ? reply : outcomeOf(reply), want, events[id]);
   }
   return events.length;
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
-import { oneOf } from '../values.js';
+import { oneOf, upTo } from '../values.js';
 
 /** WebSocket frames as RFC 6455 allows them and as it does not. */
 
@@ -29,28 +29,51 @@ const one = fc.record({
 });
 
 export const weight = 8;
-export const arbitrary = fc.array(one, { minLength: 1, maxLength: 8, size: 'max' });
+export const arbitrary = upTo(8, one);
 
-const PING = Buffer.from('fence');
+const frameOf = (payload, more) => ({
+  opcode: opcodes.text,
+  fin: true,
+  rsv: 0,
+  masked: true,
+  payload: Buffer.from(payload),
+  ...more,
+});
+const part = (payload, fin = false) => frameOf(payload, { opcode: opcodes.continuation, fin });
+const ping = frameOf('x', { opcode: opcodes.ping });
 
-export async function play(frames, { port, maxPayload }) {
-  const connection = new Connection(port).write(upgradeRequest('/socket.io/?EIO=4&transport=websocket'));
-  try {
-    if ((await connection.response())?.status !== 101) throw new Error('no WebSocket');
-    connection.write(
-      Buffer.concat([...frames.map((each) => frame(each.payload, each)), frame(PING, { opcode: opcodes.ping })]),
-    );
-    const want = outcomeOf(frames, maxPayload);
-    let got = 'closed';
-    if (want === 'either') connection.endHalf();
-    for (let next = await connection.frame(); next && got === 'closed'; ) {
-      if (next.opcode === opcodes.pong && next.payload.equals(PING)) got = 'open';
-      else next = await connection.frame();
-    }
-    if (want !== 'either') expectSame(got, want, frames);
-  } finally {
-    connection.end();
+/** What no client would do, by name. */
+export const known = {
+  'compression that was not agreed on': [frameOf(Buffer.alloc(1000), { rsv: 4 })],
+  'a frame that says it is endless': [frameOf('6', { declared: Number.MAX_SAFE_INTEGER })],
+  'a message of endless parts': [frameOf('6', { fin: false }), ...Array(1_000).fill(part('x'.repeat(125)))],
+  'a message of empty parts': [frameOf('6', { fin: false }), ...Array(10_000).fill(part('')), part('', true), ping],
+  'ten thousand pings': Array(10_000).fill(ping),
+};
+
+const OFFER = { 'Sec-WebSocket-Extensions': 'permessage-deflate; client_max_window_bits' };
+const FENCE = Buffer.from('fence');
+
+export async function play(frames, { port, maxPayload, use }) {
+  const asked = new Connection(port).write(upgradeRequest('/socket.io/?EIO=4&transport=websocket', OFFER));
+  const connection = use(asked, 'end');
+  const response = await connection.response();
+  expectSame([response?.status, response?.headers['sec-websocket-extensions']], [101, undefined]);
+  connection.write(
+    Buffer.concat([...frames.map((each) => frame(each.payload, each)), frame(FENCE, { opcode: opcodes.ping })]),
+  );
+  const want = outcomeOf(frames, maxPayload);
+  let got = 'closed';
+  let pongs = 0;
+  if (want === 'either') connection.endHalf();
+  for (let next = await connection.frame(); next && got === 'closed'; ) {
+    if (next.opcode === opcodes.pong) pongs++;
+    if (next.opcode === opcodes.pong && next.payload.equals(FENCE)) got = 'open';
+    else next = await connection.frame();
   }
+  if (want === 'either') return frames.length;
+  expectSame(got, want, frames);
+  if (got === 'open') expectSame(pongs, 1 + frames.filter(({ opcode }) => opcode === opcodes.ping).length, frames);
   return frames.length;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Connection, request, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { handshakeReply } from '../oracle.js';
-import { oneOf, text } from '../values.js';
+import { oneOf, text, upTo } from '../values.js';
 
 /** Requests that begin a session, or ask for one that is not there: unknown, ended, or of a worker that has died. */
 
@@ -35,51 +35,43 @@ const headers = fc.dictionary(
   { maxKeys: 3, noNullPrototype: false },
 );
 
+const handshake = fc.record({
+  method: oneOf([6, fc.constant('GET')], fc.constantFrom('POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PURGE')),
+  isUpgrade: oneOf([5, fc.constant(false)], fc.constant(true)),
+  parameters: fc.record(parameter),
+  extra: fc.array(fc.tuple(text, text), { maxLength: 2 }),
+  headers,
+  body: fc.constantFrom('', '', '4x', '40'),
+});
+
 export const weight = 18;
-export const arbitrary = fc.array(
-  fc.record({
-    method: oneOf([6, fc.constant('GET')], fc.constantFrom('POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'PURGE')),
-    isUpgrade: oneOf([5, fc.constant(false)], fc.constant(true)),
-    parameters: fc.record(parameter),
-    extra: fc.array(fc.tuple(text, text), { maxLength: 2 }),
-    headers,
-    body: fc.constantFrom('', '', '4x', '40'),
-  }),
-  { minLength: 1, maxLength: 40, size: 'max' },
-);
+export const arbitrary = upTo(40, handshake);
 
 /** Five of them, percent-encoded, must fit into one request's header. */
 const MAX_CHARACTERS = 60;
-const encode = (value) => encodeURIComponent(value.toWellFormed().slice(0, MAX_CHARACTERS));
+const cut = (value) => value.toWellFormed().slice(0, MAX_CHARACTERS);
 
-export async function play(handshakes, { port }) {
+export async function play(handshakes, { port, use }) {
   let connection = new Connection(port);
-  try {
-    for (const { method, isUpgrade, parameters, extra, headers: sent, body } of handshakes) {
-      // What came last counts, so the parameters that matter come behind the others.
-      const all = [
-        ...extra.filter(([name]) => !(name in parameter)),
-        ...Object.entries(parameters).filter(([, value]) => value !== undefined),
-      ];
-      const path = `/socket.io/?${all.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&')}`;
-      connection = connection.reusable(port);
-      const asUpgrade = isUpgrade && method === 'GET';
-      connection.write(
-        asUpgrade ? upgradeRequest(path, sent) : request(method, path, sent, method === 'GET' ? '' : body),
-      );
-      const response = await connection.response();
-      const known = Object.fromEntries(
-        all
-          .filter(([name]) => name in parameter)
-          .map(([name, value]) => [name, value.toWellFormed().slice(0, MAX_CHARACTERS)]),
-      );
-      const want = handshakeReply(method, known, asUpgrade);
-      connection = connection.reusable(port);
-      expectSame(await gotFrom(response, connection, known.transport), want, path);
-      if (response.status === 101) connection.end();
-    }
-  } finally {
-    connection.end();
+  use(() => connection.end());
+  for (const { method, isUpgrade, parameters, extra, headers: sent, body } of handshakes) {
+    // What came last counts, so the parameters that matter come behind the others.
+    const all = [
+      ...extra.filter(([name]) => !(name in parameter)),
+      ...Object.entries(parameters).filter(([, value]) => value !== undefined),
+    ].map((pair) => pair.map(cut));
+    const path = `/socket.io/?${all.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`;
+    connection = connection.reusable(port);
+    const asUpgrade = isUpgrade && method === 'GET';
+    connection.write(
+      asUpgrade ? upgradeRequest(path, sent) : request(method, path, sent, method === 'GET' ? '' : body),
+    );
+    const response = await connection.response();
+    const known = Object.fromEntries(all.filter(([name]) => name in parameter));
+    const want = handshakeReply(method, known, asUpgrade);
+    connection = connection.reusable(port);
+    expectSame(await gotFrom(response, connection, known.transport), want, path);
+    if (response.status === 101) connection.end();
   }
   return handshakes.length;
 }

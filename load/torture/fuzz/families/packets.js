@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Decoder, PacketType } from 'socket.io-parser';
 import { join, transports } from '../clients.js';
 import { expectSame } from '../mismatch.js';
-import { json, mutated, oneOf, text } from '../values.js';
+import { json, mutated, oneOf, text, upTo } from '../values.js';
 
 /** Packets of Engine.IO and Socket.IO that are broken, out of place or out of order, before and after authentication. */
 
@@ -38,28 +38,25 @@ const packet = oneOf(
 export const weight = 12;
 export const arbitrary = fc.record({
   isIn: fc.boolean(),
-  packets: fc.array(packet, { minLength: 1, maxLength: 8, size: 'max' }),
+  packets: upTo(8, packet),
 });
 
 const FENCE = '421000000["echo","fence"]';
 const FENCE_BACK = '431000000["fence"]';
 
-export async function play({ isIn, packets }, { port, transport, user }) {
-  const client = isIn ? await join(port, transport, { token: user.token }) : await transports[transport].open(port);
-  try {
-    // What separates the packets of a payload cannot stand within one.
-    const sent = packets.map((one) => (typeof one === 'string' ? clean(one) : one));
-    client.send([...sent, `4${FENCE.slice(1)}`]);
-    let isBack = false;
-    for (let next = await client.next(); next !== undefined && !isBack; ) {
-      isBack = next === FENCE_BACK;
-      if (!isBack) next = await client.next();
-    }
-    const outcome = outcomeOf([...sent, `4${FENCE.slice(1)}`], isIn, transport);
-    if (outcome !== 'either') expectSame(isBack ? 'open' : 'closed', outcome, { isIn, transport, sent });
-  } finally {
-    await client.leave();
+export async function play({ isIn, packets }, { port, transport, user, use }) {
+  const opening = isIn ? join(port, transport, { token: user.token }) : transports[transport].open(port);
+  const client = use(await opening, 'leave');
+  // What separates the packets of a payload cannot stand within one.
+  const sent = packets.map((one) => (typeof one === 'string' ? clean(one) : one));
+  client.send([...sent, `4${FENCE.slice(1)}`]);
+  let isBack = false;
+  for (let next = await client.next(); next !== undefined && !isBack; ) {
+    isBack = next === FENCE_BACK;
+    if (!isBack) next = await client.next();
   }
+  const outcome = outcomeOf([...sent, `4${FENCE.slice(1)}`], isIn, transport);
+  if (outcome !== 'either') expectSame(isBack ? 'open' : 'closed', outcome, { isIn, transport, sent });
   return packets.length;
 }
 

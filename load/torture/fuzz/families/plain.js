@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
 import { decoded, isRoom, lengthOf } from '../oracle.js';
-import { hostileNames, oneOf, text } from '../values.js';
+import { hostileNames, oneOf, text, upTo } from '../values.js';
 
 /** Plain WebSockets: addresses, tokens and texts. */
 
@@ -27,30 +27,25 @@ const said = oneOf(
 );
 
 export const weight = 4;
-export const arbitrary = (tokens) =>
-  fc.record({ path, token: token(tokens), texts: fc.array(said, { minLength: 1, maxLength: 20, size: 'max' }) });
+export const arbitrary = (tokens) => fc.record({ path, token: token(tokens), texts: upTo(20, said) });
 
 const MAX_FRAME_BYTES = 1_048_576;
 let rooms = 0;
 
-export async function play({ path: given, token: shown, texts }, { port, user, tokens }) {
+export async function play({ path: given, token: shown, texts }, { port, user, tokens, use }) {
   // Each client has its room to itself, so that it receives its own messages alone.
   const room = given ?? `fuzz-plain-${process.pid}-${rooms++}`;
   const parameters = new URLSearchParams({ token: (shown ?? user.token).toWellFormed() });
-  const connection = new Connection(port).write(upgradeRequest(`/${room}?${parameters}`));
-  try {
-    const response = await connection.response();
-    const want = admission(room, (shown ?? user.token).toWellFormed(), user, tokens);
-    // An address and a token longer than a request's header may be.
-    if (room.length + String(parameters).length > 3_500 && response?.status === 431) return 1;
-    const got = response?.status === 101 ? 'ok' : response && JSON.parse(response.body).code;
-    expectSame(got, want, { room, shown });
-    if (want !== 'ok' || given !== undefined) return 1;
-    await talk(connection, texts);
-    return texts.length;
-  } finally {
-    connection.end();
-  }
+  const connection = use(new Connection(port).write(upgradeRequest(`/${room}?${parameters}`)), 'end');
+  const response = await connection.response();
+  const want = admission(room, (shown ?? user.token).toWellFormed(), user, tokens);
+  // An address and a token longer than a request's header may be.
+  if (room.length + String(parameters).length > 3_500 && response?.status === 431) return 1;
+  const got = response?.status === 101 ? 'ok' : response && JSON.parse(response.body).code;
+  expectSame(got, want, { room, shown });
+  if (want !== 'ok' || given !== undefined) return 1;
+  await talk(connection, texts);
+  return texts.length;
 }
 
 function admission(path, shown, user, tokens) {

@@ -1,9 +1,19 @@
-// An application with connection state recovery, in which clients name rooms. It is what attacks on recovery run against.
+// An application with connection state recovery, in which clients name rooms, and with a WebSocket server of its own, whose
+// messages are short. It is what attacks run against that the chat service has no place for.
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
+import { WebSocketServer } from 'ws';
 
 const http = createServer((_request, response) => response.end('fine'));
 const io = new Server(http, { connectionStateRecovery: {} });
+// A server of `ws` with `server` and `path` rejects the upgrades to all other paths, those of Socket.IO too.
+const own = new WebSocketServer({ noServer: true, maxPayload: 65_536 });
+
+http.on('upgrade', (request, socket, head) => {
+  if (!request.url.startsWith('/own')) return;
+  own.handleUpgrade(request, socket, head, (webSocket) => own.emit('connection', webSocket, request));
+});
+own.on('connection', (socket) => socket.on('error', () => {}));
 
 /** Emits in parts, as clients that keep to a rate would. */
 async function fill(rooms, times) {
