@@ -2,14 +2,22 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { benchmarks } from '../benchmarks/index.js';
 import { build, root } from '../harness/older.js';
-import { provenance, record } from '../harness/results.js';
+import { printTable, provenance, record } from '../harness/results.js';
 import { runRow } from '../harness/row/run.js';
+import { spreadOf } from '../report/groups.js';
 import { figures } from './figures.js';
-import { readRatchet, tighten, writeRatchet } from './ratchet.js';
-import { compared, lineOf } from './table.js';
+import { tightenRatchet } from './ratchet.js';
 
 const STOCK = 'socketio-ws';
 const NOW = 'gjallar';
+
+/** What is printed of a figure, with the ratios to the other commit. */
+const columns = [
+  { key: 'min', title: 'least', digits: 2, ratio: true },
+  { key: 'median', title: 'median', digits: 2, ratio: true },
+  { key: 'max', title: 'most', digits: 2 },
+  { key: 'runs', title: 'valid runs', digits: 0 },
+];
 
 /**
  * Compares this checkout with another commit: stock socket.io, that commit and this checkout run in turns, so that what
@@ -40,14 +48,18 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
       }
     }
     for (const name of keys) {
-      const titles = { stock: STOCK, before, now: NOW };
-      const result = compared(runs, figures[name].key, titles);
-      console.log(lineOf(name, figures[name], result, titles));
-      console.log(`  ${JSON.stringify({ against: short, figure: name, rounds, quick, ...result })}`);
-      measured.push({ name, ratio: result.toStock, commit: provenance.commit, date: new Date().toISOString() });
+      const { key, about, unit } = figures[name];
+      const spread = (peer) => ({ ...spreadOf(runs[peer].map((result) => result[key])), runs: runs[peer].length });
+      console.log(` ${name}: ${about}, in ${unit}`);
+      printTable(
+        columns,
+        [before, NOW, STOCK].map((peer) => ({ peer, result: spread(peer) })),
+      );
+      const ratio = spread(NOW).min / spread(STOCK).min;
+      measured.push({ name, ratio, commit: provenance.commit, date: new Date().toISOString() });
     }
   }
-  if (!quick) writeRatchet(tighten(readRatchet(), measured));
+  if (!quick) tightenRatchet(measured);
   return failures;
 }
 

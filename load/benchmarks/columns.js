@@ -80,7 +80,5 @@ export const shown = (number) => number.toLocaleString('en-US');
 /** @param {import('../generator/histogram.js').Histogram} latency in ms */
 export const latencyOf = (latency) => ({
   average: latency.mean,
-  p50: latency.percentile(0.5),
   p99: latency.percentile(0.99),
-  samples: latency.count,
 });

@@ -76,7 +76,6 @@ function roomFigures(window, { perSecond, subscribers }) {
     cpuPerDelivery: cpuPer(window, deliveries),
     deliveries,
     published: sent.perSecond.sent,
-    offered: perSecond,
     ...{ due: perSecond * subscribers, achieved: deliveries },
   };
 }

@@ -67,7 +67,6 @@ function roomsFigures(window, { perSecond, members }) {
     messages,
     deliveries,
     published: seen.perSecond.sent,
-    offered: perSecond,
     ...{ due: perSecond * members, achieved: deliveries },
   };
 }

@@ -10,14 +10,14 @@ const SETTLE_MS = 3000;
 const MAX_RELOAD_MS = 60_000;
 
 /** CPU from the fork of a process until it listens: of each worker, and of the process that has started them. */
-async function start({ peer, cell }) {
+async function start({ peer }) {
   const [first, ...workers] = peer.pids;
   const cpuPerWorker = workers.length > 0 ? sum(workers) / workers.length : sum([first]);
   const started = {
     cpuPerWorker: cpuPerWorker / 1000,
     cpuPrimary: workers.length > 0 ? sum([first]) / 1000 : undefined,
   };
-  return cell.reloads && workers.length > 0 ? { ...started, ...(await reload(first, workers)) } : started;
+  return workers.length > 0 ? { ...started, ...(await reload(first, workers)) } : started;
 }
 
 /**
@@ -59,7 +59,7 @@ const service = {
 export default {
   about: `a server starts: one process of stock socket.io, or the chat service with ${WORKERS} workers, which then reloads`,
   peers: { 'socketio-ws': {}, gjallar: service },
-  cells: () => [{ label: 'start and reload', reloads: true }],
+  cells: () => [{ label: 'start and reload' }],
   columns: columns('×cpuPerWorker cpuPrimary cpuReload reloadMs'),
   run: start,
 };

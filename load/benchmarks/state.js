@@ -10,14 +10,12 @@ const ROOM = 'quotes';
 const runWatchers = measured({
   warmUp: [10, 4],
   window: [20, 6],
-  async begin({ peer, fleet, cell: { clients, slow = 0, changes, rounds, acknowledge } }) {
+  async begin({ peer, fleet, cell: { clients, slow = 0, changes, rounds } }) {
     const sluggish = await slowClients(fleet, slow, 'follow', ROOM);
     const watching = await fleet.group(clients - slow);
     await watching.open();
     await watching.join(ROOM);
-    await watching.begin('follow', {
-      ...{ rest: REST, every: sampling((clients - slow) * changes * rounds, 20_000), acknowledge },
-    });
+    await watching.begin('follow', { rest: REST, every: sampling((clients - slow) * changes * rounds, 20_000) });
     const starter = await fleet.group(1);
     await starter.open();
     await starter.begin('publish', { event: 'start', room: ROOM, perSecond: 1, size: 16 });
@@ -37,7 +35,6 @@ const runWatchers = measured({
       stalest: behind?.latency.percentile(0.99),
       slowClosed: sluggish && (await sluggish.count('ended')),
       highestRss: highestRss(),
-      offered: rounds,
       ...{ due: rounds, achieved: published, counted: [received] },
     };
   },
@@ -85,13 +82,6 @@ const slow = [0, 500].map((slowly) =>
   ),
 );
 
-/** What it costs that clients say what they have read. Their messages are short, so that the generator sees the mark. */
-const acknowledging = [false, true].map((acknowledge) =>
-  watchers(`1,000 clients${acknowledge ? ' that acknowledge' : ''}, 40 changes/s of 200 keys of 70 bytes`, {
-    ...{ clients: 1000, keys: 200, size: 70, changes: 1, rounds: 40, acknowledge },
-  }),
-);
-
 const joins = ['join', 'return'].map((event) => ({
   label: `${event === 'join' ? 'joins' : 'reconnects with a version'}, 1,000 keys of 100 bytes`,
   ...{ clients: 200, event, perSecond: event === 'join' ? 500 : 2000 },
@@ -109,7 +99,7 @@ export const stateHere = {
     'gjallar-emit': state('gjallar', 'emit'),
     'gjallar-state': state('gjallar', 'state'),
   },
-  cells: (quick) => [...many.filter((_, i) => !quick || i !== 1), ...slow, ...joins, ...(quick ? [] : acknowledging)],
+  cells: (quick) => [...many.filter((_, i) => !quick || i !== 1), ...slow, ...joins],
   columns: columns(
     '×cpuPerRound bytesPerRound published joins ×cpuPerJoin bytesPerJoin p99 staleness stalest slowClosed highestRss server generatorCpu',
   ),

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { FrameReader, PEEK } from './frames.js';
 import { afterRead } from './rest.js';
-import { CONNECT, ENGINE_PONG, PROBE, pongFrame, socketRequest, textFrame, UPGRADE } from './wire.js';
+import { CONNECT, ENGINE_PONG, PROBE, socketRequest, textFrame, UPGRADE } from './wire.js';
 
 // client                                              server
 //   GET /socket.io/?EIO=4&transport=websocket  ───▶
@@ -23,7 +23,6 @@ const readBuffer = Buffer.allocUnsafeSlow(256 * 1024);
 
 const TEXT = 0x81;
 const CLOSE = 0x88;
-const PING = 0x89;
 
 // Packet types as they stand in the payload, as character codes.
 const ENGINE_OPEN = 0x30;
@@ -149,8 +148,6 @@ export class Client {
       this.send(UPGRADE);
     } else if (first === TEXT && bytes[at] === ENGINE_NOOP) {
       // Some servers say it once a client has upgraded.
-    } else if (first === PING) {
-      this.send(pongFrame(bytes.subarray(at, at + length)));
     } else {
       const text = first === CLOSE ? 'a close frame' : bytes.latin1Slice(at, at + Math.min(length, 80));
       this.#end(`unexpected frame: ${text}`);

@@ -19,7 +19,7 @@ const MAX_HEADER_BYTES = 10;
 export class FrameReader {
   /** Payload bytes still to come that are not looked at. */
   #skip = 0;
-  /** A frame's beginning that was cut off by the end of a read. */
+  /** A frame's beginning that was cut off by the end of a read, with room for as much as has to lie together. */
   #carry = null;
   #carried = 0;
 
@@ -31,66 +31,47 @@ export class FrameReader {
    * @param {object} context handed on to `onFrame`, which is therefore one function for all connections
    */
   read(bytes, at, end, onFrame, context) {
-    if (this.#carried > 0) at = this.#resume(bytes, at, end, onFrame, context);
-    if (this.#skip > 0) {
-      const skipped = Math.min(this.#skip, end - at);
-      this.#skip -= skipped;
-      at += skipped;
-      if (this.#skip > 0) return;
+    if (this.#carried > 0) {
+      // What is carried, and what follows it, shows one frame. The rest of that is read where it came from.
+      const before = this.#carried;
+      const more = bytes.copy(this.#carry, before, at, Math.min(end, at + this.#carry.length - before));
+      this.#carried = 0;
+      const next = readFrame(this.#carry, 0, before + more, onFrame, context);
+      if (next === 0) {
+        this.#carried = before + more;
+        return;
+      }
+      at += next - before;
+    } else {
+      at += this.#skip;
     }
     while (at < end) {
-      const available = end - at;
-      // Servers never mask (section 5.1), so the second byte is the length alone.
-      let length = available > 1 ? bytes[at + 1] : 127;
-      let header = 2;
-      if (length > 125) {
-        header = length === 126 ? 4 : MAX_HEADER_BYTES;
-        if (available < header) return this.#keep(bytes, at, end);
-        length = header === 4 ? (bytes[at + 2] << 8) | bytes[at + 3] : readLongLength(bytes, at);
-      }
-      if (available < header + Math.min(length, PEEK)) return this.#keep(bytes, at, end);
-      onFrame(context, bytes[at], bytes, at + header, length);
-      at += header + length;
+      const next = readFrame(bytes, at, end, onFrame, context);
+      if (next === at) break;
+      at = next;
     }
-    this.#skip = at - end;
-  }
-
-  #keep(bytes, at, end) {
+    this.#skip = Math.max(0, at - end);
+    if (at >= end) return;
     this.#carry ??= Buffer.allocUnsafeSlow(MAX_HEADER_BYTES + PEEK);
-    bytes.copy(this.#carry, 0, at, end);
-    this.#carried = end - at;
-  }
-
-  /** Completes the carried beginning. Returns where the rest of the chunk starts. */
-  #resume(bytes, at, end, onFrame, context) {
-    let needed = neededBytes(this.#carry, this.#carried);
-    while (this.#carried < needed) {
-      const copied = Math.min(needed - this.#carried, end - at);
-      if (copied === 0) return at;
-      bytes.copy(this.#carry, this.#carried, at, at + copied);
-      this.#carried += copied;
-      at += copied;
-      needed = neededBytes(this.#carry, this.#carried);
-    }
-    const header = headerLength(this.#carry);
-    const length = payloadLength(this.#carry);
-    this.#skip = header + length - this.#carried;
-    this.#carried = 0;
-    onFrame(context, this.#carry[0], this.#carry, header, length);
-    return at;
+    this.#carried = bytes.copy(this.#carry, 0, at, end);
   }
 }
 
-const headerLength = (frame) => (frame[1] < 126 ? 2 : frame[1] === 126 ? 4 : MAX_HEADER_BYTES);
-
-const payloadLength = (frame) =>
-  frame[1] < 126 ? frame[1] : frame[1] === 126 ? (frame[2] << 8) | frame[3] : readLongLength(frame, 0);
+/** Shows the frame at a place. Returns where the next one begins, or the same place if too little of this one is there. */
+function readFrame(bytes, at, end, onFrame, context) {
+  const available = end - at;
+  if (available < 2) return at;
+  // Servers never mask (section 5.1), so the second byte is the length alone.
+  let length = bytes[at + 1];
+  let header = 2;
+  if (length > 125) {
+    header = length === 126 ? 4 : MAX_HEADER_BYTES;
+    if (available < header) return at;
+    length = header === 4 ? (bytes[at + 2] << 8) | bytes[at + 3] : readLongLength(bytes, at);
+  }
+  if (available < header + Math.min(length, PEEK)) return at;
+  onFrame(context, bytes[at], bytes, at + header, length);
+  return at + header + length;
+}
 
 const readLongLength = (bytes, at) => bytes.readUInt32BE(at + 2) * 2 ** 32 + bytes.readUInt32BE(at + 6);
-
-/** How many bytes of a frame must be together before it can be shown, as far as its first `count` bytes tell. */
-function neededBytes(frame, count) {
-  if (count < 2) return 2;
-  const header = headerLength(frame);
-  return count < header ? header : header + Math.min(payloadLength(frame), PEEK);
-}

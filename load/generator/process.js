@@ -9,6 +9,9 @@ import { startOnPolling } from './polling.js';
 import { nameOf, roles, roomOf } from './roles.js';
 import { nextSource } from './source.js';
 
+/** How many clients connect at a time, between SYN and connected namespace. */
+const CONNECTING = 100;
+
 const clients = [];
 const counters = { sent: 0, received: 0, bytes: 0, published: 0, acknowledged: 0, late: 0, errors: 0, ended: 0 };
 const latency = new Histogram();
@@ -29,27 +32,22 @@ const owner = {
 };
 
 const orders = {
-  /** Connects `count` more clients, to all ports in turn, at most `inFlight` of them at a time between SYN and connected namespace. */
-  open({ host, ports, count, inFlight, firstName, readSize, onPolling }) {
-    return inTurns(count, inFlight, () => {
+  /** Connects `count` more clients, to all ports in turn. */
+  open({ host, ports, count, named, readSize, onPolling }) {
+    return inTurns(count, CONNECTING, () => {
       const port = ports[clients.length % ports.length];
-      const name = firstName === undefined ? undefined : nameOf(firstName + clients.length);
+      const name = named ? nameOf(clients.length) : undefined;
       const connect = (sid) => clients.push(new Client({ host, port, name, sid, readSize, ...nextSource(), owner }));
       if (onPolling) startOnPolling({ host, port }).then(connect, (error) => failed(error));
       else connect();
     });
   },
 
-  join({ room }) {
-    let next = 0;
-    return inTurns(clients.length, 64, () => clients[next++].join(room));
-  },
-
-  /** Clients join rooms of `members` each. */
-  joinRooms({ members }) {
+  /** Clients join a room, or rooms of `members` each. */
+  join({ room, members }) {
     let next = 0;
     return inTurns(clients.length, 64, () => {
-      clients[next].join(roomOf(next, members));
+      clients[next].join(room ?? roomOf(next, members));
       next++;
     });
   },

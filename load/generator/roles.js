@@ -186,32 +186,22 @@ function comeBack(clients, { room, limit }, counters) {
   };
 }
 
-/** What a client of a state room has read: everything before a mark. */
-const ackFrame = (mark) => eventFrame('state:ack', { state: mark });
-const MARK = '"mark":';
 const STAMP_OF_VALUE = '"t":"';
 const NUMBER_OF_VALUE = '"n":"';
 
 /**
  * Clients of a state room. They count messages and bytes, and take age and number of the first value of every `every`-th
- * message: the largest number tells how much was published. With `pause`, they sleep for so many ms after each read. With
- * `acknowledge`, they answer the marks of messages that are short enough, as the client helper does.
+ * message: the largest number tells how much was published. With `pause`, they sleep for so many ms after each read.
  */
-function follow(clients, { every = 1, rest = 0, pause = 0, acknowledge = false }, counters, latency) {
+function follow(clients, { every = 1, rest = 0, pause = 0 }, counters, latency) {
   setRest(rest);
-  if (acknowledge) for (const client of clients) client.send(ackFrame(0));
   for (const client of clients) client.slowDown(pause);
   let untilSample = every;
   return {
-    event(client, bytes, at, length) {
+    event(_client, bytes, at, length) {
       if (bytes[at + NAME_AT] !== S) return;
       counters.received++;
       counters.bytes += length;
-      if (acknowledge && length <= PEEK) {
-        const text = bytes.latin1Slice(at, at + length);
-        const mark = text.lastIndexOf(MARK);
-        if (mark > 0) client.send(ackFrame(Number.parseInt(text.slice(mark + MARK.length), 10)));
-      }
       if (--untilSample > 0) return;
       untilSample = every;
       const found = bytes.indexOf(STAMP_OF_VALUE, at, 'latin1');

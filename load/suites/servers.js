@@ -22,22 +22,10 @@ const hosted = (workers, env) => start(env, program, ['run', app, '--workers', S
 async function startHosts(env) {
   const redis = await RedisProcess.start();
   const hosts = await Promise.all(Array.from({ length: HOSTS }, () => hosted(1, { ...env, REDIS_URL: redis.url })));
-  const lines = hosts.map((host, index) => `  server host${index} 127.0.0.1:${host.port}\n`);
-  const proxy = await HaProxy.with(
-    (port) => `
-defaults
-  mode http
-  timeout connect 2s
-  timeout client 60s
-  timeout server 60s
-  timeout tunnel 1h
-  option abortonclose
-frontend clients
-  bind 127.0.0.1:${port}
-  default_backend hosts
-backend hosts
-  balance roundrobin
-${lines.join('')}`,
+  // The application answers no request that is not for Socket.IO.
+  const proxy = await HaProxy.start(
+    hosts.map((host) => host.port),
+    'option tcp-check',
   );
   const stop = async () => {
     await proxy.remove();

@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
@@ -45,20 +44,14 @@ const files = ['against', 'generator', 'harness', 'peers'].flatMap((folder) =>
     .map((name) => `${folder}/${name}`),
 );
 
-test('the parts of the benchmarks pass their own tests', async () => {
+test('the parts of the benchmarks pass their own tests', () => {
   expect(files).toEqual(
     expect.arrayContaining(['generator/frames.test.js', 'harness/row/many-clients.test.js', ...LEFT_OUT]),
   );
   const chosen = files.filter((file) => !LEFT_OUT.includes(file));
-  const child = spawn(process.execPath, ['--test', '--test-reporter=tap', ...chosen], {
-    cwd: load,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 100_000,
-  });
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
-  const [code] = await once(child, 'close');
-  if (code !== 0) throw new Error(output);
-  const passed = Number(/^# pass (\d+)$/m.exec(output)?.[1]);
-  expect(passed).toBeGreaterThan(chosen.length);
+  const args = ['--test', '--test-reporter=tap', ...chosen];
+  const options = { cwd: load, encoding: 'utf8', timeout: 100_000 } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, options);
+  if (status !== 0) throw new Error(stdout + stderr);
+  expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1])).toBeGreaterThan(chosen.length);
 }, 120_000);

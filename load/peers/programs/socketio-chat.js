@@ -88,8 +88,6 @@ io.on('connection', (socket) => {
     io.to([`user:${from}`, `user:${to}`]).emit('direct', { ...message, ...position });
     reply?.({ ok: true, ...position });
   });
-
-  socket.on('echo', (value, reply) => (reply ? reply(value) : socket.emit('echo', value)));
 });
 
 server.listen(Number(PORT), HOST, () => console.log(`socket.io listens on http://${HOST}:${server.address().port}`));

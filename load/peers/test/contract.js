@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { after, before, describe, test } from 'node:test';
 import { WebSocket } from 'ws';
 import { Peer } from '../../harness/row/peer.js';
@@ -7,6 +7,8 @@ import { texts } from '../support/marketdata.js';
 
 const REFERENCE = 'uws';
 const TIMING = { pingInterval: 1000, pingTimeout: 1000 };
+
+const addressOf = (port) => `ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`;
 
 /**
  * The tests of some peers: each is held to what `uws` answers, to the byte of each message. A peer that cannot be built or
@@ -34,9 +36,9 @@ function testPeer(name, hasRooms, expected) {
     });
 
     check('drops a client that answers no ping', async () => {
-      const client = await Client.open(peer.port, false);
-      client.send('40');
-      await client.ended;
+      const ws = new WebSocket(addressOf(peer.port));
+      ws.once('open', () => ws.send('40'));
+      await once(ws, 'close');
     });
 
     check('tells CPU time and memory', async () => {
@@ -47,50 +49,28 @@ function testPeer(name, hasRooms, expected) {
   });
 }
 
-/** A client that shows every message but pings, which it counts and answers. */
+/** A client that answers pings. */
 class Client {
-  pings = 0;
-  #seen = [];
-  #heard = () => {};
-
-  static async open(port, isAnswering = true) {
-    const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`);
-    const client = new Client(ws, isAnswering);
-    await once(ws, 'open');
+  static async open(port) {
+    const client = new Client();
+    client.ws = new WebSocket(addressOf(port));
+    client.ws.on('message', (data) => data.toString() === '2' && client.ws.send('3'));
+    client.messages = on(client.ws, 'message', { close: ['close'] });
+    await once(client.ws, 'open');
     return client;
   }
 
-  constructor(ws, isAnswering) {
-    this.ws = ws;
-    this.ended = once(ws, 'close').then(() => this.#heard());
-    ws.on('message', (data) => {
-      const text = data.toString();
-      if (text !== '2') this.#seen.push(text);
-      else if (++this.pings && isAnswering) ws.send('3');
-      this.#heard();
-    });
-  }
-
-  send(packet) {
-    this.ws.send(packet);
-  }
-
   event(...event) {
-    this.send(`42${JSON.stringify(event)}`);
+    this.ws.send(`42${JSON.stringify(event)}`);
   }
 
-  async message() {
-    await this.until(() => this.#seen.length > 0);
-    return this.#seen.shift();
-  }
-
-  /** No message is waited for in vain: the pings come on and on, or the connection ends. */
-  async until(isSo) {
-    while (!isSo()) {
-      if (this.ws.readyState !== WebSocket.OPEN) throw new Error('the peer closed the connection');
-      await new Promise((resolve) => {
-        this.#heard = resolve;
-      });
+  /** The next message, or the next that is no ping. Nothing is waited for in vain: the pings come on and on. */
+  async next(withPings = false) {
+    for (;;) {
+      const { value, done } = await this.messages.next();
+      if (done) throw new Error('the peer closed the connection');
+      const text = value[0].toString();
+      if (withPings || text !== '2') return text;
     }
   }
 }
@@ -101,12 +81,12 @@ async function exchange(port, hasRooms) {
   const client = await Client.open(port);
   const other = await Client.open(port);
   const hear = async (from, count = 1) => {
-    for (let i = 0; i < count; i++) seen.push(normalized(await from.message()));
+    for (let i = 0; i < count; i++) seen.push(normalized(await from.next()));
   };
 
   for (const each of [client, other]) {
     await hear(each);
-    each.send('40');
+    each.ws.send('40');
     await hear(each);
   }
   const long = 'z'.repeat(70_000 / 2);
@@ -117,9 +97,9 @@ async function exchange(port, hasRooms) {
   if (hasRooms) {
     client.event('upper', 'a "text" of thirty <characters> é');
     await hear(client);
-    client.send('420["join","room"]');
+    client.ws.send('420["join","room"]');
     await hear(client);
-    other.send('4217["join","room"]');
+    other.ws.send('4217["join","room"]');
     await hear(other);
     client.event('publish', { room: 'room', text: 'first "text" ü' });
     client.event('publish', { room: 'room', text: 'second' });
@@ -130,7 +110,7 @@ async function exchange(port, hasRooms) {
   await hear(client, 10);
 
   // Two rounds: a client that has answered the first ping gets the second.
-  await client.until(() => client.pings >= 2);
+  for (let round = 0; round < 2; round++) assert.equal(await client.next(true), '2');
   client.event('echo', 'still here');
   await hear(client);
   for (const { ws } of [client, other]) ws.terminate();

@@ -5,7 +5,7 @@ import { whyNoPostgres } from '../../../test/support/databases.js';
 import { soon, until } from '../../harness/until.js';
 import { cleaningUp, progress } from '../support/scenario.js';
 import { parts } from './faults.js';
-import { Prometheus, whyNoPrometheus } from './prometheus.js';
+import { startPrometheus, whyNoPrometheus } from './prometheus.js';
 
 /** How soon each signal must name the fault, in ms. */
 const LIMIT_MS = 15_000;
@@ -21,7 +21,7 @@ export async function run({ short }) {
     use(() => rmSync(directory, { recursive: true, force: true }));
     // PostgreSQL runs under another account.
     chmodSync(directory, 0o755);
-    const prometheus = use(await Prometheus.start(directory));
+    const prometheus = use(await startPrometheus(directory));
     const names = Object.keys(parts).filter((name) => !short || name !== 'processes');
     const started = await startAll(names, directory, use);
     const address = ({ server }) => new URL(server.admin).host;

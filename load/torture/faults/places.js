@@ -56,11 +56,12 @@ export const onOneHost = (options) =>
 function faultsOf(service) {
   const replaced = (pids) => service.untilReplaced(pids, WORKERS);
   let ahead = 0;
-  const killWorker = async (random) => {
+  const ended = (signal) => async (random) => {
     const pid = pick(service.workers, random);
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
     await replaced([pid]);
   };
+  const killWorker = ended('SIGKILL');
   return [
     fault('worker killed', killWorker),
     fault('worker stopped and resumed', async (random) => {
@@ -69,11 +70,7 @@ function faultsOf(service) {
       await sleep(500 + random() * 1000);
       process.kill(pid, 'SIGCONT');
     }),
-    fault('worker stopped for good', async (random) => {
-      const pid = pick(service.workers, random);
-      process.kill(pid, 'SIGSTOP');
-      await replaced([pid]);
-    }),
+    fault('worker stopped for good', ended('SIGSTOP')),
     fault('primary killed and restarted', async () => {
       const { pid, workers } = service;
       service.signal('SIGKILL');

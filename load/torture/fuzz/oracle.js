@@ -8,7 +8,7 @@ export const lengthOf = (value) => [...value].length;
 const isText = (value, most) =>
   typeof value === 'string' && value.length >= 1 && lengthOf(value) <= most && value.isWellFormed();
 const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
-const own = (value, name) => (Object.hasOwn(value, name) ? value[name] : undefined);
+export const own = (value, name) => (Object.hasOwn(value, name) ? value[name] : undefined);
 
 export const isRoom = (value) => isText(value, 128) && !CONTROL.test(value);
 const INVISIBLE = /[\u0080-\u009f\u2028\u2029\p{Cf}\p{Default_Ignorable_Code_Point}]/u;
@@ -61,9 +61,10 @@ export function replyTo(event, input, state) {
   return may('publish', room) ? 'ok' : 'ROOM_FORBIDDEN';
 }
 
-/** No token that the fuzzer makes up is good. */
-function tokenReply(token) {
-  return token === undefined || token === null || token === '' ? 'TOKEN_MISSING' : 'TOKEN_INVALID';
+/** No token is good but those of users. @param {{ token: string, code: string }[]} known tokens that are wrong in a way of their own */
+export function tokenReply(token, known = []) {
+  if (token === undefined || token === null || token === '') return 'TOKEN_MISSING';
+  return known.find((one) => one.token === token)?.code ?? 'TOKEN_INVALID';
 }
 
 /** The reply to `POST /api/rooms/ROOM/messages` with the API key. */

@@ -44,11 +44,10 @@ export async function run({ short, seed, times = short ? 1 : 100, minutes = shor
   return (await Promise.all(parts.map(cleaningUp))).flat();
 }
 
-const membersOf = (machines, short, options) =>
-  new Members((index) => machines[index % machines.length].url, {
-    ...{ count: 6, rooms: ROOMS, pause: short ? 120 : 60 },
-    ...options,
-  });
+const membersOf = (machines, short, Helper = undefined) => {
+  const urlOfMember = (index) => machines[index % machines.length].url;
+  return new Members(urlOfMember, { count: 6, rooms: ROOMS, pause: short ? 120 : 60, Helper });
+};
 
 const urlOf = ({ port }) => `redis://127.0.0.1:${port}`;
 
@@ -203,8 +202,7 @@ async function ofDurableRooms({ short, seed, times, minutes }, use) {
   const machines = [];
   for (let count = 0; count < 2; count++)
     machines.push(use(await Service.host({ workers: short ? 1 : 2, app: APP, environment })));
-  const textOf = ({ values }) => values?.[0]?.text;
-  const members = use(membersOf(machines, short, { Helper: DurableRooms, textOf }), 'leave');
+  const members = use(membersOf(machines, short, DurableRooms), 'leave');
   const scene = new Scene(store, members, Date.now() + minutes * 60_000);
   const { tally, isCurrent } = scene;
   /** How many rooms of each machine were found to lack messages. */

@@ -12,6 +12,8 @@ const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
 
 const named = (index) => ({ name: `member${index}` });
+/** Of a message as a helper gives it: in durable rooms, it is an event. */
+const textOf = ({ text, values }) => text ?? values?.[0]?.text;
 
 /** Members of several rooms of the chat service that talk all the time. A message has the key `sender:number`. */
 export class Members extends Crowd {
@@ -29,20 +31,17 @@ export class Members extends Crowd {
   #lastAck = performance.now();
   #longestGap = 0;
   #talking;
-  #textOf;
   /** While it is set, members say nothing. */
   isQuiet = false;
 
   /**
    * @param {(index: number) => string} urlOf where a member connects
-   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, textOf?: (message: any) => string,
-   *   authOf?: (index: number) => object }} options
-   *   `pause` between two messages of one, in ms; `textOf` the text of a message as the helper gives it
+   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, authOf?: (index: number) => object }} options
+   *   `pause` between two messages of one, in ms
    */
-  constructor(urlOf, { count, rooms, pause, Helper = Rooms, textOf = ({ text }) => text, authOf = named }) {
+  constructor(urlOf, { count, rooms, pause, Helper = Rooms, authOf = named }) {
     super();
     this.pause = pause;
-    this.#textOf = textOf;
     for (let index = 0; index < count; index++) {
       const options = { transports: TRANSPORTS[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
       // Two rooms each, so that every room has members on several workers.
@@ -66,7 +65,7 @@ export class Members extends Crowd {
     member.heard.set(room, []);
     const options = {
       onMessage: (message) =>
-        this.hear(member, room, { key: this.#textOf(message), epoch: message.epoch, offset: message.offset }),
+        this.hear(member, room, { key: textOf(message), epoch: message.epoch, offset: message.offset }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;

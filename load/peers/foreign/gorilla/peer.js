@@ -1,5 +1,4 @@
 export default {
-  toolchain: ['go', 'version'],
   build: ['go', 'build', '-o', 'target/peer', '.'],
   run: ['target/peer'],
   // One core, like every peer.

@@ -4,7 +4,6 @@ const compile = 'org.apache.maven.plugins:maven-compiler-plugin:3.15.0:compile';
 export default {
   // What the JVM compiles while a row is measured would be counted as the row's.
   warmUp: 15,
-  toolchain: ['mvn', '--version'],
   build: ['mvn', '--batch-mode', '--quiet', compile, copyLibraries, '-DoutputDirectory=target/lib'],
   // One core, like every peer. With one, the JVM chooses its serial collector by itself; the heap is given room so that it
   // rarely runs. Threads of the compiler stay, so that what they have used is counted.

@@ -1,5 +1,4 @@
 export default {
-  toolchain: ['cargo', '--version'],
   build: ['cargo', 'build', '--release', '--locked', '--quiet'],
   run: ['target/release/peer'],
 };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { transports } from '../clients.js';
 import { expectSame } from '../mismatch.js';
+import { own, tokenReply } from '../oracle.js';
 import { fields, json, oneOf, text, upTo } from '../values.js';
 
 /** Contents of a CONNECT before authentication: invalid tokens and unknown namespaces. */
@@ -23,13 +24,10 @@ export async function play(connects, { port, transport, tokens, use }) {
     if (answer === undefined) throw new Error('the connection was closed');
     const body = JSON.parse(answer.slice(answer.indexOf('{', nsp === '/' ? 2 : 2 + nsp.length)));
     const got = answer.startsWith('44') ? (body.data?.code ?? body.message) : 'ok';
-    expectSame(got, nsp === '/' ? codeOf(JSON.parse(sent), tokens) : 'Invalid namespace', { nsp, auth });
+    expectSame(got, nsp === '/' ? tokenReply(own(JSON.parse(sent), 'token'), tokens) : 'Invalid namespace', {
+      nsp,
+      auth,
+    });
   }
   return connects.length;
-}
-
-function codeOf(auth, tokens) {
-  const token = Object.hasOwn(auth, 'token') ? auth.token : undefined;
-  if (token === undefined || token === null || token === '') return 'TOKEN_MISSING';
-  return tokens.find((one) => one.token === token)?.code ?? 'TOKEN_INVALID';
 }

@@ -69,13 +69,12 @@ const clean = (packet) => packet.toWellFormed().replaceAll('\x1e', ' ');
  */
 function outcomeOf(packets, isIn, transport) {
   const decoder = new Decoder();
-  const isConnected = isIn;
   let verdict = 'open';
   decoder.on('decoded', ({ type, nsp }) => {
-    if (type === PacketType.CONNECT && !(nsp === '/' && isConnected)) {
+    if (type === PacketType.CONNECT && !(nsp === '/' && isIn)) {
       // Whether the server accepts a CONNECT is known only later; a rejected client may try again.
       if (nsp === '/') verdict = 'either';
-    } else if (nsp !== '/' || !isConnected || type === PacketType.CONNECT || type === PacketType.CONNECT_ERROR) {
+    } else if (nsp !== '/' || !isIn || type === PacketType.CONNECT || type === PacketType.CONNECT_ERROR) {
       verdict = 'closed';
     } else if (type === PacketType.DISCONNECT) verdict = 'either';
   });

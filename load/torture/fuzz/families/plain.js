@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Connection, frame, opcodes, upgradeRequest } from '../../../harness/connection.js';
 import { expectSame } from '../mismatch.js';
-import { decoded, isRoom, lengthOf } from '../oracle.js';
+import { decoded, isRoom, lengthOf, tokenReply } from '../oracle.js';
 import { hostileNames, oneOf, text, upTo } from '../values.js';
 
 /** Plain WebSockets: addresses, tokens and texts. */
@@ -52,8 +52,7 @@ function admission(path, shown, user, tokens) {
   if (/^(socket\.io|api)(\/|$)/.test(path)) return 'NOT_FOUND';
   const room = decoded(path);
   if (!isRoom(room)) return 'BAD_ROOM';
-  if (shown === '') return 'TOKEN_MISSING';
-  if (shown !== user.token) return tokens.find((one) => one.token === shown)?.code ?? 'TOKEN_INVALID';
+  if (shown !== user.token) return tokenReply(shown, tokens);
   return user.may('join', room) ? 'ok' : 'ROOM_FORBIDDEN';
 }
 
