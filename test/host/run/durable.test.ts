@@ -26,7 +26,8 @@ async function start() {
   clients.push(client);
   await nextEvent(client as never, 'connect');
   const post = (value: unknown): Promise<string> => client.emitWithAck('post', value);
-  expect(await post(1)).toBe('kept');
+  // The store connects by itself, and the application does not wait for that.
+  await until(async () => (await post(1)) === 'kept');
   /** The values of all workers, the smallest first. */
   const valuesOf = async (name: string, of = 'durable') =>
     (await metric(app.admin, `gjallar_${of}_${name}`)).sort((one, other) => one - other);
