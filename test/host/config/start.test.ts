@@ -99,8 +99,9 @@ test('two starts on one port at the same moment do not both have it', async () =
 test.each([
   [
     'no folder for temporary files',
-    { TMPDIR: '/proc/nowhere' },
-    /: ENOENT: [^\n]+\. Set TMPDIR to a writable folder\.\n$/,
+    // Below /proc, Node.js 24 would try without end to make a folder for compiled code.
+    { TMPDIR: '/dev/null/nowhere' },
+    /: ENOTDIR: [^\n]+\. Set TMPDIR to a writable folder\.\n$/,
   ],
   ['a folder below /proc', { DATA_DIR: '/proc/1/data' }, /DATA_DIR must be a folder that can be written to/],
   ['a file', { DATA_DIR: text }, /: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/],
