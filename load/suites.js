@@ -29,15 +29,13 @@ same load. Installs the packages of the suites in a temporary folder. Needs npm 
 
 ${listed(Object.entries(suites).map(([name, { about }]) => [name, about]))}
 
+Servers:
+${listed(Object.entries(servers).map(([name, { about }]) => [name, about]))}
+
 Options:
 ${listed([
   ['--checkout folder', 'the checkout of socket.io'],
-  [
-    '--on a,b',
-    `the servers: ${Object.entries(servers)
-      .map(([name, { about }]) => `${name} (${about})`)
-      .join(', ')}`,
-  ],
+  ['--on a,b', 'only these servers'],
   ['--runs n', 'how often each suite runs on each server (20)'],
   ['--help', 'show this text'],
 ])}

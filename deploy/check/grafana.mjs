@@ -7,9 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { parse, stringify } from 'yaml';
-import { freePort } from '../../load/harness/ports.js';
-import { startService } from '../../load/harness/service.js';
-import { until, withRedis } from './support.mjs';
+import { freePort } from '../../test/support/ports.js';
+import { startService, until, withRedis } from './support.mjs';
 
 const deploy = fileURLToPath(new URL('..', import.meta.url));
 const SCRAPE_INTERVAL = '1s';
@@ -35,7 +34,7 @@ async function startPrometheus(folder, servers, signal) {
   config.scrape_configs[0].static_configs[0].targets = servers.map(({ port }) => `127.0.0.1:${port}`);
   const file = join(folder, 'prometheus.yml');
   writeFileSync(file, stringify(config));
-  const port = await freePort('127.0.0.1');
+  const port = await freePort();
   const address = `127.0.0.1:${port}`;
   const args = [
     `--config.file=${file}`,
@@ -98,7 +97,7 @@ export function grafana() {
     const folder = mkdtempSync(join(tmpdir(), 'gjallar-grafana-'));
     const { PATH, HOME } = process.env;
     const env = { PATH, HOME, WORKERS: '2', REDIS_URL, ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` };
-    const servers = await Promise.all([1, 2].map(() => startService({ env, onLine: () => {} })));
+    const servers = await Promise.all([1, 2].map(() => startService(env)));
     const prometheus = { stop: () => {}, gone: undefined };
     let endLoad = async () => {};
     try {

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startService } from '../../load/harness/service.js';
+import { ON_LOOPBACK, RunningService } from '../../test/support/service.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = (program, args, options) =>
@@ -59,11 +59,10 @@ export async function image() {
 
     const main = join(folder, 'dist', 'main.js');
     const node = join(bin, 'node');
-    let log = '';
-    const onLine = (line) => {
-      log += line;
-    };
-    const server = await startService({ env: { PATH, HOME, WORKERS: '1' }, node, main, onLine });
+    const server = new RunningService({ env: { PATH, HOME, WORKERS: '1', ...ON_LOOPBACK }, main });
+    // The image's own Node.js.
+    server.spawn = (_node, args, options) => spawn(node, args, options);
+    await server.start();
     try {
       const [program, ...args] = JSON.parse(/^HEALTHCHECK .*? CMD (\[.*\])$/m.exec(dockerfile)[1]);
       run(program, args, { env: { PATH, PORT: String(server.port) } });
@@ -71,7 +70,8 @@ export async function image() {
       await server.stop();
     }
     // The primary says it after it has said that it listens.
-    if (!log.includes('the sockets are native')) throw new Error('the image runs on portable sockets');
+    if (!server.log.some(({ msg }) => msg?.includes('the sockets are native')))
+      throw new Error('the image runs on portable sockets');
     const sizes = ['node_modules', 'dist', 'public'].map((name) => `${name} ${mebibytes(join(folder, name))}`);
     return `on Node.js ${run(node, ['--version']).trim()}, the server starts natively and is healthy; MiB: ${sizes.join(', ')}; all but Node.js and Debian ${mebibytes(folder)}`;
   } finally {

@@ -11,13 +11,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
-import { freePort } from '../../load/harness/ports.js';
-import { startService } from '../../load/harness/service.js';
+import { freePort } from '../../test/support/ports.js';
 import { grafana } from './grafana.mjs';
 import { image } from './image.mjs';
 import { compose, helm, kubernetes } from './manifests.mjs';
 import { proxies } from './proxies.mjs';
-import { isUp, TIMEOUT_MS, until, withRedis } from './support.mjs';
+import { isUp, startService, TIMEOUT_MS, until, withRedis } from './support.mjs';
 
 const admin = { Authorization: `Basic ${btoa('ops:password')}` };
 
@@ -76,7 +75,7 @@ async function checkProxy(name, servers) {
   const proxy = proxies[name];
   const folder = mkdtempSync(join(tmpdir(), 'gjallar-deploy-'));
   chmodSync(folder, 0o755);
-  const port = await freePort('127.0.0.1');
+  const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const ports = servers.map((server) => server.port);
   proxy.files(folder, ports, port);
@@ -138,7 +137,7 @@ function checkProxies(names) {
         ...{ PATH, HOME, WORKERS: '2', TRUST_PROXY: '1', REDIS_URL, DRAIN_TIMEOUT: '2s' },
         ...{ ADMIN_USER: 'ops', ADMIN_PASSWORD: 'password', RATE_LIMIT: 'off' },
       };
-      const servers = await Promise.all([1, 2].map(() => startService({ env, onLine: () => {} })));
+      const servers = await Promise.all([1, 2].map(() => startService(env)));
       try {
         isGood = (await checkProxy(name, servers)) && isGood;
       } finally {

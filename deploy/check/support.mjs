@@ -1,10 +1,6 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../../load/harness/ports.js';
+import { RedisProcess } from '../../test/support/redis.js';
+import { ON_LOOPBACK, RunningService } from '../../test/support/service.js';
 
 export const TIMEOUT_MS = 30_000;
 
@@ -24,15 +20,13 @@ export const isUp = (url) =>
 
 /** Runs a Redis of its own while `use` runs, which gets its URL. */
 export async function withRedis(use) {
-  const port = await freePort('127.0.0.1');
-  const data = mkdtempSync(join(tmpdir(), 'gjallar-deploy-redis-'));
-  const redis = spawn('redis-server', ['--port', String(port), '--save', '', '--dir', data], { stdio: 'ignore' });
-  const gone = once(redis, 'close');
+  const redis = await RedisProcess.start();
   try {
-    return await use(`redis://127.0.0.1:${port}`);
+    return await use(redis.url);
   } finally {
-    redis.kill();
-    await gone;
-    rmSync(data, { recursive: true, force: true });
+    await redis.remove();
   }
 }
+
+/** Starts the service on a free port, with an empty folder for its data. */
+export const startService = (env) => new RunningService({ env: { ...env, ...ON_LOOPBACK } }).start();

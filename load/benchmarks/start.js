@@ -12,12 +12,12 @@ const MAX_RELOAD_MS = 60_000;
 /** CPU from the fork of a process until it listens: of each worker, and of the process that has started them. */
 async function start({ peer }) {
   const [first, ...workers] = peer.pids;
-  const cpuPerWorker = workers.length > 0 ? sum(workers) / workers.length : sum([first]);
-  const started = {
-    cpuPerWorker: cpuPerWorker / 1000,
-    cpuPrimary: workers.length > 0 ? sum([first]) / 1000 : undefined,
+  if (workers.length === 0) return { cpuPerWorker: sum([first]) / 1000 };
+  return {
+    cpuPerWorker: sum(workers) / workers.length / 1000,
+    cpuPrimary: sum([first]) / 1000,
+    ...(await reload(first, workers)),
   };
-  return workers.length > 0 ? { ...started, ...(await reload(first, workers)) } : started;
 }
 
 /**

@@ -52,6 +52,7 @@ test.each([
   ['suites.js', [], 'suites: --checkout is missing.'],
   ['suites.js', ['--checkout', '/nowhere'], 'suites: /nowhere has no docs/engine.io-protocol/v4-test-suite.'],
   ['torture.js', ['faults', '--times', 'often'], 'torture: --times must be a number, not "often".'],
+  ['../deploy/check/index.mjs', ['chess'], 'unknown: chess; there are prometheus, '],
 ])('%s %j says what is wrong', (command, args, message) => {
   const { status, stdout, stderr } = run(command, ...args);
   expect({ status, stdout }).toEqual({ status: 2, stdout: '' });

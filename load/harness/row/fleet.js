@@ -84,7 +84,7 @@ export function activityOf(before, middle, after) {
 }
 
 /** What a group did between two looks: events per second, and the latencies since the look before the second one. */
-export function activity(before, after) {
+function activity(before, after) {
   const perSecond = {};
   const total = {};
   const latency = new Histogram();
