@@ -33,10 +33,22 @@ afterEach(async () => {
   await redis.remove();
 });
 
-async function away(at: number): Promise<void> {
-  const { id } = wanderer.socket;
-  await wanderer.cutOff();
+async function away(at: number, client = wanderer): Promise<void> {
+  const { id } = client.socket;
+  await client.cutOff();
   await until(() => !nodes[at]!.io.of('/').sockets.has(id!));
+}
+
+/** Resolves when the keepers of the machines have met again, after their workers: some client of one is recovered on the other. */
+async function untilKeepersMeet(): Promise<void> {
+  await until(async () => {
+    const probe = new Wanderer(nodes[0]!.url, 'websocket');
+    await probe.heardAll(1);
+    await away(0, probe);
+    await probe.comeBack(nodes[1]!.url);
+    probe.close();
+    return probe.recovered[0]!;
+  });
 }
 
 test('a client that may lack a message of an emitter gets a new session', async () => {
@@ -70,6 +82,7 @@ test('a client that was away during an outage of Redis gets what the bus has los
   await redis.start();
   await until(() => nodes.every(({ bus }) => bus.traffic.isUp));
   await until(async () => (await nodes[0]!.io.of('/').adapter.serverCount()) === 2);
+  await untilKeepersMeet();
   await wanderer.comeBack(nodes[1]!.url);
   await wanderer.heardAll(2);
   await away(1);
