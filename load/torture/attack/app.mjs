@@ -1,5 +1,5 @@
 // An application with connection state recovery, in which clients name rooms, and with a WebSocket server of its own, whose
-// messages are short. It is what attacks run against that the chat service has no place for.
+// messages are short. Attacks run against it where the chat service has neither.
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
 import { WebSocketServer } from 'ws';

@@ -9,7 +9,7 @@ const GUARD = 2_500 * MB;
 
 /** Follows the workers of a server from outside: processor time, memory, disk, and workers that end. */
 export class Watch {
-  /** What the workers use at most beyond their idle memory, in bytes; what the data folder has grown by; and Redis, if there is one. */
+  /** In bytes: what a worker uses at most beyond its idle memory, what the data folder has grown by, and Redis. */
   growth = 0;
   diskGrowth = 0;
   redisGrowth = 0;

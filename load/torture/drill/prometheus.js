@@ -58,7 +58,7 @@ export async function startPrometheus(directory) {
   while (!(await ask('query?query=1'))) await sleep(100);
   return {
     has,
-    /** Scrapes these servers, and resolves once each was scraped. @param {{ name: string, address: string, isPatient?: boolean }[]} targets */
+    /** Scrapes these servers, and resolves once each was scraped. @param {import('./faults.js').Part[]} targets with an `address` */
     async watch(targets) {
       write(targets);
       for (const { name } of targets) while (!(await has(`up{instance="${name}"} == 1`))) await sleep(200);

@@ -61,7 +61,7 @@ export function replyTo(event, input, state) {
   return may('publish', room) ? 'ok' : 'ROOM_FORBIDDEN';
 }
 
-/** No token is good but those of users. @param {{ token: string, code: string }[]} known tokens that are wrong in a way of their own */
+/** The reply to a token that no user has. @param {{ token: string, code: string }[]} known those with a code of their own */
 export function tokenReply(token, known = []) {
   if (token === undefined || token === null || token === '') return 'TOKEN_MISSING';
   return known.find((one) => one.token === token)?.code ?? 'TOKEN_INVALID';

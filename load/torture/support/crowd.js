@@ -12,7 +12,7 @@ import { soon } from '../../harness/until.js';
 export class Crowd {
   /** Each has its `socket`, what it has `heard` by stream, and the `ids` of its sessions. */
   clients = [];
-  /** Returns of clients, each with its times in ms, and with what was done when its connection had ended. */
+  /** Returns of clients, each with its times in ms, and with what was being done when its connection ended. */
   returns = [];
   /** What is being done to the server, and since when. */
   #fault = 'none';

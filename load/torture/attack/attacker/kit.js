@@ -17,7 +17,7 @@ export const many = (count, packet) => Array(count).fill(packet).join(SEPARATOR)
 const MAX_TRIES = 24;
 /** How long an attacker rests before it comes back after it was cut off, in ms. */
 const REST_MS = 20;
-/** How long it waits for a way in before it looks at the time again, in ms. */
+/** How long it waits for each answer on the way in, in ms. */
 const PATIENCE_MS = 2000;
 /** An attacker that holds connections answers pings, and otherwise waits. */
 const PONG_MS = 5000;
@@ -36,7 +36,7 @@ export class Refused extends Error {}
  * @property {number} [worker] by default, the one that is attacked
  * @property {string} [address] where it comes from
  * @property {object | null} [auth] what it logs in with; null does not join the main namespace
- * @property {number} [patience] how long to wait for each answer, in ms; while the attack is prepared, that is as long as it takes
+ * @property {number} [patience] how long to wait for each answer, in ms: 2,000, or 30,000 while the attack is prepared
  */
 export class Attacker {
   bytes = 0;
