@@ -5,7 +5,7 @@ import { CheckedOutage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
 import type { Reason } from '../../base/problems.js';
 import { thisProcess } from '../../base/process.js';
-import { createPrivately } from '../../features/history/files.js';
+import { createPrivately, retryWhileBusy } from '../../features/history/files.js';
 import { type FieldChange, newGeneration, type RevocationStore, RevokedTokens } from '../accounts/revocations.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
@@ -101,7 +101,7 @@ end
 return all`;
 /** How many changes one script call makes: Redis serves no other client meanwhile. */
 const MAX_SCRIPT = 200;
-/** How long a write to SQLite waits for the write of another worker, in ms. */
+/** How long SQLite waits for the write of another worker, in ms. */
 const BUSY_MS = 1000;
 
 /** Revocations in one hash of Redis, which all machines share. The connection is the history's. */
@@ -135,17 +135,17 @@ export class RedisRevocations implements RevocationStore {
  * restored history does not allow revoked tokens again.
  */
 export class SqliteRevocations implements RevocationStore {
-  private database: Database.Database | undefined;
+  private database: Promise<Database.Database> | undefined;
 
   constructor(private readonly dataDir: string) {}
 
   async read(): Promise<ReadonlyMap<string, string>> {
-    const rows = (await this.open()).prepare('SELECT id, value FROM revocations').raw();
+    const rows = (await this.opened()).prepare('SELECT id, value FROM revocations').raw();
     return new Map(rows.all() as [string, string][]);
   }
 
   async replace(changes: readonly FieldChange[]): Promise<boolean> {
-    const database = await this.open();
+    const database = await this.opened();
     const get = database.prepare('SELECT value FROM revocations WHERE id = ?').raw();
     const set = database.prepare('REPLACE INTO revocations VALUES (?, ?)');
     const remove = database.prepare('DELETE FROM revocations WHERE id = ?');
@@ -154,33 +154,47 @@ export class SqliteRevocations implements RevocationStore {
       for (const [field, , to] of valid) to === undefined ? remove.run([field]) : set.run([field, to]);
       return valid.length === changes.length;
     });
-    return work.immediate();
+    return retryWhileBusy(() => work.immediate(), BUSY_MS);
   }
 
   close(): void {
-    this.database?.close();
+    void this.database?.then(
+      (database) => database.close(),
+      () => {},
+    );
     this.database = undefined;
   }
 
   /** A file that cannot be opened is tried again with the next call. */
+  private opened(): Promise<Database.Database> {
+    if (this.database) return this.database;
+    const opening = this.open();
+    this.database = opening;
+    opening.catch(() => {
+      if (this.database === opening) this.database = undefined;
+    });
+    return opening;
+  }
+
   private async open(): Promise<Database.Database> {
     // A server that keeps its messages in Redis may have no SQLite.
     const { default: Sqlite } = await import('libsql');
-    if (this.database) return this.database;
     const path = join(this.dataDir, 'revocations.db');
     createPrivately(path);
-    const database = new Sqlite(path, { timeout: BUSY_MS });
+    const database = new Sqlite(path, { timeout: 0 });
     try {
-      database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
-        CREATE TABLE IF NOT EXISTS revocations (id TEXT PRIMARY KEY, value TEXT NOT NULL)`);
-      // No other machine knows the list of this file.
-      const [field, , value] = newGeneration();
-      database.prepare('INSERT OR IGNORE INTO revocations VALUES (?, ?)').run([field, value]);
+      // The workers of a new server make the file at the same time.
+      await retryWhileBusy(() => {
+        database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;
+          CREATE TABLE IF NOT EXISTS revocations (id TEXT PRIMARY KEY, value TEXT NOT NULL)`);
+        // No other machine knows the list of this file.
+        const [field, , value] = newGeneration();
+        database.prepare('INSERT OR IGNORE INTO revocations VALUES (?, ?)').run([field, value]);
+      }, BUSY_MS);
     } catch (error) {
       database.close();
       throw error;
     }
-    this.database = database;
     return database;
   }
 }

@@ -10,6 +10,7 @@ import { movableClock } from '../../support/clock.js';
 import { readinessOf } from '../../support/reports.js';
 import { startServiceHere as startServer } from '../../support/service-here.js';
 import { SECRET, tokenOf } from '../../support/tokens.js';
+import { pass } from '../../support/until.js';
 
 const ends: (() => unknown)[] = [];
 afterEach(async () => {
@@ -44,6 +45,23 @@ test('a full list takes no further revocation, until one is lifted; one that it 
   await tokens.lift('jti:8');
   await tokens.revoke(further);
   expect(tokens.isRevoked({ name: 'ann', tokenId: undefined, issued: 0 })).toBe(true);
+});
+
+test('a worker waits while another one makes the file, and while it writes, without blocking its clients', async () => {
+  const folder = newFolder();
+  const other = new Sqlite(join(folder, 'revocations.db'));
+  ends.push(() => other.close());
+  const store = new SqliteRevocations(folder);
+  ends.push(() => store.close());
+  const change = ['jti:1', undefined, JSON.stringify({ id: 'jti:1', at: 1, expires: Date.now() + 60_000 })] as const;
+  for (const use of [() => store.read(), () => store.replace([change])]) {
+    other.exec('BEGIN EXCLUSIVE');
+    const used = use();
+    await pass(20);
+    other.exec('COMMIT');
+    await used;
+  }
+  expect((await store.read()).get('jti:1')).toBe(change[2]);
 });
 
 test('a token from the future does not escape the revocation of its user', async () => {
