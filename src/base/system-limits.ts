@@ -40,8 +40,13 @@ function groupFolders(proc: string, controller: string): string[] {
     const isVersion2 = type === 'cgroup2';
     if (!isVersion2 && !(type === 'cgroup' && options.split(',').includes(controller))) return [];
     const group = groups.find((one) => (isVersion2 ? one.isVersion2 : one.controllers.includes(controller)));
-    return group ? pathFrom(folder, relative(root, group.path)) : [];
+    return group ? pathFrom(unescaped(folder), relative(unescaped(root), group.path)) : [];
   });
+}
+
+/** The kernel writes a space as `\040`, for example. Source: man 5 proc_pid_mountinfo. */
+function unescaped(path: string): string {
+  return path.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 }
 
 /** A container may see the path of its group outside, while its own group is mounted as the topmost one. */

@@ -8,6 +8,9 @@ import { forbidProcesses } from './no-processes.mjs';
 /** How long a process that was told to end may take before the file is blamed for it. */
 const GRACE_MS = 5_000;
 
+// On a terminal, jest sets it for its processes. What tests start would print colours, too.
+delete process.env.FORCE_COLOR;
+
 /** Servers that wait for another test file of this process: see redis.js. */
 const parkedServers = new Map();
 process.on('exit', () => {

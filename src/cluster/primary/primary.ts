@@ -316,17 +316,30 @@ export class Primary {
   }
 }
 
+/** The longest path of a socket, in bytes: Linux takes 107, and macOS 103. Node.js cuts a longer one, and says nothing. */
+const MAX_SOCKET_PATH = 103;
+/** A worker has a new number after each restart. */
+const LARGEST_NUMBER = 999_999;
+
 /**
  * Creates the folder with the sockets of the workers.
  * @throws GjallarError BAD_CONFIG
  */
 export function makeMeshDirectory(): string {
+  let directory: string;
   try {
-    return makeSocketFolder();
+    directory = makeSocketFolder();
   } catch (error) {
     throw new GjallarError(
       'BAD_CONFIG',
       `cannot create a folder for the sockets of the workers: ${(error as Error).message}. Set TMPDIR to a writable folder.`,
     );
   }
+  const excess = Buffer.byteLength(socketOf(directory, LARGEST_NUMBER)) - MAX_SOCKET_PATH;
+  if (excess <= 0) return directory;
+  rmSync(directory, { recursive: true });
+  throw new GjallarError(
+    'BAD_CONFIG',
+    `the folder of TMPDIR is too long by ${excess} characters for the sockets of the workers. Set TMPDIR to a shorter one.`,
+  );
 }

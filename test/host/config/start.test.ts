@@ -12,7 +12,7 @@ import { isUnlimited } from '../../../src/host/config/limits.js';
 import { loadConfig } from '../../../src/host/config/load.js';
 import { unknownVariables } from '../../../src/host/config/removed.js';
 import { type RunningServer, runToEnd, startServer } from '../../support/server.js';
-import { cert, key, removeFiles, text, writeFiles } from './support/files.js';
+import { cert, key, long, removeFiles, text, writeFiles } from './support/files.js';
 
 beforeAll(writeFiles);
 afterAll(removeFiles);
@@ -102,6 +102,11 @@ test.each([
     // Below /proc, Node.js 24 would try without end to make a folder for compiled code.
     { TMPDIR: '/dev/null/nowhere' },
     /: ENOTDIR: [^\n]+\. Set TMPDIR to a writable folder\.\n$/,
+  ],
+  [
+    'a long folder for temporary files',
+    { TMPDIR: long },
+    /: the folder of TMPDIR is too long by \d+ characters for the sockets of the workers\. Set TMPDIR to a shorter one\.\n$/,
   ],
   ['a folder below /proc', { DATA_DIR: '/proc/1/data' }, /DATA_DIR must be a folder that can be written to/],
   ['a file', { DATA_DIR: text }, /: DATA_DIR must be a folder that can be written to, not "[^"]+": [^\n]+\n$/],

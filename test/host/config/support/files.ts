@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { copyPem } from '../../../support/pem.js';
@@ -9,8 +9,11 @@ export const cert = join(directory, 'cert.pem');
 export const otherKey = join(directory, 'other-key.pem');
 /** Neither a key nor a certificate. */
 export const text = join(directory, 'text.pem');
+/** A folder with a path as long as no socket can have. */
+export const long = join(directory, 'x'.repeat(100));
 
 export function writeFiles(): void {
+  mkdirSync(long);
   copyPem(otherKey, cert, 'visitor');
   copyPem(key, cert);
   writeFileSync(text, 'neither key nor certificate');
