@@ -11,7 +11,7 @@ import { until } from '../support/until.js';
 let server: RunningServer;
 let token: string;
 
-beforeAll(async () => {
+async function start(): Promise<void> {
   server = await startServer({
     WORKERS: '1',
     // Sessions that nobody polls would hold up the stop.
@@ -24,9 +24,9 @@ beforeAll(async () => {
     ADMIN_PASSWORD: 'password',
   });
   token = await tokenOf({ sub: 'ann' });
-});
+}
+const stop = () => server.stop();
 afterEach(disconnectAll);
-afterAll(() => server.stop());
 
 const rejected = (code: string): Promise<LogLine> =>
   server.logged((line) => line.msg === 'a client was rejected' && line.code === code);
@@ -81,8 +81,13 @@ describe('a rejected client leaves a line and is counted', () => {
     ],
   ];
 
-  test.each(cases)('%s: %s', async (_what, code, line, attempt) => {
-    await attempt();
+  beforeAll(async () => {
+    await start();
+    for (const [, , , attempt] of cases) await attempt();
+  });
+  afterAll(stop);
+
+  test.each(cases)('%s: %s', async (_what, code, line) => {
     expect(await rejected(code)).toMatchObject({ level: 'info', count: 1, ...line });
     expect(JSON.stringify(await rejected(code))).not.toContain('token=');
   });
@@ -97,62 +102,70 @@ describe('a rejected client leaves a line and is counted', () => {
   });
 });
 
-test.each([
-  ['https://chat.example.com', 200],
-  ['https://a.b.example.com', 200],
-  ['https://example.com', 403],
-  ['http://chat.example.com', 403],
-  ['https://chat.example.com:8443', 403],
-  ['https://chatexample.com', 403],
-  ['https://evil.test/.example.com', 403],
-])('CORS_ORIGIN=https://*.example.com and a page of %s: status %d', async (origin, status) => {
-  const path = '/socket.io/?EIO=4&transport=polling';
-  const response = await fetch(server.url + path, { headers: { Origin: origin } });
-  expect(response.status).toBe(status);
-  expect(response.headers.get('access-control-allow-origin')).toBe(status === 200 ? origin : null);
-});
+// On a server of its own: what is rejected here would be counted above.
+describe('what else is rejected or logged', () => {
+  beforeAll(start);
+  afterAll(stop);
 
-test('an address that floods with requests leaves the line that the runbook names', async () => {
-  const socket = createConnection(server.port, '127.0.0.1');
-  socket.on('error', () => {});
-  socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3000));
-  socket.resume();
-  expect(
-    await server.logged((line) => line.msg === 'a client was disconnected' && line.code === 'RATE_LIMITED'),
-  ).toMatchObject({
-    address: '127.0.0.1',
-    path: '/healthz',
-    reason: 'too many requests of one address in one turn of the event loop',
+  test.each([
+    ['https://chat.example.com', 200],
+    ['https://a.b.example.com', 200],
+    ['https://example.com', 403],
+    ['http://chat.example.com', 403],
+    ['https://chat.example.com:8443', 403],
+    ['https://chatexample.com', 403],
+    ['https://evil.test/.example.com', 403],
+  ])('CORS_ORIGIN=https://*.example.com and a page of %s: status %d', async (origin, status) => {
+    const path = '/socket.io/?EIO=4&transport=polling';
+    const response = await fetch(server.url + path, { headers: { Origin: origin } });
+    expect(response.status).toBe(status);
+    expect(response.headers.get('access-control-allow-origin')).toBe(status === 200 ? origin : null);
   });
-  if (!socket.closed) await once(socket, 'close');
-});
 
-test('LOG_LEVEL=debug tells the story of a connection under its session id', async () => {
-  const client = connect(server.url, { auth: { token } });
-  await connected(client);
-  const sid = client.io.engine.id;
-  await upgraded(client);
-  expect(await client.emitWithAck('message', { room: 'elsewhere', text: 'x' })).toMatchObject({ code: 'NOT_IN_ROOM' });
-  const { id } = client;
-  client.disconnect();
-  await server.logged((line) => line.msg === 'session closed' && sid.startsWith(line.session as string));
-  const story = server.log.filter(
-    ({ session, socket }) =>
-      (typeof session === 'string' && session !== '' && sid.startsWith(session)) || socket === id,
-  );
-  // The upgrade and the connect to the namespace race.
-  const [first, ...rest] = story.map(({ msg }) => msg);
-  expect([first, ...rest.slice(0, 2).sort(), ...rest.slice(2)]).toEqual([
-    'session opened',
-    'session upgraded',
-    'socket connected',
-    'an event was rejected',
-    'socket disconnected',
-    'session closed',
-  ]);
-  expect(story[0]).toMatchObject({ address: '127.0.0.1', transport: 'polling' });
-  expect(story).toContainEqual(expect.objectContaining({ user: 'ann', namespace: '/' }));
-  expect(story.at(-1)).toMatchObject({ reason: expect.any(String), ms: expect.any(Number) });
-  // With the whole id, a reader of the log could take over the session.
-  expect(JSON.stringify(server.log)).not.toContain(sid);
+  test('an address that floods with requests leaves the line that the runbook names', async () => {
+    const socket = createConnection(server.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n'.repeat(3000));
+    socket.resume();
+    expect(
+      await server.logged((line) => line.msg === 'a client was disconnected' && line.code === 'RATE_LIMITED'),
+    ).toMatchObject({
+      address: '127.0.0.1',
+      path: '/healthz',
+      reason: 'too many requests of one address in one turn of the event loop',
+    });
+    if (!socket.closed) await once(socket, 'close');
+  });
+
+  test('LOG_LEVEL=debug tells the story of a connection under its session id', async () => {
+    const client = connect(server.url, { auth: { token } });
+    await connected(client);
+    const sid = client.io.engine.id;
+    await upgraded(client);
+    expect(await client.emitWithAck('message', { room: 'elsewhere', text: 'x' })).toMatchObject({
+      code: 'NOT_IN_ROOM',
+    });
+    const { id } = client;
+    client.disconnect();
+    await server.logged((line) => line.msg === 'session closed' && sid.startsWith(line.session as string));
+    const story = server.log.filter(
+      ({ session, socket }) =>
+        (typeof session === 'string' && session !== '' && sid.startsWith(session)) || socket === id,
+    );
+    // The upgrade and the connect to the namespace race.
+    const [first, ...rest] = story.map(({ msg }) => msg);
+    expect([first, ...rest.slice(0, 2).sort(), ...rest.slice(2)]).toEqual([
+      'session opened',
+      'session upgraded',
+      'socket connected',
+      'an event was rejected',
+      'socket disconnected',
+      'session closed',
+    ]);
+    expect(story[0]).toMatchObject({ address: '127.0.0.1', transport: 'polling' });
+    expect(story).toContainEqual(expect.objectContaining({ user: 'ann', namespace: '/' }));
+    expect(story.at(-1)).toMatchObject({ reason: expect.any(String), ms: expect.any(Number) });
+    // With the whole id, a reader of the log could take over the session.
+    expect(JSON.stringify(server.log)).not.toContain(sid);
+  });
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { applicationWith } from '../io/server/support/package.js';
 import { own } from '../support/children.js';
+import { connect, connected, disconnectAll } from '../support/clients.js';
 import { cleanEnvironment } from '../support/server.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
 
@@ -17,7 +18,10 @@ let server: RunningServer;
 beforeAll(async () => {
   server = await startServer({ WORKERS: '1' });
 });
-afterAll(() => server.stop());
+afterAll(async () => {
+  disconnectAll();
+  await server.stop();
+});
 
 /** Runs a program of the guide against the server until it prints a line. */
 async function firstLineOf(code: string): Promise<string> {
@@ -39,5 +43,9 @@ test('the first client of the quick start prints its own message', async () => {
 });
 
 test('the recovery helper delivers what was said before', async () => {
+  const astrid = connect(server.url, { auth: { name: 'Astrid' } });
+  await connected(astrid);
+  await astrid.emitWithAck('join', 'hall');
+  await astrid.emitWithAck('message', { room: 'hall', text: 'Hello!' });
   expect(await firstLineOf(blockOf('guide/recovery.md'))).toBe('Astrid Hello!');
 });

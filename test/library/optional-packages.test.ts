@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
@@ -129,11 +129,16 @@ test('a package in a version that does not work is named with its version, its f
   const installed = join(alone.modules, 'libsql');
   mkdirSync(installed);
   writeFileSync(join(installed, 'package.json'), '{ "name": "libsql", "version": "0.4.7" }');
-  expect(await run([main], { PORT: '0' })).toEqual({
-    code: 1,
-    out: '',
-    error:
-      'gjallar: the chat service needs packages that are not installed, and libsql 0.5.29 or a newer 0.5.x, ' +
-      `not 0.4.7 in ${installed}. Run: npm install jose@6 prom-client@15 libsql@0.5\n`,
-  });
+  try {
+    expect(await run([main], { PORT: '0' })).toEqual({
+      code: 1,
+      out: '',
+      error:
+        'gjallar: the chat service needs packages that are not installed, and libsql 0.5.29 or a newer 0.5.x, ' +
+        `not 0.4.7 in ${installed}. Run: npm install jose@6 prom-client@15 libsql@0.5\n`,
+    });
+  } finally {
+    // The other tests have none of these packages.
+    rmSync(installed, { recursive: true });
+  }
 });

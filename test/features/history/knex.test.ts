@@ -70,11 +70,12 @@ test('knex begins a transaction with the statement "BEGIN;", which takes the wri
 });
 
 test('a transaction that cannot get the lock fails as it begins, and the connection stays usable', async () => {
+  await knex.raw('CREATE TABLE numbers (a)');
   const other = new Database(filename);
   other.exec('BEGIN IMMEDIATE');
   await expect(knex.transaction(async () => {})).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
   other.exec('COMMIT');
   other.close();
-  await knex.transaction((trx) => trx.raw('INSERT INTO t VALUES (1)'));
-  expect(await knex('t').count({ count: '*' })).toEqual([{ count: 1 }]);
+  await knex.transaction((trx) => trx.raw('INSERT INTO numbers VALUES (1)'));
+  expect(await knex('numbers').count({ count: '*' })).toEqual([{ count: 1 }]);
 });

@@ -30,6 +30,10 @@ export function storeContract(start: () => Promise<Harness>): void {
       opened.push(another);
       return another;
     },
+    lose: async () => {
+      await harness.lose();
+      store = await at.open();
+    },
   };
 
   beforeAll(async () => {
@@ -50,6 +54,5 @@ export function storeContract(start: () => Promise<Harness>): void {
   trimContract(at);
   eraseContract(at);
   changesContract(at);
-  // These come last: they leave nothing behind.
   endContract(at);
 }

@@ -4,7 +4,7 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { lockPort } from '../../../src/cluster/primary/ports.js';
 import { sharesPorts } from '../../../src/engine/node/node-net.private.js';
@@ -12,6 +12,7 @@ import { answerTo } from '../../io/server/support/requests.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../../support/clients.js';
 import { copyPem } from '../../support/pem.js';
 import { freePort } from '../../support/ports.js';
+import { readiness } from '../../support/reports.js';
 import { runToEnd } from '../../support/server.js';
 import { until } from '../../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
@@ -57,6 +58,14 @@ describe('an unmodified application on three workers', () => {
     const env = { APP_PORT: String(port), LOG_LEVEL: 'debug', SLOW_MS: '1500', DRAIN_TIMEOUT: '3s', ...ofTheChat };
     app = await runApp('chat.mjs', { args: ['--workers', '3'], env });
   });
+  // Workers that a test has ended have their successors, and its clients are gone.
+  beforeEach(() =>
+    until(async () => {
+      if ((await readiness(app.admin)).state !== 'ready') return false;
+      const stats = (await (await fetch(`${app.admin}/api/stats`)).json()) as { namespaces: Record<string, number> };
+      return stats.namespaces['/'] === 0;
+    }),
+  );
   afterAll(stopAll);
 
   test('is kept out by another start on its port at the same moment, and starts after it with variables of the chat', async () => {
@@ -75,7 +84,6 @@ describe('an unmodified application on three workers', () => {
     expect(app.greeting).toMatch(
       /chat\.mjs listens on port \d+ with 3 workers on the embedded bus\. Workers share no memory/,
     );
-    expect(app.output).toEqual([]);
     const logged = app.logged(({ msg, namespace }) => msg === 'socket connected' && namespace === '/');
     const sockets = await connectMany(app.url, 18);
     const pids = new Set(await pidsOf(sockets));
@@ -130,6 +138,8 @@ describe('an unmodified application on three workers', () => {
 
   test('ends and is replaced after an exception, as a process of Node.js does', async () => {
     const [socket] = (await connectMany(app.url, 1)) as [Socket];
+    // No other test has it write anything but its log.
+    expect(app.output).toEqual([]);
     socket.emit('throw');
     await nextEvent(socket, 'connect');
     await app.said(/the application has thrown/);
@@ -238,7 +248,7 @@ describe('the process of an application', () => {
   });
   afterAll(stopAll);
 
-  test('gets its arguments, and speaks with the parent process through the primary', async () => {
+  test('gets its arguments, speaks with the parent process, and runs its own code for SIGTERM in the end', async () => {
     const messages: { hello?: number; heard?: string; by?: number }[] = [];
     expect(await (await fetch(app.url)).text()).toBe('red --blue');
     const heard = new Promise<void>((resolve) =>
@@ -250,9 +260,7 @@ describe('the process of an application', () => {
     app.process.send('news');
     await heard;
     expect(new Set(messages.filter((one) => one.heard === 'news').map(({ by }) => by)).size).toBe(2);
-  });
 
-  test('runs its own code for SIGTERM when the server stops', async () => {
     expect(await app.stop()).toBe(0);
     const closing = () => app.output.filter((line) => /^closing \d+$/.test(line));
     // What the workers have written may still be on its way when the primary has ended.

@@ -54,4 +54,6 @@ export interface Subject {
   readonly room: string;
   /** Opens another store on the same data, which is closed in the end. */
   open(limits?: HistoryLimits): Promise<HistoryStore>;
+  /** Loses everything that was kept. `store` is another one from then on. */
+  lose(): Promise<void>;
 }

@@ -97,39 +97,45 @@ async function expectNoneReplaced(workers: number): Promise<void> {
   expect(await (await fetch(app.url)).text()).toBe('old');
 }
 
+/**
+ * Aborts a reload in which an old worker dies. In the place of the first, a new worker stays. The second is replaced, as
+ * the new one in its place has died like it.
+ */
+async function expectSuccessor(dead: 0 | 1): Promise<void> {
+  const old = await pidsInOrder();
+  const release = `worse${dead}`;
+  install(release);
+  const { aborted, hasLostWorker } = reload();
+  const [first, second] = await pidsOf(release);
+  process.kill(old[dead]!, 'SIGKILL');
+  await hasLostWorker();
+  app.process.send({ end: second });
+  await aborted();
+  const kept = [old[1 - dead]!, dead === 0 ? first! : (await pidsOf(release, 3))[2]!];
+  await until(async () => (await readState()).pids.join() === kept.sort().join());
+}
+
+/** Stops the application during a reload: the workers of both releases end. */
+async function expectStopEndsAll(): Promise<void> {
+  const { pids: old } = await readState();
+  expect(old.map(isAlive)).toEqual([true, true]);
+  install('good');
+  reload();
+  const good = await pidsOf('good');
+  expect(await app.stop()).toBe(0);
+  await Promise.all([...old, ...good].map(untilGone));
+}
+
 describe('while RELOAD_SETTLE lasts', () => {
   beforeAll(() => start({ RELOAD_SETTLE: '1h' }));
   afterAll(stop);
 
-  test('a release that dies after it listens replaces no worker', async () => {
+  // In this time no reload ends, so that nothing brings the old workers back for another test.
+  test('releases that die replace no worker, those who died meanwhile have a successor, and a stop ends all', async () => {
     await expectNoneReplaced(2);
-  });
-
-  test.each([
-    { what: 'a new worker stays in place of an old one that has died meanwhile', dead: 0 },
-    { what: 'an old worker is replaced that has died like the new one in its place', dead: 1 },
-  ])('after an aborted reload, $what', async ({ dead }) => {
-    const old = await pidsInOrder();
-    const release = `worse${dead}`;
-    install(release);
-    const { aborted, hasLostWorker } = reload();
-    const [first, second] = await pidsOf(release);
-    process.kill(old[dead]!, 'SIGKILL');
-    await hasLostWorker();
-    app.process.send({ end: second });
-    await aborted();
-    const kept = [old[1 - dead]!, dead === 0 ? first! : (await pidsOf(release, 3))[2]!];
-    await until(async () => (await readState()).pids.join() === kept.sort().join());
-  });
-
-  test('a stop ends the workers of both releases', async () => {
-    const { pids: old } = await readState();
-    expect(old.map(isAlive)).toEqual([true, true]);
-    install('good');
-    reload();
-    const good = await pidsOf('good');
-    expect(await app.stop()).toBe(0);
-    await Promise.all([...old, ...good].map(untilGone));
+    await expectSuccessor(0);
+    await expectSuccessor(1);
+    await expectStopEndsAll();
   });
 });
 
@@ -147,7 +153,7 @@ describe('when RELOAD_SETTLE is over', () => {
   });
 
   test('a new worker that does not answer when RELOAD_SETTLE is over replaces none until it does', async () => {
-    const old = await pidsOf('good');
+    const old = await pidsInOrder();
     install('better', 'hangs');
     const { finished } = reload();
     const better = await pidsOf('better');
@@ -160,7 +166,7 @@ describe('when RELOAD_SETTLE is over', () => {
   });
 
   test('an old worker that dies while new ones prove themselves has its successor', async () => {
-    const [first, second] = await pidsOf('better');
+    const [first, second] = await pidsInOrder();
     install('best', 'hangs');
     const { finished, hasLostWorker } = reload();
     const best = (await pidsOf('best')).sort();
