@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Kind, kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { WorkerQuery } from '../../src/cluster/mesh/worker-query.js';
 import { socketOf } from '../../src/cluster/protocol.js';
@@ -33,6 +33,10 @@ beforeAll(async () => {
     (value) => typeof value === 'string',
   );
   await other.join([1]);
+});
+
+beforeEach(() => {
+  malformed.length = 0;
 });
 
 afterAll(async () => {
@@ -84,7 +88,6 @@ test('malformed messages between workers are reported and dropped; those behind 
 test('a client whose answer is malformed is answered as if its worker were gone', async () => {
   const bodies = [Buffer.alloc(0), Buffer.from('1234'), ...[null, 5, []].map((value) => encodeBody(value))];
   const answers: number[] = [];
-  malformed.length = 0;
   for (const [index, body] of bodies.entries()) {
     const exchange = {
       request: { toParts: () => parts },

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { freePort } from '../support/ports.js';
 import { isAlive, untilGone } from '../support/process.js';
@@ -27,7 +27,6 @@ describe('pm2', () => {
   const home = mkdtempSync(join(tmpdir(), 'gjallar-pm2-'));
   let environment: Record<string, string>;
   let url: string;
-  let daemon: number;
 
   beforeAll(async () => {
     const port = await freePort();
@@ -39,8 +38,6 @@ describe('pm2', () => {
       ...{ HOST: '127.0.0.1', PORT: String(port), WORKERS: '2', DATA_DIR: join(home, 'data') },
     };
   });
-
-  afterEach(disconnectAll);
 
   afterAll(async () => {
     // Where a test has failed, the daemon is still there, with the server under it.
@@ -60,15 +57,15 @@ describe('pm2', () => {
     return list.find(({ name }) => name === 'gjallar');
   }
 
-  test('start returns when all workers listen', async () => {
+  test('starts the server, reloads it, ends it in order, and forgets it', async () => {
+    // It returns when all workers listen.
     await pm2('start', 'ecosystem.config.js');
-    daemon = Number(readFileSync(join(home, 'pm2.pid'), 'utf8'));
+    const daemon = Number(readFileSync(join(home, 'pm2.pid'), 'utf8'));
     const response = await fetch(`${url}/readyz`);
     expect(await response.json()).toMatchObject({ state: 'ready' });
     expect((await listed())?.pm2_env).toMatchObject({ status: 'online', exec_mode: 'fork_mode', restart_time: 0 });
-  });
 
-  test('reload replaces the server, and its clients come back and go on talking', async () => {
+    // A reload replaces the server, and its clients come back and go on talking.
     const clients = Array.from({ length: 6 }, () => connect(url, { reconnectionDelay: 50, reconnectionDelayMax: 200 }));
     await Promise.all(clients.map(upgraded));
     const before = (await listed())!.pid;
@@ -81,12 +78,10 @@ describe('pm2', () => {
     expect([before, after].map(isAlive)).toEqual([false, true]);
     for (const client of clients) expectOk(await client.emitWithAck('join', 'hall'));
     await expectOnceAndInOrder(clients, 'hall', 3);
-  });
+    disconnectAll();
 
-  test('stop ends it in order, and delete forgets it', async () => {
-    const { pid } = (await listed())!;
     await pm2('stop', 'gjallar');
-    expect(isAlive(pid)).toBe(false);
+    expect(isAlive(after)).toBe(false);
     await expect(fetch(url)).rejects.toThrow();
     expect((await listed())!.pm2_env.status).toBe('stopped');
     const log = readFileSync(join(home, 'pm2.log'), 'utf8');

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
@@ -33,6 +34,26 @@ function busIs(server: RunningServer, isUp: boolean, seen = 0): Promise<LogLine>
       (line.level === 'info') === isUp &&
       server.log.indexOf(line) >= seen,
   );
+}
+
+/** What a test begins with that has a Redis, whichever was before. */
+async function withRedis(redis: RedisProcess, servers: RunningServer[]): Promise<void> {
+  if (!redis.child) await redis.start();
+  for (const server of servers) await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
+}
+
+/** The servers have started without their Redis, whichever test was before. Resolves with where their logs began. */
+async function withoutRedis(redis: RedisProcess, servers: RunningServer[]): Promise<number[]> {
+  if (!redis.child) return servers.map(() => 0);
+  for (const server of servers) {
+    const closed = once(server.process, 'close');
+    server.process.kill('SIGTERM');
+    await closed;
+  }
+  await redis.stop();
+  const lengths = servers.map(({ log }) => log.length);
+  await Promise.all(servers.map((server) => server.restart()));
+  return lengths;
 }
 
 describe('two servers on one Redis', () => {
@@ -97,17 +118,19 @@ describe('two servers that keep no history', () => {
   });
 
   test('start without their Redis and join it when it comes', async () => {
+    const from = await withoutRedis(redis, servers);
     for (const server of servers) await untilReadinessIs(server, { status: 200, state: 'degraded', problems: 1 });
     const clients = servers.map(({ url }) => connect(url));
     await Promise.all(clients.map(connected));
     await joinAll(clients, 'early');
-    const up = servers.map((server) => busIs(server, true));
+    const up = servers.map((server, index) => busIs(server, true, from[index]));
     await redis.start();
     await Promise.all(up);
     await expectOnceAndInOrder(clients, 'early', 3);
   });
 
   test('lose no client, no local message and, when Redis is back, nothing at all, while it is away', async () => {
+    await withRedis(redis, servers);
     const here = [connect(servers[0]!.url), connect(servers[0]!.url)];
     const there = [connect(servers[1]!.url), connect(servers[1]!.url)];
     const everyone = [...here, ...there];
@@ -153,15 +176,11 @@ describe('a server that keeps history', () => {
     await redis.remove();
   });
 
-  /** Each test runs alone, too. */
-  async function withRedis(): Promise<void> {
-    if (!redis.child) await redis.start();
-    await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
-  }
-
   test('starts without its Redis, says so, and is ready when it comes', async () => {
+    const [from] = await withoutRedis(redis, [server]);
     const told = await server.logged(
       ({ msg }) => msg?.startsWith('Redis is unreachable: messages cannot be stored') ?? false,
+      from,
     );
     expect(told).toMatchObject({
       level: 'error',
@@ -173,8 +192,8 @@ describe('a server that keeps history', () => {
     await upgraded(client);
     expect(await client.emitWithAck('join', 'early')).toMatchObject({ ok: false, code: 'HISTORY_UNAVAILABLE' });
     const [up, kept] = [
-      busIs(server, true),
-      server.logged(({ msg }) => msg?.startsWith('over: Redis is unreachable') ?? false),
+      busIs(server, true, from),
+      server.logged(({ msg }) => msg?.startsWith('over: Redis is unreachable') ?? false, from),
     ];
     await redis.start();
     await Promise.all([up, kept]);
@@ -184,7 +203,7 @@ describe('a server that keeps history', () => {
   });
 
   test('refuses messages without its Redis, keeps its clients, and resumes', async () => {
-    await withRedis();
+    await withRedis(redis, [server]);
     const clients = [connect(server.url), connect(server.url)] as const;
     await Promise.all(clients.map(upgraded));
     const lost: string[] = [];
@@ -234,7 +253,7 @@ describe('a server that keeps history', () => {
   ] as const)(
     'names a Redis %s in the log, in /readyz and in the metrics, until it stores messages again',
     async (_, spoil, repair, words, code) => {
-      await withRedis();
+      await withRedis(redis, [server]);
       const admin = new Redis(redis.url);
       const problem = 'Redis rejects writes: messages cannot be stored';
       const from = server.log.length;

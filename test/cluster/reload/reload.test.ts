@@ -19,8 +19,10 @@ const operator = { Authorization: `Basic ${Buffer.from('ops:password').toString(
 let directory: string;
 /** The server of all tests, with two workers, which they replace again and again. */
 let server: RunningServer;
-/** The newer of its two workers. */
-let newest = 2;
+/** The numbers of its two workers. */
+let current = [1, 2];
+/** The number of the next worker that it starts. */
+let next = 3;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gjallar-cluster-'));
@@ -36,7 +38,7 @@ afterAll(async () => {
 });
 
 /** The process ids of the two workers, once they listen: their lines may come after the primary's. */
-const workers = () => Promise.all([newest - 1, newest].map((worker) => server.pidOfWorker(worker)));
+const workers = () => Promise.all(current.map((worker) => server.pidOfWorker(worker)));
 
 /** Sends SIGHUP. Resolves with the first line from now on that fits. */
 function hangUp(fits: (line: LogLine) => boolean): Promise<LogLine> {
@@ -48,7 +50,8 @@ function hangUp(fits: (line: LogLine) => boolean): Promise<LogLine> {
 /** Replaces both workers. */
 async function reload(): Promise<void> {
   await hangUp((line) => line.msg === 'reload finished' && line.replaced === 2);
-  newest += 2;
+  current = [next, next + 1];
+  next += 2;
 }
 
 describe('SIGHUP', () => {
@@ -100,7 +103,7 @@ describe('SIGHUP', () => {
     const said = new Set<string>();
     const back = clients.map((client) => nextEvent(client, 'connect'));
     let isNear = false;
-    void server.pidOfWorker(newest + 1).then(() => {
+    void server.pidOfWorker(next).then(() => {
       isNear = true;
     });
     const over = reload();
@@ -138,9 +141,9 @@ describe('SIGHUP', () => {
     const finished = () => server.log.filter((line) => line.msg === 'reload finished').length;
     const finishedBefore = finished();
     // The next worker finds its place taken.
-    const next = newest + 1;
-    for (const name of readdirSync(directory)) mkdirSync(join(directory, name, `${next}.sock`));
-    await hangUp((line) => String(line.msg).startsWith(`reload aborted: new worker ${next} `));
+    const failing = next++;
+    for (const name of readdirSync(directory)) mkdirSync(join(directory, name, `${failing}.sock`));
+    await hangUp((line) => String(line.msg).startsWith(`reload aborted: new worker ${failing} `));
     expect(finished()).toBe(finishedBefore);
     expect(before.map(isAlive)).toEqual([true, true]);
     expect(clients.map((client) => client.connected)).toEqual([true, true, true]);

@@ -194,8 +194,9 @@ describe.each([
   test('revokes tokens, and the connections with them end on all machines', async () => {
     const marked = await tokenFor('ann', { jti: 'token 1' });
     const ann = await enter(there, 'ann', 'ops', marked);
-    const bob = await enter(there, 'bob', 'ops');
-    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/ops?token=${await tokenFor('bob')}`);
+    // No other test has a client of this name, whose tokens stay revoked.
+    const eve = await enter(there, 'eve', 'ops');
+    const plain = new WebSocket(`${there.url.replace('http', 'ws')}/ops?token=${await tokenFor('eve')}`);
     await once(plain, 'open');
     const annEnded = Promise.all([nextEvent(ann, 'ended'), nextEvent(ann, 'disconnect')]);
     const revoked = await call('POST', '/api/tokens/revoke', { jti: 'token 1' });
@@ -213,14 +214,14 @@ describe.each([
     );
     await enter(there, 'ann', 'ops');
 
-    const bobEnded = Promise.all([nextEvent(bob, 'ended'), once(plain, 'close')]);
-    await call('POST', '/api/tokens/revoke', { user: 'bob' });
-    const [, [code, text]] = await bobEnded;
+    const eveEnded = Promise.all([nextEvent(eve, 'ended'), once(plain, 'close')]);
+    await call('POST', '/api/tokens/revoke', { user: 'eve' });
+    const [, [code, text]] = await eveEnded;
     expect([code, String(text)]).toEqual([1008, 'TOKEN_REVOKED']);
-    const older = await call('POST', '/api/tokens/revoke', { user: 'bob', before: 1000 });
+    const older = await call('POST', '/api/tokens/revoke', { user: 'eve', before: 1000 });
     expect((older.revocation as { before: number }).before).toBeGreaterThan(1000);
     // A token that was issued later is accepted.
-    await enter(there, 'bob', 'ops', await tokenFor('bob', {}, -1));
+    await enter(there, 'eve', 'ops', await tokenFor('eve', {}, -1));
 
     await until(async () => {
       const { revocations } = await call('GET', '/api/tokens/revocations');
@@ -243,7 +244,7 @@ describe.each([
   });
 
   test('disconnects users and closes rooms, and members learn why', async () => {
-    // No client of an earlier test has this name.
+    // No client of another test has this name.
     const fay = await enter(there, 'fay', 'bar');
     const carl = await enter(here, 'carl', 'bar');
     const plain = new WebSocket(`${there.url.replace('http', 'ws')}/bar?token=${await tokenFor('dora')}`);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createShardedAdapter } from '@socket.io/redis-adapter';
 import { Cluster, Redis } from 'ioredis';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
@@ -42,6 +42,17 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
 
   let members: Member[] = [];
   let pairs: [Pair, Pair];
+
+  // One that hung has become a replica.
+  beforeEach(async () => {
+    for (const redis of cluster.processes.slice(0, 3)) {
+      const isMaster = () =>
+        onNode(redis, async (node) => String(await node.info('replication')).includes('role:master'));
+      if (await isMaster()) continue;
+      await onNode(redis, (node) => node.call('CLUSTER', 'FAILOVER'));
+      await until(isMaster);
+    }
+  });
 
   afterEach(async () => {
     disconnectAll();
@@ -105,12 +116,30 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
     );
   }
 
+  /** The master of the slot of a channel, as a node knows it. */
+  const masterOf = (channel: string, asked: RedisProcess) =>
+    onNode(asked, async (node) => {
+      const slot = (await node.call('CLUSTER', 'KEYSLOT', channel)) as number;
+      const ranges = (await node.call('CLUSTER', 'SLOTS')) as [number, number, [host: string, port: number]][];
+      const [, , [, port]] = ranges.find(([from, to]) => from <= slot && slot <= to)!;
+      return cluster.processes.find((redis) => redis.port === port)!;
+    });
+
+  /** Begins with the slot of a channel on a master, wherever it was. All nodes know it then. */
+  async function place(channel: string, target: RedisProcess): Promise<void> {
+    const source = await masterOf(channel, target);
+    if (source !== target) await moveSlot(channel, source, target);
+    for (const redis of cluster.processes) await until(async () => (await masterOf(channel, redis)) === target);
+  }
+
   const channelsOn = (redis: RedisProcess) =>
     onNode(redis, async (node) => ((await node.call('PUBSUB', 'SHARDCHANNELS')) as string[]).sort());
 
   test('each machine has its channel on the master of its slot, and follows a slot that moves', async () => {
-    await start();
     const [first, second, third] = cluster.processes as [RedisProcess, RedisProcess, RedisProcess];
+    await place('socket.io:frames:hubs', first);
+    await place('socket.io:frames:hubs:machine1', first);
+    await start();
     expect(await Promise.all([first, second, third].map(channelsOn))).toEqual([
       ['socket.io:frames:hubs', 'socket.io:frames:hubs:machine1'],
       ['socket.io:frames:hubs:machine0'],
@@ -208,9 +237,10 @@ describe('frames on a cluster whose slots move and whose masters fail', () => {
   });
 
   test('a master that hangs is noticed, and its replica takes over', async () => {
+    const [first, , third] = cluster.processes as [RedisProcess, RedisProcess, RedisProcess];
+    await place('socket.io:frames:hubs', third);
     await start(cluster.url, ['machine0', 'machine5']);
     // Only the second of them has subscribed there, and the first one publishes.
-    const first = cluster.processes[0]!;
     expect(await channelsOn(first)).toEqual(['socket.io:frames:hubs:machine5']);
     first.signal('SIGSTOP');
     // Without a check of its own, TCP would take longer.
