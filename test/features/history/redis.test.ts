@@ -91,7 +91,8 @@ describe('Redis', () => {
 
     test('sends what is appended in one turn in one pipeline, a script a conversation', async () => {
       const scripts = async () =>
-        Number(/calls=(\d+)/.exec((await client.info('commandstats')).match(/evalsha:.*/)![0])![1]);
+        // A script is sent as a whole the first time.
+        Number(/evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
       await store.append('warm', [say('x')]);
       const before = await scripts();
       await Promise.all(Array.from({ length: 90 }, (_, n) => store.append(`turn ${n % 3}`, [say(`${n}`)])));
