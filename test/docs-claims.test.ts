@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { allOptions, runOptionKeys } from '../src/host/config/options.js';
 import { libraryOptions } from './support/library-options.js';
@@ -25,7 +25,7 @@ test('the page of the library has every export', async () => {
   const expected: Record<string, string[]> = {};
   for (const [name, { default: file }] of Object.entries(entries)) {
     if (!file || name === './register') continue;
-    expected[name.replace('.', 'gjallar')] = Object.keys(await import(join(root, file))).sort();
+    expected[name.replace('.', 'gjallar')] = Object.keys(await import(pathToFileURL(join(root, file)).href)).sort();
   }
   const named: Record<string, string[]> = {};
   let from = '';

@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server as HttpServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Server, type Socket as ServerSocket } from 'socket.io';
 import { connect, connected, disconnectAll } from '../../test/support/clients.js';
@@ -96,7 +96,7 @@ test.each(Object.keys(scenarios))('%s names steps that there are, and as many cl
     expect(played).toMatchObject([{ engine: 'socketio' }]);
     // Artillery takes a processor for an ES module by this ending alone.
     expect(config.processor).toMatch(/\.mjs$/);
-    const steps = (await import(config.processor)) as Record<string, unknown>;
+    const steps = (await import(pathToFileURL(config.processor).href)) as Record<string, unknown>;
     const named = [...JSON.stringify(played).matchAll(/"function":"(\w+)"/g)].map(([, step]) => step);
     expect(Object.keys(steps).sort()).toEqual([...new Set(named)].sort());
     expect(config.phases).toEqual([{ duration: expect.any(Number), arrivalCount: config.variables.clients }]);

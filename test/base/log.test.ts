@@ -12,7 +12,7 @@ import { readinessOf } from '../support/reports.js';
 import { cleanEnvironment } from '../support/server.js';
 import { until } from '../support/until.js';
 
-const built = fileURLToPath(new URL('../../build/base/log.js', import.meta.url));
+const built = new URL('../../build/base/log.js', import.meta.url).href;
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 const script = `

@@ -93,7 +93,10 @@ test('no promise of src is dropped, nor behind void', async () => {
   await writeFile(join(folder, 'biome.json'), JSON.stringify({ linter: { rules } }));
   const lint = () => {
     try {
-      execFileSync(join(root, 'node_modules/.bin/biome'), ['lint', '--reporter=github', 'src'], { cwd: folder });
+      execFileSync(join(root, 'node_modules/.bin/biome'), ['lint', '--reporter=github', 'src'], {
+        cwd: folder,
+        stdio: 'pipe',
+      });
       return [];
     } catch (error) {
       const { stdout } = error as { stdout: Buffer };

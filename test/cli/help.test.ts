@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect, jest, test } from '@jest/globals';
 import { version } from '../../src/base/package.js';
 import { commands, runTool } from '../../src/cli/commands.js';
@@ -27,7 +26,7 @@ async function helpOf(call: string): Promise<string> {
 }
 
 test('the site has the help of every command', async () => {
-  const { commandLine } = await import(join(process.cwd(), 'docs/site/command-line.js'));
+  const { commandLine } = await import(new URL('../../docs/site/command-line.js', import.meta.url).href);
   const page: string = commandLine(await allHelpTexts(version)).join('\n');
   expect(page.match(/(?<=^### ).*/gm)).toEqual(calls);
   for (const call of calls) {

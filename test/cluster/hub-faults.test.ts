@@ -120,7 +120,7 @@ const ANOTHER_CLOCK = [
     const late = fileURLToPath(new URL('support/late-clock.cjs', import.meta.url));
     servers = await Promise.all([
       startServer(environment),
-      startServer({ ...environment, NODE_OPTIONS: `--require ${late}` }, ANOTHER_CLOCK),
+      startServer({ ...environment, NODE_OPTIONS: `--require "${late}"` }, ANOTHER_CLOCK),
     ]);
   });
   afterAll(async () => {

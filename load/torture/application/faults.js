@@ -90,7 +90,7 @@ export class BadReleases {
   /** Of the server that is to be reloaded. */
   get environment() {
     const code = fileURLToPath(new URL('release.cjs', import.meta.url));
-    return { RELEASE: this.#file, NODE_OPTIONS: `--require ${code}`, RELOAD_SETTLE: `${SETTLE_MS}ms` };
+    return { RELEASE: this.#file, NODE_OPTIONS: `--require "${code}"`, RELOAD_SETTLE: `${SETTLE_MS}ms` };
   }
 
   /** Faults like those above. One that hangs takes 10 s. */

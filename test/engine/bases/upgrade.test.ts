@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
+import { corkHolder } from '../../../src/engine/uws/cork-holder.js';
 import { closeWebSockets, openWebSocket } from '../support/raw.js';
 import { closeConnections, RawConnection } from '../support/tcp.js';
 import { bases, closeApps, start } from './support/bases.js';
@@ -7,6 +8,10 @@ import { clientFrame, handshake, opcodes, RawWebSocket } from './support/frames.
 
 /** More than the buffers of the kernel take. */
 const LARGE = 20_000_000;
+
+// As an engine does that is attached to an app: without it, uWebSockets.js warns of what is accepted late.
+beforeAll(() => corkHolder.acquire());
+afterAll(() => corkHolder.release());
 
 afterEach(() => {
   closeWebSockets();

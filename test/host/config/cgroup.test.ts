@@ -18,7 +18,9 @@ afterEach(() => {
 function machine(cgroup: string, mountinfo: string, files: Record<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'gjallar-cgroup-'));
   cleanUps.push(() => rmSync(folder, { recursive: true }));
-  const all = { cgroup, mountinfo: mountinfo.replaceAll('TOP', join(folder, 'top')), ...files };
+  // The fields are separated by spaces: Linux writes one within a path as its octal code.
+  const top = join(folder, 'top').replaceAll(' ', '\\040');
+  const all = { cgroup, mountinfo: mountinfo.replaceAll('TOP', top), ...files };
   for (const [name, text] of Object.entries(all)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), `${text}\n`);
@@ -118,8 +120,9 @@ const own = process.platform === 'linux' ? ownGroup() : undefined;
     cleanUps.push(() => rmdirSync(folder));
   }
   writeFileSync(join(outer, own!.file), `${512 * MIB}`);
-  const script = `echo $$ > ${inner}/cgroup.procs && exec ${process.execPath} ${main} doctor`;
+  const script = 'echo $$ > "$0" && exec "$@"';
+  const args = ['-c', script, join(inner, 'cgroup.procs'), process.execPath, main, 'doctor'];
   const env = { ...cleanEnvironment(), PORT: '0', WORKERS: '2' };
-  const { stdout } = spawnSync('sh', ['-c', script], { env, encoding: 'utf8', timeout: 30_000 });
+  const { stdout } = spawnSync('sh', args, { env, encoding: 'utf8', timeout: 30_000 });
   expect(stdout).toContain('512 MiB of memory for 2 workers');
 });

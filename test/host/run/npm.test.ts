@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, utimesSync, write
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { untilGone } from '../../support/process.js';
 import { cleanEnvironment, type LogLine } from '../../support/server.js';
@@ -51,8 +51,8 @@ test('SIGTERM to npm start stops the server', async () => {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } };
   // The build is part of it: with `ignore-scripts` of .npmrc, npm runs no `prestart`.
   expect(scripts.start).toBe('(node deploy/is-built.js || npm run build) && node dist/main.js');
-  await stop(await run({ start: `true && node ${main}` }, 'start'));
-  await stop(await run({ start: `node ${main}` }, 'start'));
+  await stop(await run({ start: `true && node "${main}"` }, 'start'));
+  await stop(await run({ start: `node "${main}"` }, 'start'));
 });
 
 test('npm start builds again after a source has changed, has come or has gone, and after npm install', () => {
@@ -86,13 +86,13 @@ test('npm start builds again after a source has changed, has come or has gone, a
 });
 
 test('SIGTERM to npm start stops the server behind a shell, which does not pass the signal on', async () => {
-  await stop(await run({ start: `true && node ${main}; true` }, 'start'));
+  await stop(await run({ start: `true && node "${main}"; true` }, 'start'));
 });
 
 test('SIGTERM to npx gjallar run stops the application', async () => {
   mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true });
   // As npm installs it, but executable.
   const command = join(folder, 'node_modules/.bin/gjallar');
-  writeFileSync(command, `#!/usr/bin/env node\nimport('${main}');\n`, { mode: 0o755 });
+  writeFileSync(command, `#!/usr/bin/env node\nimport("${pathToFileURL(main).href}");\n`, { mode: 0o755 });
   await stop(await run({}, 'exec', '--', 'gjallar', 'run', pathOf('chat.mjs')));
 });

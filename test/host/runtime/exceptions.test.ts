@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { openPolling } from '../../engine/support/raw.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
@@ -6,7 +5,7 @@ import { sumOf } from '../../support/metrics.js';
 import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
-const listeners = fileURLToPath(new URL('support/failing-listeners.mjs', import.meta.url));
+const listeners = new URL('support/failing-listeners.mjs', import.meta.url).href;
 
 describe('a worker whose application has failing listeners', () => {
   let server: RunningServer;

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
 import session from 'express-session';
@@ -29,9 +30,9 @@ describe.each(classes)('beside %s', (_name, Server) => {
     });
     app.post('/echo', (request, response) => void response.status(201).send(request.body));
     app.get('/file', (_request, response) =>
-      response.sendFile(new URL('../../../package.json', import.meta.url).pathname),
+      response.sendFile(fileURLToPath(new URL('../../../package.json', import.meta.url))),
     );
-    app.use('/static', make.static(new URL('../../../public', import.meta.url).pathname));
+    app.use('/static', make.static(fileURLToPath(new URL('../../../public', import.meta.url))));
     const { port, url } = await run(Server, app as unknown as RequestListener);
     expect(JSON.parse((await get(port, '/ip')).body)).toEqual({ ip: '127.0.0.1', protocol: 'http', host: '127.0.0.1' });
     const text = JSON.stringify({ long: 'x'.repeat(1_000_000) });
