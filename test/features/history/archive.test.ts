@@ -211,9 +211,10 @@ describe.each([
   });
 
   test('is the same after it was opened again', async () => {
+    await write([change('reopened', 1)]);
     const again = await Archive.open(server.url);
     expect(await again.cursor()).toBe(await archive.cursor());
-    expect((await again.read('room', { after: 0, limit: 1 })).messages.length).toBe(1);
+    expect((await again.read('reopened', { after: 0, limit: 1 })).messages.length).toBe(1);
     await again.close();
   });
 

@@ -48,6 +48,7 @@ type ServerName = (typeof SERVERS)[number];
       await guests[host].open(name, servers[name === 'guest' ? 'second' : host].url);
       expect(await guests[host].ask(name, 'join', 'hall')).toMatchObject({ ok: true });
     }
+    for (const host of SERVERS) await bothWorkers(host, UP);
   });
 
   afterAll(async () => {
@@ -127,15 +128,13 @@ type ServerName = (typeof SERVERS)[number];
   }
 
   test('rooms span the hosts', async () => {
-    for (const host of SERVERS) {
-      await bothWorkers(host, UP);
-      servers[host].log.length = 0;
-    }
     await expectOneRoom();
     expect(await Promise.all(SERVERS.map(problemsOf))).toEqual([[], []]);
   });
 
   test('one host is cut off from Redis and healed', async () => {
+    await expectOneRoom();
+    servers.second.log.length = 0;
     hosts.cut('second');
     await bothWorkers('second', DOWN);
     expect(await problemsOf('first')).toEqual([]);
