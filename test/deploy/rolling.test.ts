@@ -26,7 +26,7 @@ beforeAll(async () => {
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
   const pairs = [
-    ['global\n', `global\n    stats socket ${directory}/stats level admin\n`],
+    ['global\n', `global\n    stats socket '${directory}/stats' level admin\n`],
     ['bind :80\n', `bind 127.0.0.1:${port}\n`],
     ...servers.map((server, at) => [`gjallar-${at + 1}:3000`, `127.0.0.1:${server.port}`]),
   ];

@@ -15,6 +15,7 @@ import { until } from '../support/until.js';
 import { blockOf, blocksOf } from './support/blocks.js';
 import '../support/long.js';
 
+const main = join(root, 'dist/main.js');
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
@@ -30,8 +31,8 @@ function folderWith(files: Record<string, string>) {
     start(command: string, environment: Record<string, string> = {}): string[] {
       const [, ...args] = command
         .trim()
-        .replace(/^npx gjallar/, `node ${join(root, 'dist/main.js')}`)
-        .split(' ');
+        .split(' ')
+        .map((word) => (word === 'gjallar' ? main : word));
       const env = { ...cleanEnvironment(), DRAIN_TIMEOUT: '0', ...environment };
       const child = own(spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] }));
       const lines: string[] = [];

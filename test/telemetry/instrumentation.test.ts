@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { blockOf } from '../guide/support/blocks.js';
@@ -12,6 +14,7 @@ import { TelemetryReceiver } from './support/receiver.js';
 import '../support/long.js';
 
 const PAGE = 'docs/operations/metrics.md';
+const main = join(root, 'dist/main.js');
 
 const cleanUps: (() => unknown)[] = [];
 afterEach(async () => {
@@ -52,7 +55,7 @@ test.each([
     cleanUps.push(() => receiver.stop());
     const { folder, remove } = applicationWith(files);
     cleanUps.push(remove);
-    const [, ...args] = command.replace('npx gjallar', `node ${root}/dist/main.js`).split(' ');
+    const [, ...args] = command.split(' ').map((word) => (word === 'gjallar' ? main : word));
     const telemetry = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
     const child = own(
       spawn(process.execPath, args, {
@@ -96,7 +99,7 @@ test('the chat service has spans, too, if OpenTelemetry is loaded into it', asyn
   cleanUps.push(() => receiver.stop());
   const { folder, remove } = applicationWith(files);
   cleanUps.push(remove);
-  const options = /^NODE_OPTIONS="(.+)" npx gjallar$/.exec(service)![1]!.replace('$PWD', folder);
+  const options = /^NODE_OPTIONS="(.+)" npx gjallar$/.exec(service)![1]!.replace('$PWD', pathToFileURL(folder).href);
   const server = await startServer({
     NODE_OPTIONS: options,
     OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
