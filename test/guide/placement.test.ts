@@ -10,6 +10,8 @@ const WORKERS = 2;
 const MACHINES = 2;
 const KEYS = Array.from({ length: 120 }, (_, index) => `room-${index}`);
 
+/** The first port of the workers of each machine. */
+const ports: number[] = [];
 const machines: RunningApplication[] = [];
 /** The file of deploy/ for each proxy. */
 const files: Record<string, string> = {
@@ -18,15 +20,14 @@ const files: Record<string, string> = {
   envoy: 'envoy/placement.yaml',
 };
 const running = new Map<string, RunningProxy>();
-/** The worker of each key while all machines run, by the proxy. */
-const firstPids = new Map<string, (number | undefined)[]>();
+/** While a machine is gone: the worker of each key when all machines ran, by the proxy. */
+const pidsBefore = new Map<string, (number | undefined)[]>();
 
 beforeAll(async () => {
-  const ports: number[] = [];
   for (let machine = 0; machine < MACHINES; machine++) {
     const first = await freePorts(WORKERS);
     ports.push(first);
-    machines.push(await runApp('chat.mjs', { env: { WORKERS: String(WORKERS), WORKER_PORTS: String(first) } }));
+    machines.push(await runMachine(first));
   }
   for (const name of Object.keys(proxies)) {
     running.set(name, await startProxy(name, configurationOf(files[name]!, ports, WORKERS)));
@@ -40,6 +41,10 @@ afterAll(async () => {
 
 if (!proxies.envoy) console.warn('Envoy cannot be had here: its configuration is not tested.');
 
+function runMachine(firstPort: number): Promise<RunningApplication> {
+  return runApp('chat.mjs', { env: { WORKERS: String(WORKERS), WORKER_PORTS: String(firstPort) } });
+}
+
 /** The process that the proxy sends a key to. */
 async function pidFor(url: string, key: string): Promise<number | undefined> {
   const response = await fetch(`${url}/pid?room=${key}`);
@@ -48,14 +53,34 @@ async function pidFor(url: string, key: string): Promise<number | undefined> {
 
 const pidsFor = (url: string) => Promise.all(KEYS.map((key) => pidFor(url, key)));
 
+/** The worker of each key, once the proxy sends keys to all workers. */
+async function pidsOfAll(url: string): Promise<(number | undefined)[]> {
+  // Envoy sends requests to a worker once it has checked it.
+  await until(async () => new Set(await pidsFor(url)).size === MACHINES * WORKERS);
+  return pidsFor(url);
+}
+
+/** Starts the second machine again if a test has stopped it. */
+async function withAllMachines(): Promise<void> {
+  if (pidsBefore.size === 0) return;
+  machines[1] = await runMachine(ports[1]!);
+  pidsBefore.clear();
+}
+
+/** Stops the second machine unless a test has done so, when all proxies send keys to it. */
+async function withoutSecondMachine(): Promise<void> {
+  if (pidsBefore.size > 0) return;
+  const pids = await Promise.all([...running].map(async ([name, { url }]) => [name, await pidsOfAll(url)] as const));
+  await machines[1]!.stop();
+  for (const [name, before] of pids) pidsBefore.set(name, before);
+}
+
 test.each(Object.keys(proxies))(
   'behind %s as deploy/ configures it, a key has one worker of all machines',
   async (name) => {
     const { url } = running.get(name)!;
-    // Envoy sends requests to a worker once it has checked it.
-    await until(async () => new Set(await pidsFor(url)).size === MACHINES * WORKERS);
-    const before = await pidsFor(url);
-    firstPids.set(name, before);
+    await withAllMachines();
+    const before = await pidsOfAll(url);
     const workers = [...new Set(before)];
     expect(workers).toHaveLength(MACHINES * WORKERS);
     // Evenly enough: each worker has at least a third of its share.
@@ -83,9 +108,9 @@ test.each(Object.keys(proxies))(
 test.each(Object.keys(proxies))(
   'behind %s, only keys of a machine that is gone move',
   async (name) => {
-    await machines[1]!.stop();
+    await withoutSecondMachine();
     const { url } = running.get(name)!;
-    const before = firstPids.get(name)!;
+    const before = pidsBefore.get(name)!;
     await until(async () => (await pidsFor(url)).every((pid) => pid !== undefined));
     const after = await pidsFor(url);
     const left = new Set(after);
