@@ -140,8 +140,9 @@ export class SqliteRevocations implements RevocationStore {
   constructor(private readonly dataDir: string) {}
 
   async read(): Promise<ReadonlyMap<string, string>> {
-    const rows = (await this.opened()).prepare('SELECT id, value FROM revocations').raw();
-    return new Map(rows.all() as [string, string][]);
+    const database = await this.opened();
+    const all = () => database.prepare('SELECT id, value FROM revocations').raw().all();
+    return new Map((await retryWhileBusy(all, BUSY_MS)) as [string, string][]);
   }
 
   async replace(changes: readonly FieldChange[]): Promise<boolean> {
