@@ -46,8 +46,9 @@ export async function onFreePort(start) {
   }
 }
 
-async function isFree(port) {
-  const server = createServer().listen(port, '127.0.0.1');
+/** Whether something can listen there. @param {number} port @param {string} [host] @returns {Promise<boolean>} */
+export async function isFree(port, host = '127.0.0.1') {
+  const server = createServer().listen(port, host);
   try {
     await once(server, 'listening');
   } catch {
