@@ -28,11 +28,13 @@ export async function expectOnceAndInOrder(clients: ChatClient[], room: string, 
 /** Says texts at once, and then again what a busy server had no time for. Resolves with them in the order in which it took them. */
 async function say(client: ChatClient, room: string, texts: string[]): Promise<string[]> {
   const replies = await Promise.all(texts.map((text) => client.emitWithAck('message', { room, text })));
-  const refused = texts.filter((_, at) => {
-    const reply = replies[at]!;
-    return !reply.ok && reply.code === 'OVERLOADED' ? true : !expectOk(reply);
-  });
-  const taken = texts.filter((text) => !refused.includes(text));
+  const taken: string[] = [];
+  const refused: string[] = [];
+  for (const [at, reply] of replies.entries()) {
+    const isRefused = !reply.ok && reply.code === 'OVERLOADED';
+    if (!isRefused) expectOk(reply);
+    (isRefused ? refused : taken).push(texts[at]!);
+  }
   return refused.length > 0 ? [...taken, ...(await say(client, room, refused))] : taken;
 }
 
