@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import { connections } from '../../engine/http/exchange.js';
 import { NodeApp } from '../../engine/node/app.js';
+import { onError } from '../../engine/node/socket-owner.js';
 import { serveHelper } from '../http/client-bundle.js';
 import type { EngineRoute } from './engine-route.js';
 
@@ -55,8 +56,10 @@ export class Listeners {
       for (const listener of others) listener.call(server, message, response);
     };
     const onUpgrade = (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-      if (route.matches(message.url ?? '')) app.onUpgrade(message, socket as Socket, head);
-      else if (options.destroyUpgrade !== false) endUnanswered(socket, options.destroyUpgradeTimeout ?? 1000);
+      if (route.matches(message.url ?? '')) return app.onUpgrade(message, socket as Socket, head);
+      // Whoever takes it may do so later, or nobody does: a reset must not end the process meanwhile.
+      socket.off('error', onError).on('error', onError);
+      if (options.destroyUpgrade !== false) endUnanswered(socket, options.destroyUpgradeTimeout ?? 1000);
     };
     server.on('request', onRequest);
     server.on('upgrade', onUpgrade);
@@ -86,7 +89,6 @@ export class Listeners {
 function endUnanswered(socket: Duplex & { bytesWritten?: number }, timeout: number): void {
   const timer = setTimeout(() => {
     if (!socket.writable || (socket.bytesWritten ?? 0) > 0) return;
-    socket.on('error', () => {});
     socket.end();
   }, timeout);
   socket.once('close', () => clearTimeout(timer));

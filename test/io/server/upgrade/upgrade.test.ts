@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket, WebSocketServer } from 'ws';
+import { Server } from '../../../../src/index.js';
 import { nextEvent } from '../../../support/clients.js';
 import { classes, client, closeAll, closeLater, run } from '../support/servers.js';
 
@@ -55,3 +57,18 @@ describe.each(classes)('WebSockets of other libraries beside %s', (_name, Server
     expect([second.engine.clientsCount]).toEqual([1]);
   });
 });
+
+test.each([true, false])(
+  'a reset during an upgrade that nobody takes ends no process (destroyUpgrade: %p)',
+  async (destroyUpgrade) => {
+    const { http, port } = await run(Server, () => {}, { ...beside, destroyUpgrade });
+    const upgrade = once(http, 'upgrade') as Promise<[unknown, Socket]>;
+    const head = 'GET /nobody HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    const outside = connect(port, '127.0.0.1', () => outside.write(head));
+    const [, inside] = await upgrade;
+    const gone = new Promise((resolve) => inside.on('close', resolve));
+    outside.resetAndDestroy();
+    await gone;
+    expect(inside.errored).toMatchObject({ code: 'ECONNRESET' });
+  },
+);
