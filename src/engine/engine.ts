@@ -121,7 +121,7 @@ export class Engine extends EngineParts {
    * Generates the id of a new session. Applications may replace this method, and it may be asynchronous. Ids must be
    * unique and unguessable. The engine puts the option `idPrefix` before an id that does not begin with it.
    */
-  generateId(_request: EngineRequest): string | PromiseLike<string> {
+  generateId(_request: EngineRequest): string | number | PromiseLike<string | number> {
     return randomId(this.settings.idPrefix);
   }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { failures } from '../../src/base/owner.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
 
@@ -74,6 +75,54 @@ describe('the handshake', () => {
     const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
     await expect(openPolling(url)).rejects.toThrow('400: {"code":3,"message":"Bad request"}');
     expect((await reported)[0].context).toEqual({ name: 'ID_GENERATION_ERROR', error: failure });
+  });
+
+  test.each([
+    ['a number', () => 7, '7'],
+    ['a promise of a number', async () => 8, '8'],
+  ])('takes %s as id', async (_name, generateId, sid) => {
+    const { url, engine } = await startEngine();
+    engine.generateId = generateId;
+    expect((await openPolling(url)).sid).toBe(sid);
+    expect(engine.has(sid)).toBe(true);
+  });
+
+  test.each([{}, '', null, undefined])('rejects a client for which the application generates %j as id', async (id) => {
+    const { url, engine } = await startEngine();
+    engine.generateId = () => id as string;
+    const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
+    await expect(openPolling(url)).rejects.toThrow('400: {"code":3,"message":"Bad request"}');
+    expect((await reported)[0].context).toMatchObject({ name: 'ID_GENERATION_ERROR', error: expect.any(TypeError) });
+  });
+
+  test.each([
+    ['rejects', async () => Promise.reject(new Error('no token'))],
+    ['rejects with nothing', () => Promise.reject()],
+    [
+      'throws',
+      () => {
+        throw new Error('no token');
+      },
+    ],
+  ])('is rejected where the application %s instead of deciding', async (_name, decide) => {
+    const { url, engine } = await startEngine();
+    engine.use(decide);
+    await expect(openPolling(url)).rejects.toThrow('400: {"code":3,"message":"Bad request"}');
+    expect(await openWebSocket(url).status).toBe(400);
+    const other = await startEngine({ allowRequest: decide });
+    await expect(openPolling(other.url)).rejects.toThrow('403: {"code":4,"message":"Forbidden"}');
+    expect(await openWebSocket(other.url).status).toBe(403);
+  });
+
+  test('ends no process by what middleware rejects with after its answer', async () => {
+    const { url, engine } = await startEngine();
+    engine.use(async (_request, _response, next) => {
+      next();
+      throw new Error('too late');
+    });
+    const failed = new Promise((resolve) => failures.subscribe(resolve));
+    await openPolling(url);
+    expect(await failed).toMatchObject({ error: { message: 'too late' } });
   });
 
   // Each with the answer that clients know, and the context that connection_error adds to it.

@@ -8,7 +8,7 @@ import type { Session } from '../session/session.js';
 import { startsWithUpgrade } from '../transports/registry.js';
 import type { TransportName } from '../transports/transport.js';
 import type { HttpExchange } from './exchange.js';
-import { applyMiddleware, type Middleware, respond, responseOf } from './middleware.js';
+import { answered, applyMiddleware, type Middleware, respond, responseOf } from './middleware.js';
 import type { EngineRequest } from './request.js';
 
 const refusalHeaders = { 'Content-Type': 'application/json', 'X-Content-Type-Options': 'nosniff' };
@@ -52,10 +52,13 @@ export class Admission {
       if (!allowRequest || sid) return next();
       // As in engine.io, a request for a WebSocket has none.
       if (!isUpgrade) responseOf(exchange);
-      allowRequest(request, (message, success) => {
-        if (success) next();
-        else this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context: { message } });
-      });
+      const forbid = (context: Refusal['context']) =>
+        this.refuse(exchange, { error: handshakeErrors.FORBIDDEN, context });
+      answered(
+        (answer: Parameters<typeof allowRequest>[1]) => allowRequest(request, answer),
+        (message, success) => (success ? next() : forbid({ message })),
+        (error) => forbid({ error }),
+      );
     });
   }
 

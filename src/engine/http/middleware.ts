@@ -1,8 +1,12 @@
 import { EventEmitter } from 'node:events';
+import { reportFailure } from '../../base/owner.js';
 import { type CollectedResponse, type HttpExchange, type ResponseHeaders, withoutInvalid } from './exchange.js';
 import type { EngineRequest } from './request.js';
 
-/** Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request". */
+/**
+ * Connect middleware, such as `cors()`, `helmet()` or `session()`. An error ends the request with "Bad request", and so does
+ * a promise that is rejected.
+ */
 export type Middleware = (
   // Middleware expects node:http's classes. A request has only the part of them that middleware uses.
   // biome-ignore lint/suspicious/noExplicitAny: the types of node:http would promise more than a request has
@@ -10,7 +14,7 @@ export type Middleware = (
   // biome-ignore lint/suspicious/noExplicitAny: as above
   response: any,
   next: (error?: unknown) => void,
-) => void;
+) => unknown;
 
 /**
  * A response as Connect middleware sees it: the part of node:http's ServerResponse that middleware uses. Headers are
@@ -127,22 +131,42 @@ export function applyMiddleware(
   const apply = (index: number): void => {
     const next = middleware[index];
     if (!next) return done();
-    let isOver = false;
-    try {
-      next(exchange.request, response, (error) => {
-        if (isOver) return;
-        isOver = true;
-        if (error) done(error);
-        else apply(index + 1);
-      });
-    } catch (error) {
-      // The error came from code after this middleware, so it belongs to that code's caller.
-      if (isOver) throw error;
-      isOver = true;
-      done(error);
-    }
+    answered(
+      (answer: (error?: unknown) => void) => next(exchange.request, response, answer),
+      (error) => (error ? done(error) : apply(index + 1)),
+      done,
+    );
   };
   apply(0);
+}
+
+/**
+ * Calls a function of the application that answers by a callback.
+ * @param fail gets what it throws, or rejects with, before it answers
+ */
+export function answered<Args extends unknown[]>(
+  call: (answer: (...args: Args) => void) => unknown,
+  answer: (...args: Args) => void,
+  fail: (error: unknown) => void,
+): void {
+  let isOver = false;
+  const once = (reply: () => void) => {
+    if (isOver) return;
+    isOver = true;
+    reply();
+  };
+  const failed = (error: unknown) => once(() => fail(error ?? new Error('It failed without an error.')));
+  try {
+    const result = call((...args) => once(() => answer(...args))) as PromiseLike<unknown> | undefined;
+    // After its answer, a client must not end the process with it.
+    if (typeof result?.then === 'function') {
+      result.then(undefined, (error: unknown) => (isOver ? reportFailure('middleware', error) : failed(error)));
+    }
+  } catch (error) {
+    // The error came from code after the answer, so it belongs to that code's caller.
+    if (isOver) throw error;
+    failed(error);
+  }
 }
 
 /** Answers an exchange, through the middleware's response if there is one. */

@@ -1,4 +1,5 @@
 import { Socket } from 'node:net';
+import { inspect } from 'node:util';
 import { handshakeErrors } from '../../base/errors.js';
 import type { Engine } from '../engine.js';
 import type { Admission } from '../http/admission.js';
@@ -106,7 +107,7 @@ export class Handshake {
   ): Promise<void> {
     const given = this.idFor(exchange);
     // An unnecessary await would send the response outside the cork of the request's handler.
-    const id = typeof given === 'object' ? await given : given;
+    const id = given instanceof Promise ? await given : given;
     if (id === undefined || exchange.finished) return;
     const { idPrefix } = this.host.settings;
     const transport = make(exchange.request);
@@ -145,11 +146,19 @@ export class Handshake {
     };
     try {
       const generated = this.host.generateId(request);
-      return typeof generated === 'string' ? generated : Promise.resolve(generated).catch(fail);
+      return generated && typeof generated === 'string'
+        ? generated
+        : Promise.resolve(generated).then(readId).catch(fail);
     } catch (error) {
       return fail(error);
     }
   }
+}
+
+/** @throws TypeError for an id that is neither text nor a number */
+function readId(id: unknown): string {
+  if (typeof id === 'number' || typeof id === 'bigint' || (typeof id === 'string' && id !== '')) return String(id);
+  throw new TypeError(`generateId() must return text, not ${inspect(id)}.`);
 }
 
 /** The handshake's request, with the cookies that came with its answer, which only the request for the WebSocket has. */
