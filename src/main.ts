@@ -4,14 +4,14 @@ import { parseArgs } from 'node:util';
 import { GjallarError } from './base/errors.js';
 import { version } from './base/package.js';
 import { asksForHelp } from './cli/application-arguments.js';
-import { rememberSignals } from './cluster/primary/parent.js';
+import { obeyEarlySignals } from './cluster/primary/early-signals.js';
 import { checkProgramRuntime } from './engine/uws/runtime.js';
 
 /** By then, a worker has loaded what it needs to listen. */
 const FLUSH_AFTER_MS = 2000;
 
 // First of all. The tools end on these signals, as other programs do.
-if ([undefined, 'run'].includes(process.argv[2])) rememberSignals();
+if ([undefined, 'run'].includes(process.argv[2])) obeyEarlySignals();
 // Where Node.js has it: the next processes need not compile the code again. By itself, Node.js writes the cache when a
 // process ends. The first reload would come before that.
 const { enableCompileCache, flushCompileCache } = module as { enableCompileCache?(): void; flushCompileCache?(): void };

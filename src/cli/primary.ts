@@ -2,16 +2,15 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { GjallarError } from '../base/errors.js';
 import { createLog } from '../base/log.js';
-import { own, owned } from '../base/owner.js';
+import { own } from '../base/owner.js';
 import { packageFile } from '../base/package.js';
 import { type BackplaneName, backplaneKindOf } from '../cluster/backplanes/index.js';
-import { hasLostTerminal, onceOrphaned, takeSignals } from '../cluster/primary/parent.js';
+import { takeSignals } from '../cluster/primary/early-signals.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import { socketsInUse } from '../engine/uws/uws.js';
 import { descriptorLimit } from '../host/config/limits.js';
 import type { RunConfig } from '../host/config/options.js';
 import { unknownVariables } from '../host/config/removed.js';
-import type { AdminServer } from '../host/operations/admin/admin-server.js';
 import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';
 import { hasHubThread, hubAddressOf } from '../host/runtime/machines/hub-address.js';
@@ -47,22 +46,16 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   const { workers, drainTimeout, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
   const primary = new Primary({ workers, drainTimeout, reloadSettle, log, ...what });
-  // Without the port, the primary need not load the page and the metrics.
-  const admin =
-    port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
-  const stop = stopOnce(primary, admin);
+  const stop = stopOnce(primary);
   obeySignals(primary, stop);
-  if (isStartedByNpm()) {
-    onceOrphaned(() => {
-      log.info('npm has ended, so the server stops, too');
-      own('stopping', stop.now(0));
-    });
-  }
   // Of a process manager.
   process.on('message', (message) => primary.broadcast(message as never));
   try {
     checkWorkerPorts(config);
     if (address) await primary.reserve(address.host, address.port);
+    // Without the port, the primary need not load the page and the metrics.
+    const admin =
+      port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
     const adminPort = await admin?.listen();
     const bus = await chooseBackplane(config, (late) => {
       log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
@@ -70,6 +63,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
       startHub(primary, { ...config, bus: late });
       primary.reload();
     });
+    if (stop.isStopping) return;
     // The workers read their configuration from the environment.
     if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;
     startHub(primary, { ...config, bus });
@@ -108,12 +102,6 @@ function checkWorkerPorts({ workerPorts }: RunConfig): void {
   );
 }
 
-/** A process manager that npm has started has a channel to this process, and stops it itself. */
-function isStartedByNpm(): boolean {
-  const { npm_lifecycle_event: script, npm_command: command } = process.env;
-  return (script !== undefined || command !== undefined) && !process.send;
-}
-
 function reportSockets(log: Logger): void {
   const { kind, source, reason, remedy, warning } = socketsInUse;
   if (kind === 'native') log.info({ source }, 'the sockets are native');
@@ -132,17 +120,14 @@ interface Stop {
   now(code: number): Promise<void>;
 }
 
-function stopOnce(primary: Primary, admin: AdminServer | undefined): Stop {
+function stopOnce(primary: Primary): Stop {
   let stopping: Promise<void> | undefined;
   return {
     get isStopping() {
       return stopping !== undefined;
     },
     now: (code) => {
-      stopping ??= primary.stop().then(() => {
-        admin?.close();
-        process.exit(code);
-      });
+      stopping ??= primary.stop().then(() => process.exit(code));
       return stopping;
     },
   };
@@ -155,11 +140,7 @@ function obeySignals(primary: Primary, stop: Stop): void {
       else own('stopping', stop.now(0));
     });
   }
-  // A closing terminal sends the same signal as a request to reload.
-  process.on(
-    'SIGHUP',
-    owned('obeying SIGHUP', () => (hasLostTerminal() ? stop.now(0) : primary.reload())),
-  );
+  process.on('SIGHUP', () => primary.reload());
   process.on('SIGUSR2', () => primary.leave());
   for (const signal of takeSignals()) process.emit(signal, signal);
 }

@@ -1,3 +1,6 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { runApp, stopAll } from '../host/run/support/application.js';
 import { runToEnd, startServer } from '../support/server.js';
@@ -42,6 +45,22 @@ describe('a signal that arrives before the primary has loaded its modules is obe
     expect(await stateOf(application.admin)).toBe('draining');
   });
 });
+
+test.each(['SIGTERM', 'SIGINT'])(
+  '%s that arrives that early ends the server with code 0, and leaves nothing',
+  async (signal) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gjallar-early-'));
+    try {
+      expect(await runToEnd([], { TMPDIR: folder, DATA_DIR: folder, ...at(signal) })).toMatchObject({
+        code: 0,
+        stdout: '',
+      });
+      expect(readdirSync(folder)).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  },
+);
 
 test.each(['SIGHUP', 'SIGUSR2'])('%s ends a tool, as by default', async (signal) => {
   expect(await runToEnd(['doctor'], at(signal))).toMatchObject({ code: null, stdout: '' });

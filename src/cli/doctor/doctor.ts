@@ -142,9 +142,7 @@ async function checkPorts(found: Findings, config: Config): Promise<void> {
     ports.push([host, workerPorts + at, `WORKER_PORTS=${workerPorts}`]);
   }
   for (const [at, number, name] of ports.filter(([, given]) => given > 0)) {
-    const shared = new SharedPorts();
-    const { failure } = await shared.claim({ host: at, port: number, turn: 0 });
-    shared.unlock();
+    const { failure } = await new SharedPorts().claim({ host: at, port: number, turn: 0 });
     const remedy = name.startsWith('WORKER') ? 'Set other WORKER_PORTS.' : `Set another ${name.split('=')[0]}.`;
     if (failure) found.fail(`cannot listen on ${name}: ${failure.message}. ${remedy}`);
     else found.ok(`port ${number} is free (${name})`);

@@ -3,7 +3,6 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
-import { closeUnconfirmed } from './ports.js';
 
 /** A worker that is silent for more intervals than this in a row counts as hung. */
 const MAX_SILENT_TURNS = 10;
@@ -92,7 +91,6 @@ export class ForkedWorker {
     private readonly log: Logger,
   ) {
     this.worker = cluster.fork({ ...environment, [WORKER_PLACE]: String(place) });
-    closeUnconfirmed(this.worker.process);
     // node:cluster also answers a worker that has just died. Its `exit` event is handled separately.
     this.worker.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error;

@@ -206,8 +206,6 @@ export class Primary {
   /** Drains and stops all workers. Resolves when they are gone. */
   async stop(): Promise<void> {
     this.stopping = true;
-    // The next server may start while the clients of this one are still drained.
-    this.ports.unlock();
     for (const timer of this.respawns) clearTimeout(timer);
     await Promise.all([...this.members.values()].map((member) => member.stop(this.options.drainTimeout)));
     this.watchdog.close();

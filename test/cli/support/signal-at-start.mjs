@@ -1,4 +1,4 @@
-// Loaded before gjallar: sends the primary a signal as soon as it handles it, while it still loads its modules. A tool
+// Loaded before gjallar: sends the primary a signal as soon as it handles signals, while it still loads its modules. A tool
 // handles none, and gets it while it loads.
 const { SIGNAL_AT_START: signal, NODE_UNIQUE_ID: worker } = process.env;
 const send = () => process.kill(process.pid, signal);
@@ -6,7 +6,7 @@ const send = () => process.kill(process.pid, signal);
 if (worker === undefined && process.argv[2] === 'doctor') setTimeout(send);
 else if (worker === undefined) {
   process.on('newListener', function listening(event) {
-    if (event !== signal) return;
+    if (event !== 'SIGHUP') return;
     process.off('newListener', listening);
     process.nextTick(send);
   });

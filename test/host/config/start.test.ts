@@ -7,7 +7,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { lockPort } from '../../../src/cluster/primary/ports.js';
 import { isUnlimited } from '../../../src/host/config/limits.js';
 import { loadConfig } from '../../../src/host/config/load.js';
 import { unknownVariables } from '../../../src/host/config/removed.js';
@@ -87,13 +86,6 @@ test('a port in use stops the start with one line', async () => {
     // Left open, it would keep the test runner from ending.
     other.close();
   }
-});
-
-test('two starts on one port at the same moment do not both have it', async () => {
-  const held = (await lockPort('127.0.0.1', 4711))!;
-  await expect(lockPort('127.0.0.1', 4711)).rejects.toMatchObject({ code: 'EADDRINUSE' });
-  await once(held.close(), 'close');
-  await once((await lockPort('127.0.0.1', 4711))!.close(), 'close');
 });
 
 test.each([

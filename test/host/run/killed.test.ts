@@ -1,8 +1,6 @@
-import { request } from 'node:http';
 import { afterEach, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
-import { until } from '../../support/until.js';
 import { runApp, stopAll } from './support/application.js';
 import '../../support/long.js';
 
@@ -57,36 +55,3 @@ async function answerOf(client: Socket): Promise<string> {
     if ((await Promise.race([lost, answered])) && client.id === connected) return 'connected';
   }
 }
-
-/** Resolves with how a request on a connection of its own has ended. */
-function ask(url: string): Promise<string> {
-  return new Promise((resolve) => {
-    const asked = request(url, { agent: false }, (response) => {
-      response.resume();
-      response.once('end', () => resolve('answered'));
-    });
-    asked.once('error', ({ message }) => resolve(message));
-    asked.end();
-  });
-}
-
-test('with portable sockets, no connection hangs that was on its way to a worker when it was killed', async () => {
-  const app = await runApp('chat.mjs', { env: { GJALLAR_SOCKETS: 'portable' } });
-  let isOver = false;
-  let answered = 0;
-  const ends: string[] = [];
-  const asking = Array.from({ length: 60 }, async () => {
-    while (!isOver) {
-      const end = await ask(`${app.url}/pid`);
-      if (end === 'answered') answered++;
-      else ends.push(end);
-    }
-  });
-  await until(() => answered > 200);
-  const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };
-  process.kill(workers[0]!.pid, 'SIGKILL');
-  await app.logged(({ msg }) => msg === 'a worker died and will be replaced');
-  isOver = true;
-  await Promise.all(asking);
-  for (const end of ends) expect(end).toMatch(/socket hang up|ECONNRESET/);
-});

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
-import { lockPort } from '../../../src/cluster/primary/ports.js';
 import { sharesPorts } from '../../../src/engine/node/node-net.private.js';
 import { answerTo } from '../../io/server/support/requests.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../../support/clients.js';
@@ -43,16 +42,11 @@ function listeningSockets(port: number): number {
 }
 
 describe('an unmodified application on three workers', () => {
-  let refused: Awaited<ReturnType<typeof runToEnd>>;
   let port: number;
   let app: RunningApplication;
 
   beforeAll(async () => {
     port = await freePort();
-    // As another start has it between its own check of the port and the moment at which its workers listen.
-    const lock = (await lockPort('127.0.0.1', port))!;
-    refused = await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '2', APP_PORT: String(port) });
-    await once(lock.close(), 'close');
     // They are invalid, and do not concern other applications.
     const ofTheChat = { HISTORY_TTL: 'mine', PORT: 'pipe', JWT_SECRET: '\u0001' };
     const env = { APP_PORT: String(port), LOG_LEVEL: 'debug', SLOW_MS: '1500', DRAIN_TIMEOUT: '3s', ...ofTheChat };
@@ -68,9 +62,10 @@ describe('an unmodified application on three workers', () => {
   );
   afterAll(stopAll);
 
-  test('is kept out by another start on its port at the same moment, and starts after it with variables of the chat', async () => {
+  test('keeps another start off its port, and starts with variables of the chat', async () => {
+    const refused = await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '2', APP_PORT: String(port) });
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain(`EADDRINUSE: another gjallar starts or runs on 127.0.0.1:${port}`);
+    expect(refused.stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
     expect(app.url).toBe(`http://127.0.0.1:${port}`);
     expect((await fetch(`${app.url}/pid`)).status).toBe(200);
   });
