@@ -48,6 +48,10 @@ const list = {
     remedy:
       'The primary starts the hub again by itself. If it ends repeatedly, the log of the primary says why: report the error.',
   },
+  HUB_SILENT: {
+    remedy:
+      'Wait: the primary replaces the hub after 10 s. If it happens again, report it, with the log of the primary and the load of the machine.',
+  },
   BUS_MISMATCH: {
     remedy:
       'Use the same version and BUS, or the same adapter, on all servers and emitters on this Redis, or give these a REDIS_PREFIX of their own.',

@@ -73,6 +73,8 @@ export type FromPrimary =
   | { type: 'deaths'; count: number }
   /** How many reloads have replaced the workers, how many were aborted, and whether the last one was. */
   | { type: 'reloads'; finished: number; aborted: number; isLastAborted: boolean }
+  /** Whether the hub may hang. */
+  | { type: 'hub'; isSilent: boolean }
   /** Report `draining` and disconnect the clients over `over` ms, again and again. New clients are still served. */
   | { type: 'leave'; over: number }
   /** Accept no new clients, because a successor listens. */

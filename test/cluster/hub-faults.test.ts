@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,6 @@ import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js
 import { HUB_GONE } from '../../src/cluster/backplanes/frames/hub/hub-health.js';
 import { framesBackplane } from '../../src/cluster/backplanes/frames/open.js';
 import { isGreeting, openGreeting } from '../../src/cluster/hub/hub-frame.js';
-import { HubThread } from '../../src/cluster/hub/hub-thread.js';
 import { hubOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
@@ -20,6 +19,7 @@ import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.j
 import { RedisProcess, until } from '../support/redis.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { expectOnceAndInOrder } from '../support/talk.js';
+import { hubThread } from './support/hub-thread.js';
 
 /** How often the hub is killed. `HUB_DEATHS=100` kills it as often as the guarantees were tried. */
 const DEATHS = Number(process.env.HUB_DEATHS ?? 3);
@@ -44,10 +44,7 @@ test(
     const mesh = new Mesh(1, directory);
     const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
     const logged: string[] = [];
-    const thread = new HubThread(new URL('../../build/cluster/hub/thread.js', import.meta.url), {
-      ...{ directory, machine: 'machine0', address, meshed: () => [1], onStuck: () => {} },
-      log: { error: (_fields: object, text: string) => logged.push(text) } as never,
-    });
+    const thread = hubThread(directory, 'machine0', [1], { address, logged });
     const told: unknown[] = [];
     const timers: NodeJS.Timeout[] = [];
     try {
@@ -102,6 +99,35 @@ test(
   },
   90_000 + 10_000 * DEATHS,
 );
+
+test('a hub that hangs is a problem of its machine, and is replaced', async () => {
+  const HANG_HUB = join(tmpdir(), `gjallar-hang-${process.pid}`);
+  const hanging = fileURLToPath(new URL('support/hanging-hub.cjs', import.meta.url));
+  const server = await startServer({ HANG_HUB, NODE_OPTIONS: `--require "${hanging}"` });
+  const problems = async () => {
+    const { problems } = (await (await fetch(`${server.url}/readyz`)).json()) as { problems: { code: string }[] };
+    return problems.map(({ code }) => code).join();
+  };
+  try {
+    const clients = Array.from({ length: 4 }, () => connect(server.url));
+    await Promise.all(clients.map(upgraded));
+    expect(await problems()).toBe('');
+    await writeFile(HANG_HUB, '');
+    for (const expected of ['HUB_SILENT', '']) await until(async () => (await problems()) === expected);
+    // Each worker reports the beginning and the end of both.
+    const reports = (code: string) => server.log.filter((line) => line.code === code).map(({ worker }) => worker);
+    for (const code of ['HUB_SILENT', 'HUB_ENDED']) {
+      await until(() => reports(code).length >= 4);
+      expect(reports(code).sort()).toEqual([1, 1, 2, 2]);
+    }
+    // The list of rooms is a state room.
+    for (const client of clients) expectOk(await client.emitWithAck('join', 'again'));
+    await expectOnceAndInOrder(clients, 'again', 5);
+  } finally {
+    await server.stop();
+    await rm(HANG_HUB, { force: true });
+  }
+}, 90_000);
 
 /** Whether this system has clocks for each process. */
 const hasOwnClocks = spawnSync('unshare', ['--time', '--monotonic', '30', 'true']).status === 0;

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
 import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
-import { HubThread } from '../../src/cluster/hub/hub-thread.js';
 import { hubOnMesh, linkInProcess, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
@@ -14,6 +13,7 @@ import type { RunConfig } from '../../src/host/config/options.js';
 import { openWorkerHub } from '../../src/host/runtime/machines/hub.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { Reported } from '../support/reports.js';
+import { hubThread } from './support/hub-thread.js';
 
 const { state } = hubServices;
 
@@ -157,10 +157,7 @@ test('a hub without a server has services for its workers, and goes on when one 
 
 test('a machine without a server has a hub thread, and its workers hear when it ends and is replaced', async () => {
   const mesh = new Mesh(3, directory);
-  const thread = new HubThread(new URL('../../build/cluster/hub/thread.js', import.meta.url), {
-    ...{ directory, machine: 'machine0', address: undefined, meshed: () => [3], onStuck: () => {} },
-    log: { error: () => {} } as never,
-  });
+  const thread = hubThread(directory, 'machine0', [3]);
   const heard: string[] = [];
   const worker = await openWorkerHub({ bus: 'embedded', workers: 2 } as RunConfig, mesh, 'machine0');
   const link = worker!.client.service(state);

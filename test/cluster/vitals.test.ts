@@ -3,12 +3,18 @@ import { Watchdog } from '../../src/cluster/primary/forked-worker.js';
 import { ALIVE_INTERVAL_MS } from '../../src/cluster/protocol.js';
 
 let hung: number[];
+let silent: [worker: number, isSilent: boolean][];
 let vitals: Watchdog;
 
 beforeEach(() => {
   jest.useFakeTimers();
   hung = [];
-  vitals = new Watchdog(4, (worker) => hung.push(worker));
+  silent = [];
+  vitals = new Watchdog(
+    4,
+    (worker) => hung.push(worker),
+    (...report) => silent.push(report),
+  );
 });
 
 afterEach(() => {
@@ -35,6 +41,18 @@ test('a worker that is never heard is hung after thirty, and two more for each w
   expect(hung).toEqual([]);
   pass(1);
   expect(hung).toEqual([1]);
+});
+
+test('a silence of more than three turns is reported, and so is its end', () => {
+  for (const worker of [1, 2, 3]) vitals.heard(worker);
+  pass(3);
+  vitals.heard(1);
+  expect(silent).toEqual([]);
+  pass(3);
+  vitals.heard(2);
+  vitals.forget(3);
+  const report = (isSilent: boolean) => [2, 3].map((worker) => [worker, isSilent]);
+  expect(silent).toEqual([...report(true), ...report(false)]);
 });
 
 test('signs of life start the count anew, and who has gone is not counted', () => {

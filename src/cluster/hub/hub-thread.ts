@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { HUB } from '../mesh/mesh.js';
+import type { Watchdog } from '../primary/forked-worker.js';
 import { socketOf } from '../protocol.js';
 import type { HubAddress } from './open.js';
 
@@ -22,6 +23,8 @@ export type ToHub =
 export type FromHub =
   /** The hub accepts links from workers. */
   | { readonly type: 'ready' }
+  /** The hub's event loop runs. */
+  | { readonly type: 'alive' }
   /** A worker does not read the messages of the hub. */
   | { readonly type: 'stuck'; readonly worker: number };
 
@@ -38,6 +41,8 @@ interface HubHost {
   readonly machine: string;
   readonly address: HubAddress | undefined;
   readonly log: Logger;
+  /** Calls `end()` for a hub that hangs. */
+  readonly watchdog: Pick<Watchdog, 'began' | 'heard' | 'forget'>;
   /** The workers that accept links. */
   meshed(): number[];
   onStuck(worker: number): void;
@@ -59,7 +64,7 @@ export class HubThread {
 
   /** Resolves when the hub accepts links. */
   start(): Promise<void> {
-    const { directory, machine, address, log } = this.host;
+    const { directory, machine, address, log, watchdog } = this.host;
     const bornAt = performance.now();
     rmSync(socketOf(directory, HUB), { force: true });
     const workerData: HubData = { directory, machine, address };
@@ -69,18 +74,21 @@ export class HubThread {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MIB },
     });
     this.thread = thread;
+    watchdog.began(HUB);
     return new Promise((resolve) => {
       thread.on('message', (message: FromHub) => {
         if (message.type === 'ready') {
           this.isReady = true;
           this.tell({ type: 'join', workers: this.host.meshed() });
           resolve();
-        } else this.host.onStuck(message.worker);
+        } else if (message.type === 'alive') watchdog.heard(HUB);
+        else this.host.onStuck(message.worker);
       });
       thread.on('error', (error) => log.error({ error }, 'the hub has failed'));
       thread.once('exit', (code) => {
         this.isReady = false;
         this.thread = undefined;
+        watchdog.forget(HUB);
         resolve();
         if (this.isClosing) return;
         const delay = performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;

@@ -7,6 +7,7 @@ import { own } from '../../base/owner.js';
 import { loadPart } from '../../base/package.js';
 import { ownWindow } from '../../engine/delivery/shared-window.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
+import { ALIVE_INTERVAL_MS } from '../protocol.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';
 import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
@@ -40,3 +41,4 @@ primary.on('message', (message: ToHub) => {
   primary.close();
 });
 say({ type: 'ready' });
+setInterval(() => say({ type: 'alive' }), ALIVE_INTERVAL_MS).unref();

@@ -4,6 +4,8 @@ import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
 
+/** What is silent for more intervals than this in a row is reported. */
+const REPORTED_TURNS = 3;
 /** A worker that is silent for more intervals than this in a row counts as hung. */
 const MAX_SILENT_TURNS = 10;
 /** The same for a worker that is starting. */
@@ -12,8 +14,8 @@ const MAX_START_TURNS = 30;
 const EXTRA_TURNS_PER_WORKER = 2;
 
 /**
- * Finds hung workers: stopped, or in an endless loop. Silence is counted in turns of the primary's own timer. A primary
- * that was itself stopped, or a machine that slept, therefore does not report its workers.
+ * Finds hung workers, and a hung hub: stopped, or in an endless loop. Silence is counted in turns of the primary's own
+ * timer. A primary that was itself stopped, or a machine that slept, therefore does not report them.
  */
 export class Watchdog {
   private readonly silent = new Map<number, number>();
@@ -22,14 +24,17 @@ export class Watchdog {
   /**
    * @param workers the number of workers
    * @param onHung called with the id of a hung worker
+   * @param onSilent called when a worker may hang, and when it does not any more
    */
   constructor(
     private readonly workers: number,
     onHung: (worker: number) => void,
+    private readonly onSilent: (worker: number, isSilent: boolean) => void = () => {},
   ) {
     this.timer = setInterval(() => {
       for (const [worker, turns] of this.silent) {
         this.silent.set(worker, turns + 1);
+        if (turns === REPORTED_TURNS) this.onSilent(worker, true);
         if (turns === MAX_SILENT_TURNS) onHung(worker);
       }
     }, ALIVE_INTERVAL_MS);
@@ -42,11 +47,13 @@ export class Watchdog {
 
   /** A worker has reported that it is alive. */
   heard(worker: number): void {
+    this.forget(worker);
     this.silent.set(worker, 0);
   }
 
   /** A worker is gone. */
   forget(worker: number): void {
+    if (this.silent.get(worker)! > REPORTED_TURNS) this.onSilent(worker, false);
     this.silent.delete(worker);
   }
 

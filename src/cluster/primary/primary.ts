@@ -69,7 +69,11 @@ export class Primary {
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
   constructor(private readonly options: PrimaryOptions) {
-    this.watchdog = new Watchdog(options.workers, (id) => this.onHung(id, 'does not respond and is killed'));
+    this.watchdog = new Watchdog(
+      options.workers,
+      (id) => (id === HUB ? this.hub?.end() : this.onHung(id, 'does not respond and is killed')),
+      (id, isSilent) => id === HUB && this.tell({ type: 'hub', isSilent }),
+    );
     this.reloads = new ReloadQueue(this, options, options.log);
   }
 
@@ -122,6 +126,7 @@ export class Primary {
     await this.hub?.close();
     this.hub = new HubThread(file, {
       ...{ directory: this.meshDirectory, machine: this.environment[MACHINE_ID], address, log: this.options.log },
+      watchdog: this.watchdog,
       meshed: () => this.meshed,
       onStuck: (worker) => this.onHung(worker, UNREAD),
     });

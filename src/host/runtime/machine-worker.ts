@@ -32,7 +32,7 @@ import { reportEngine, reportRejections, reportUnknownNamespaces } from './engin
 import { engineOptionsOf } from './engine-options.js';
 import { atMostEvery } from './intervals.js';
 import type { Orders } from './lifecycle/orders.js';
-import { type OtherMachines, openWorkerHub, type WorkerHub } from './machines/hub.js';
+import { type OtherMachines, openWorkerHub, reportSilence, type WorkerHub } from './machines/hub.js';
 import { loadBackplane, type OpenBackplane } from './open-bus.js';
 import { type Action, defaultSeam, type OperatorSeam, type Outcome } from './operator/actions.js';
 import { Operator, outcomeOf } from './operator/operator.js';
@@ -104,6 +104,7 @@ export class MachineWorker implements EngineHost {
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add(this.reports.metrics());
     this.machines = open.hub?.machines();
+    reportSilence(orders);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 

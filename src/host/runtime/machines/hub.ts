@@ -10,6 +10,7 @@ import type { RelayPart } from '../../../cluster/relay/relay.js';
 import { turnWindow } from '../../../engine/delivery/shared-window.js';
 import type { RunConfig } from '../../config/options.js';
 import { outageEvents } from '../backplane.js';
+import type { Orders } from '../lifecycle/orders.js';
 import { hasHubThread, hubAddressOf } from './hub-address.js';
 
 /** The link of a worker to its hub. */
@@ -64,6 +65,14 @@ function reportEnds({ health }: HubClient): undefined {
   const outage = new Outage({ over: 'the hub is there again' });
   const text = `${HUB_GONE}: state rooms and connection state recovery wait for it`;
   health.report({ onDown: () => outage.begin({ code: 'HUB_ENDED', text }), onUp: () => outage.end() });
+}
+
+/** Reports a hub that hangs: the primary watches it. */
+export function reportSilence(orders: Orders): void {
+  const outage = new Outage({ over: 'the hub no longer hangs' });
+  const text =
+    'the hub of this machine does not respond: rooms and state rooms wait for it, and other machines are out of reach';
+  orders.on('hub', ({ isSilent }) => (isSilent ? outage.begin({ code: 'HUB_SILENT', text }) : outage.end()));
 }
 
 const RELAY_DOWN = 'requests for sessions of other machines fail';

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { HubThread } from '../../../../src/cluster/hub/hub-thread.js';
+import type { HubThread } from '../../../../src/cluster/hub/hub-thread.js';
+import { hubThread } from '../../../cluster/support/hub-thread.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { until, whileActing } from '../../../support/until.js';
 import { joinMesh, Wanderer } from '../support/recovering.js';
@@ -15,10 +16,7 @@ const clients: Wanderer[] = [];
 
 beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
-  thread = new HubThread(new URL('../../../../build/cluster/hub/thread.js', import.meta.url), {
-    ...{ directory, machine: 'machine-', address: undefined, meshed: () => [1, 2], onStuck: () => {} },
-    log: { error: (_fields: object, text: string) => ends.push(text) } as never,
-  });
+  thread = hubThread(directory, 'machine-', [1, 2], { logged: ends });
   await thread.start();
 });
 
