@@ -106,8 +106,6 @@ const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
  *   Default: the same.
  * @property {number} [maxRate] How many updates a second the server sends at most, from 0.01 to 1,000. The server rejects other
  *   values with BAD_INPUT. Default: as many as the client reads.
- * @property {(error: RoomError) => void} [onError] Deprecated: use `on('error', …)`.
- * @property {(map: StateMap<V>, keys: string[]) => void} [onChange] Deprecated: use `on('change', …)`.
  */
 
 /**
@@ -195,9 +193,6 @@ export class StateMap extends Map {
     super();
     this.#socket = socket;
     this.#options = { watch: 'state:join', room: name, ...options };
-    const { onChange, onError } = options;
-    if (onChange) this.on('change', (keys) => onChange(this, keys));
-    if (onError) this.on('error', onError);
     this.#listenFor(name);
     socket.on('connect', this.#watch);
     if (socket.connected) this.#watch();
@@ -459,8 +454,7 @@ class KeptRooms {
   }
 
   /**
-   * Leaves a room. Rejects with a {@link RoomError} if the server does not answer.
-   * @deprecated Use `leave()` of the joined room.
+   * Leaves a room, even if `join()` has not resolved yet. Rejects with a {@link RoomError} if the server does not answer.
    * @param {string} name
    * @returns {Promise<{ ok: true }>}
    */
@@ -472,16 +466,6 @@ class KeptRooms {
     // A session that is recovered is still in the room.
     this.#socket.emit(leave, name, () => {});
     return { ok: true };
-  }
-
-  /**
-   * The position of the last delivered message of a room, to continue from later; undefined if there is none.
-   * @deprecated Use `position` of the joined room.
-   * @param {string} name
-   * @returns {RoomPosition | undefined}
-   */
-  position(name) {
-    return this.#rooms.get(name)?.position;
   }
 
   /**

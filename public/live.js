@@ -39,12 +39,9 @@ class Watcher {
     const { name, token } = recall();
     this.socket = io({ transports, forceNew: true, auth: token ? { token } : { name: name || 'live' } });
     this.socket.on('connect_error', ({ message }) => show(message));
-    this.quotes = new StateMap(this.socket, `state:${ROOM}`, {
-      watch: 'watch',
-      room: ROOM,
-      onError: ({ message }) => show(message),
-      onChange: (quotes, keys) => this.#note(quotes, keys),
-    });
+    this.quotes = new StateMap(this.socket, `state:${ROOM}`, { watch: 'watch', room: ROOM });
+    this.quotes.on('error', ({ message }) => show(message));
+    this.quotes.on('change', (keys) => this.#note(this.quotes, keys));
   }
 
   #note(quotes, keys) {

@@ -54,7 +54,7 @@ async function readArguments(args: string[]) {
   try {
     return parseArgs({ args, options }).values;
   } catch (error) {
-    const { withMeantOption } = await import('./host/config/removed.js');
+    const { withMeantOption } = await import('./host/config/unknown.js');
     const reason = withMeantOption((error as Error).message, Object.keys(options));
     throw new GjallarError('BAD_CONFIG', `${reason}; run gjallar --help for the options`);
   }

@@ -52,10 +52,6 @@ const list = {
     remedy:
       'Wait: the primary replaces the hub after 10 s. If it happens again, report it, with the log of the primary and the load of the machine.',
   },
-  BUS_MISMATCH: {
-    remedy:
-      'Use the same version and BUS, or the same adapter, on all servers and emitters on this Redis, or give these a REDIS_PREFIX of their own.',
-  },
   STORE_FAILS: {
     remedy:
       'Check the free space (df), the rights and the disk of DATA_DIR, or of the file of durable rooms. The log line with this code has the cause.',

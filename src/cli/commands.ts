@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GjallarError } from '../base/errors.js';
+import { isNear } from '../base/nearest.js';
 import { packageError, requirePackages } from '../base/optional-packages.js';
 import { packageFile, packagePath, version } from '../base/package.js';
 import { loadConfig } from '../host/config/load.js';
 import type { Config } from '../host/config/options.js';
-import { isNear, rejectRemovedCommand } from '../host/config/removed.js';
+
 import { asksForHelp } from './application-arguments.js';
 import { doctor } from './doctor/doctor.js';
 
@@ -111,7 +112,6 @@ export const commands: Readonly<Record<string, Command>> = { backup, compare, do
 export async function runTool(name: string, args: readonly string[]): Promise<boolean> {
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
   if (!command) {
-    rejectRemovedCommand(name);
     if (name.startsWith('-')) return false;
     throw new GjallarError('BAD_CONFIG', `there is no command ${name}; ${adviceOn(name)}`);
   }

@@ -10,7 +10,7 @@ import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import { socketsInUse } from '../engine/uws/uws.js';
 import { descriptorLimit } from '../host/config/limits.js';
 import type { RunConfig } from '../host/config/options.js';
-import { unknownVariables } from '../host/config/removed.js';
+import { unknownVariables } from '../host/config/unknown.js';
 import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';
 import { hasHubThread, hubAddressOf } from '../host/runtime/machines/hub-address.js';

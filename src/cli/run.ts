@@ -7,7 +7,7 @@ import { logGreeting } from '../base/log.js';
 import { packageFile, packagePath, version } from '../base/package.js';
 import { loadRunConfig } from '../host/config/load.js';
 import type { RunConfig } from '../host/config/options.js';
-import { rejectRemoved, withMeantOption } from '../host/config/removed.js';
+import { withMeantOption } from '../host/config/unknown.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments, youngGeneration } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
 
@@ -44,13 +44,10 @@ function readCommand(args: readonly string[]): Command {
   const options = {
     workers: { type: 'string', short: 'w' },
     'admin-port': { type: 'string' },
-    // Removed; a call that has it is told what replaces it.
-    place: { type: 'string' },
     ...nodeFlags,
   } as const;
   try {
     const { values, positionals } = parseArgs({ args: own, allowPositionals: true, options });
-    if (values.place !== undefined) rejectRemoved({ PLACE: values.place });
     const [file, ...more] = positionals;
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
 import { allOptions } from '../../src/host/config/options.js';
-import { unknownVariables } from '../../src/host/config/removed.js';
+import { unknownVariables } from '../../src/host/config/unknown.js';
 
 export const fileOf = (path: string) => new URL(`../../${path}`, import.meta.url);
 export const read = (path: string) => readFileSync(fileOf(path), 'utf8');

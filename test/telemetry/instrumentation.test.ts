@@ -92,8 +92,6 @@ test.each([
   60_000,
 );
 
-const withEndpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' };
-
 test('the chat service has spans, too, if OpenTelemetry is loaded into it', async () => {
   const receiver = await TelemetryReceiver.start();
   cleanUps.push(() => receiver.stop());
@@ -111,15 +109,3 @@ test('the chat service has spans, too, if OpenTelemetry is loaded into it', asyn
   expectOk(await client.emitWithAck('join', 'hall'));
   await until(() => receiver.spans.some(({ attributes }) => attributes['messaging.socket.io.event_name'] === 'join'));
 }, 60_000);
-
-test('without it, an endpoint stops the start of the chat service, with what to use instead', async () => {
-  await expect(startServer(withEndpoint)).rejects.toThrow(
-    /^the server ended with 1: gjallar: OTEL_EXPORTER_OTLP_ENDPOINT was removed; [^\n]*docs\/operations\/metrics\.md[^\n]*\n$/,
-  );
-});
-
-test('where OpenTelemetry is turned off, the endpoint is ignored', async () => {
-  const server = await startServer({ ...withEndpoint, OTEL_SDK_DISABLED: 'true' });
-  cleanUps.push(() => server.stop());
-  expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
-});

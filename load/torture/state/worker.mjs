@@ -9,7 +9,7 @@ import { embeddedBackplane } from '../../../build/cluster/backplanes/frames/open
 import { hubOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { App, us_socket_local_port } from '../../../build/engine/sockets.js';
-import { stateRoom } from '../../../build/features/state/index.js';
+import { createStateRoom } from '../../../build/features/state/index.js';
 import { linksOf } from '../../../build/host/runtime/backplane.js';
 import { Engine } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/io/rooms/native-rooms.js';
@@ -29,7 +29,7 @@ const io = new Server({ adapter: withNativeRooms(bus.factory, engine) });
 io.bind(engine);
 await bus.ready();
 const stored = store === '-' ? {} : { store: 'redis', redis: store };
-const room = stateRoom(io, 'quotes', { event: 'quote', maxKeys: 1000, ...stored });
+const room = createStateRoom(io, 'quotes', { event: 'quote', maxKeys: 1000, ...stored });
 
 io.on('connection', (socket) => {
   socket.on('watch', (options, ack) => ack(room.join(socket, options)));

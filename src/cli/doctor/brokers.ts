@@ -5,7 +5,6 @@ import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index
 import { hostAndPort, readNatsUrls, subjectOf } from '../../cluster/backplanes/nats/address.js';
 import { dial } from '../../cluster/backplanes/nats/dial.js';
 import { PROBE } from '../../cluster/backplanes/nats/parts.js';
-import { stockChannel } from '../../cluster/backplanes/other-wire.js';
 import { framesChannel, hubsChannel } from '../../cluster/backplanes/pub-sub.js';
 import { connectOnce } from '../../cluster/backplanes/redis/connection.js';
 import type { Config } from '../../host/config/options.js';
@@ -68,7 +67,7 @@ async function checkRights(found: Findings, name: string, redis: Redis, isCluste
   const bus = backplaneNameOf(config, isCluster);
   const { isSharded, isClassic, server } = backplaneKindOf(bus);
   const usesBus = server === 'Redis';
-  const stock = stockChannel(channels);
+  const stock = `${channels}#/#`;
   const hub = `${hubsChannel(channels, isClassic)}:doctor`;
   const [sent, heard] = isClassic ? [`${channels}#d`, `${channels}-request#/d#`] : [hub, framesChannel(channels)];
   const s = isSharded ? 'S' : '';

@@ -11,7 +11,7 @@ import { connect } from '../../features/history/archive/database.js';
 import { descriptorLimit } from '../../host/config/limits.js';
 import { loadConfig, loadRunConfig } from '../../host/config/load.js';
 import type { Config } from '../../host/config/options.js';
-import { unknownVariables } from '../../host/config/removed.js';
+import { unknownVariables } from '../../host/config/unknown.js';
 import type { Command, Environment } from '../commands.js';
 import { checkNats, checkRedis } from './brokers.js';
 import { Findings, reasonOf } from './findings.js';
@@ -30,8 +30,6 @@ export const doctor: Command = {
   help: () => 'Exit code: 0 if the server can work, also with warnings; 1 if it cannot.',
   isForApplications: true,
   async run(args, _config, environment) {
-    if (args[0]?.startsWith('--proxy'))
-      throw new GjallarError('BAD_CONFIG', '--proxy was removed; use the files that docs/guide/placement.md names');
     const isForRun = args[0] === 'run';
     if (args.length > (isForRun ? 1 : 0))
       throw new GjallarError('BAD_CONFIG', 'usage: gjallar doctor [run]. Set variables instead of options');

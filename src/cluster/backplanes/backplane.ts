@@ -93,12 +93,6 @@ export interface BackplaneEvents {
    * @param unsent how many messages were dropped since it was last up
    */
   onUp(unsent: number): void;
-  /**
-   * Servers or emitters on the same Redis use another wire, so that this worker and they do not hear each other; or they
-   * have been silent for a minute.
-   * @param bus the value of the option BUS that they use; `redis-sharded` for the stock adapter on sharded pub/sub
-   */
-  onOtherWire?(bus: string, isThere: boolean): void;
   /** Frames of or to another worker were lost, or do not continue where they were. Messages may be missing. */
   onGap?(worker: string, reason: string): void;
   /** A client got a new session, because a bound of connection state recovery was reached. */

@@ -8,7 +8,6 @@
  *   registry.ts              the choice by the options, and how each is loaded
  *   connection-health.ts, broker-cause.ts  whether a server is up, and why it is not; malformed messages
  *   checks.ts                what arrives from other programs, checked
- *   other-wire.ts            notices servers on the same Redis that use another wire
  *   frames/                  the wire of all but `redis`: one frame for each window and destination
  *   pub-sub.ts, nats/, redis/pub-sub.ts  what hubs carry the frames over
  *   redis/                   the wire of the stock adapter; connections to Redis and Redis Cluster

@@ -23,7 +23,7 @@ export class StatusBoard implements BackplaneEvents {
 
   /** @param isUp whether the hub needs no server to be of use, because its machine is alone */
   constructor(isUp = false) {
-    this.status = { isUp, told: 0, others: [] };
+    this.status = { isUp, told: 0 };
   }
 
   /** Begins to tell. Before, it only notes what happens. */
@@ -48,11 +48,6 @@ export class StatusBoard implements BackplaneEvents {
   onUp(): void {
     this.host?.beforeUp();
     this.set({ isUp: true, down: undefined });
-  }
-
-  onOtherWire(bus: string, isThere: boolean): void {
-    const others = this.status.others.filter((other) => other !== bus);
-    this.set({ others: isThere ? [...others, bus] : others });
   }
 
   onGap(machine: string, reason: string): void {

@@ -17,15 +17,7 @@ import {
 } from '../backplanes/frames/hub/entries.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
 import { Fences, ticksNow, Withheld } from '../backplanes/frames/interest/withheld.js';
-import {
-  isEmitted,
-  messageOf,
-  numbersMessage,
-  numbersOf,
-  readEmitted,
-  types,
-} from '../backplanes/frames/wire/message.js';
-import { FORMER_FRAMES, OtherWire } from '../backplanes/other-wire.js';
+import { messageOf, numbersMessage, numbersOf, readEmitted, types } from '../backplanes/frames/wire/message.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
 import { RoomIndex } from './hub-frame.js';
 import type { StatusBoard } from './hub-status.js';
@@ -128,11 +120,9 @@ export class Hub {
   private readonly timer: NodeJS.Timeout;
   /** The Socket.IO servers whose emitters are heard. */
   private readonly heard = new Set<number>();
-  private readonly formerWire: OtherWire;
 
   constructor(private readonly surroundings: HubParts) {
     const { workers, window, bridge, loadService, status } = surroundings;
-    this.formerWire = new OtherWire(FORMER_FRAMES, status);
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,
@@ -233,7 +223,6 @@ export class Hub {
 
   close(): void {
     clearInterval(this.timer);
-    this.formerWire.close();
     this.services.close();
     this.others?.close();
     this.fencesToLocals.close();
@@ -465,8 +454,6 @@ export class Hub {
   /** What is published on a channel on which emitters publish. */
   private onEmitted(channel: string, bytes: Buffer): void {
     const { emittersOf } = this.surroundings.bridge!;
-    // Workers of earlier versions meet on the same channel.
-    if (!isEmitted(bytes)) return this.formerWire.note();
     const part = [...this.heard].find((part) => emittersOf?.(part) === channel);
     if (part === undefined) return;
     const out = new Outgoing();

@@ -41,15 +41,15 @@ export function hubOn(
   return new Hub({ ...given, status, bridge });
 }
 
-async function loadPubSub({ server, url, credentials, prefix, withoutFrames }: HubAddress): Promise<OpenPubSub> {
+async function loadPubSub({ server, url, credentials }: HubAddress): Promise<OpenPubSub> {
   switch (server) {
     case 'redis': {
       const { RedisPubSub } = await import('../backplanes/redis/pub-sub.js');
-      return (events) => new RedisPubSub(url, events, withoutFrames ? undefined : prefix);
+      return (events) => new RedisPubSub(url, events);
     }
     case 'redis-cluster': {
       const { ShardedPubSub } = await import('../backplanes/redis/pub-sub.js');
-      return (events) => new ShardedPubSub(url, events, prefix);
+      return (events) => new ShardedPubSub(url, events);
     }
     case 'nats': {
       const { NatsPubSub } = await import('../backplanes/nats/pub-sub.js');

@@ -21,7 +21,7 @@
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
 
-export { createDurableRooms, durableRooms } from './durable/open.js';
+export { createDurableRooms } from './durable/open.js';
 export type {
   DurableRooms,
   DurableRoomsOptions,

@@ -58,7 +58,7 @@ export class Presence extends Listeners<PresenceEvents> {
   private readonly onJoin = (room: string, id: string) => this.joined(room, id);
   private readonly onLeave = (room: string, id: string) => this.left(room, id);
 
-  /** @deprecated Use {@link createPresence}. */
+  /** Use {@link createPresence}. */
   constructor(of: AnyServer | AnyNamespace) {
     super();
     const nsp = namespaceOf(of);

@@ -43,6 +43,3 @@ export function createStateRoom<Value = unknown>(
 ): StateRoom<Value> {
   return openStateRoom(of, name, options, true) as unknown as StateRoom<Value>;
 }
-
-/** @deprecated Use {@link createStateRoom}. */
-export const stateRoom = createStateRoom;

@@ -5,14 +5,12 @@ import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index
 import { requireNatsClient } from '../../cluster/backplanes/nats/dial.js';
 import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptionKeys } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';
-import { rejectRemoved, rejectRemovedExport } from './removed.js';
 
 /**
  * Reads the configuration from the environment.
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadConfig(environment: Environment): Config {
-  rejectRemovedExport(environment);
   const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
   checkWorkerPorts(config);
   checkBus(config);
@@ -39,7 +37,6 @@ export function loadRunConfig(environment: Environment): RunConfig {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 function parse(keys: readonly string[], environment: Environment): object {
-  rejectRemoved(environment);
   const entries = keys.map((key) => {
     const spec = allOptions[key]!;
     // A compose file passes an unset variable as an empty one.

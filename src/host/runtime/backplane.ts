@@ -13,7 +13,6 @@ import {
   backplaneKindOf,
   backplaneNameOf,
 } from '../../cluster/backplanes/index.js';
-import { FORMER_FRAMES } from '../../cluster/backplanes/other-wire.js';
 import { type Kind, kinds, type MeshLinks } from '../../cluster/mesh/mesh.js';
 import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -74,16 +73,8 @@ export function backplaneEvents(bus: BackplaneName): BackplaneEvents {
     rejected: `${what} do not fully span ${where}`,
     up: 'the backplane is up',
   };
-  const mismatches = new Map<string, Outage>();
   return {
     ...outageEvents(server, { bus }, texts),
-    onOtherWire: (other, isThere) => {
-      const mismatch = mismatches.get(other) ?? new Outage();
-      mismatches.set(other, mismatch);
-      if (!isThere) return mismatch.close();
-      const text = mismatchText(bus, other);
-      mismatch.begin({ code: 'BUS_MISMATCH', text }, { bus, other });
-    },
     onGap: (from, reason) => {
       const count = gaps.due();
       if (count === undefined) return;
@@ -101,24 +92,6 @@ export function backplaneEvents(bus: BackplaneName): BackplaneEvents {
       );
     },
   };
-}
-
-function mismatchText(bus: BackplaneName, other: string): string {
-  const deaf = 'they do not hear each other';
-  switch (other) {
-    case FORMER_FRAMES:
-      return `servers of an earlier version of gjallar use the same prefix as this server: ${deaf}. Upgrade all servers of the deployment`;
-    case 'redis-sharded':
-      return (
-        `servers on this Redis Cluster use createShardedAdapter(), and this server uses BUS=${bus}: ${deaf}. ` +
-        'Use the same adapter on all servers, see docs/fan-out.md#other-adapters'
-      );
-    default:
-      return (
-        `servers or emitters on this Redis use BUS=${other}, and this server uses BUS=${bus}: ${deaf}. ` +
-        'Set the same BUS on all servers; stock servers and emitters require BUS=redis, and gjallar/emitter works with frames'
-      );
-  }
 }
 
 /** At most one log line about lost frames, and one about each bound of recovery, in this time, in ms. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Adapter } from 'socket.io-adapter';
 import { seldomWarnings } from '../../../src/base/warnings.js';
-import { durableRooms, SqliteHistoryStore } from '../../../src/features/history/index.js';
+import { createDurableRooms, SqliteHistoryStore } from '../../../src/features/history/index.js';
 import type { AdapterWithServers } from '../../../src/io/rooms/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
@@ -42,7 +42,7 @@ test('a room that is empty for a moment while it begins to be followed is follow
     await new Promise<void>((resolve) => asked.push(resolve));
     return head(name);
   };
-  const durable = await durableRooms(io, { rooms, store });
+  const durable = await createDurableRooms(io, { rooms, store });
   ends.push(() => durable.close());
   const { socket, received } = await pairOn({ io, ...node });
   await socket.join('order:1');
@@ -55,7 +55,7 @@ test('a room that is empty for a moment while it begins to be followed is follow
   asked[0]!();
   await until(() => asked.length === 2);
   asked[1]!();
-  await durable.emit('order:1', 'n', 1);
+  await durable.to('order:1').emit('n', 1);
   await until(() => received.length === 1);
 });
 
@@ -67,18 +67,18 @@ test('a message that a worker did not live to announce is read from the store', 
   ends.push(...members.map(({ close }) => close));
   for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
   const [alive, dying] = members as [(typeof members)[0], (typeof members)[0]];
-  const other = await durableRooms(alive.io, { rooms, dataDir });
+  const other = await createDurableRooms(alive.io, { rooms, dataDir });
   ends.push(() => other.close());
-  const durable = await durableRooms(dying.io, { rooms, dataDir });
+  const durable = await createDurableRooms(dying.io, { rooms, dataDir });
   ends.push(() => durable.close());
   const { socket, received } = await pairOn(alive);
   await socket.join('order:1');
-  await durable.emit('order:1', 'n', 0);
+  await durable.to('order:1').emit('n', 0);
   await until(() => received.length === 1);
   // From now on, the others do not hear from it.
   const { otherServers } = dying.io.of('/').adapter as Adapter & AdapterWithServers;
   otherServers.send = () => {};
-  await durable.emit('order:1', 'n', 1);
+  await durable.to('order:1').emit('n', 1);
   // Nothing waits for a time-out.
   dying.bus.close();
   await until(() => received.length === 2);
@@ -86,16 +86,16 @@ test('a message that a worker did not live to announce is read from the store', 
 
 test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {
   const node = await startAlone();
-  const durable = await durableRooms(node.io, { rooms, dataDir, mayJoin });
+  const durable = await createDurableRooms(node.io, { rooms, dataDir, mayJoin });
   const { client, socket, received } = await pairOn(node);
   expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: true });
-  await durable.emit('order:1', 'n', 1);
+  await durable.to('order:1').emit('n', 1);
   await durable.close();
   socket.emit('fence');
   await until(() => received.some(([event]) => event === 'fence'));
   expect(received.map(([event]) => event)).toEqual(['n', 'fence']);
   expect(socket.listenerCount('durable:join')).toBe(0);
-  const again = await durableRooms(node.io, { rooms, dataDir, mayJoin });
+  const again = await createDurableRooms(node.io, { rooms, dataDir, mayJoin });
   ends.push(() => again.close());
   expect(socket.listenerCount('durable:join')).toBe(1);
   expect(await client.emitWithAck('durable:join', 'order:2')).toMatchObject({ ok: true, room: 'order:2' });
@@ -105,10 +105,10 @@ test('many failures make one warning for each kind of error, and later one with 
   const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
   try {
     const node = await startAlone();
-    const durable = await durableRooms(node.io, { rooms, dataDir, maxMessageBytes: 100 });
+    const durable = await createDurableRooms(node.io, { rooms, dataDir, maxMessageBytes: 100 });
     ends.push(() => durable.close());
     for (let count = 0; count < 1000; count++) node.io.to('order:1').emit('n', 'x'.repeat(100));
-    await expect(durable.emit('order:1', 'n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+    await expect(durable.to('order:1').emit('n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
     expect(warnings).toHaveBeenCalledTimes(1);
 
     let now = 0;

@@ -7,8 +7,8 @@ import { type DurableMessage, DurableRooms as Helper } from '../../../public/gja
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
 import {
+  createDurableRooms,
   type DurableRooms,
-  durableRooms,
   type HistoryStore,
   RedisHistoryStore,
 } from '../../../src/features/history/index.js';
@@ -53,7 +53,7 @@ async function durableOn(
   store: HistoryStore,
   onError: (error: unknown) => void = () => {},
 ): Promise<DurableRooms> {
-  const durable = await durableRooms(node.io, { rooms, store, mayJoin: () => true, onError });
+  const durable = await createDurableRooms(node.io, { rooms, store, mayJoin: () => true, onError });
   ends.push(() => durable.close());
   return durable;
 }
@@ -79,11 +79,11 @@ test('connections that fall silent are made again, and members get what is kept 
   await store.ready();
   const { socket, received } = await pairOn(node);
   await socket.join('order:1');
-  await durable.emit('order:1', 'n', 0);
+  await durable.to('order:1').emit('n', 0);
   await until(() => received.length === 1);
   wire.hold();
   wire.holdAnswers();
-  await until(() => succeeds(durable.post('order:1', ['n', 1], { key: 'one' })));
+  await until(() => succeeds(durable.to('order:1', { key: 'one' }).emit('n', 1)));
   await until(() => received.length === 2);
   expect(received.map(([, value]) => value)).toEqual([0, 1]);
 });
@@ -96,12 +96,12 @@ test('a Redis that is down at the start is waited for: until then, requests are 
   const unavailable = { code: 'HISTORY_UNAVAILABLE' };
   expect(await client.emitWithAck('durable:join', 'order:1')).toMatchObject({ ok: false, ...unavailable });
   expect(socket.rooms).toEqual(new Set([socket.id]));
-  await expect(durable.emit('order:1', 'n', 0)).rejects.toMatchObject(unavailable);
+  await expect(durable.to('order:1').emit('n', 0)).rejects.toMatchObject(unavailable);
   const down = 'Redis is unreachable: messages of durable rooms cannot be stored or read';
   await until(() => reported.down.includes(down));
   await redis.start();
   await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
-  await durable.emit('order:1', 'n', 1);
+  await durable.to('order:1').emit('n', 1);
   await until(() => received.length === 1);
   await until(() => reported.down.length === 0);
   expect(reported.messages).toEqual([down, `over: ${down}`]);
@@ -125,8 +125,8 @@ test('a member that has joined while its store was unreachable gets what was pos
   await socket.join('order:1');
   await until(() => errors.length > 0);
   expect(errors[0]).toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
-  await until(() => succeeds(durable.emit('order:1', 'n', 0)));
-  await durable.emit('order:1', 'n', 1);
+  await until(() => succeeds(durable.to('order:1').emit('n', 0)));
+  await durable.to('order:1').emit('n', 1);
   // What one worker sends another comes in order: the first announcement is there before this.
   const fence = nextEvent(one.io as never, 'fence');
   two.io.serverSideEmit('fence');
@@ -168,17 +168,17 @@ test.each(carriers)(
     const { socket, received } = await pairOn(one);
     await socket.join('order:1');
     for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
-    await until(() => succeeds(two.durable.emit('order:1', 'n', 0)));
+    await until(() => succeeds(two.durable.to('order:1').emit('n', 0)));
     await until(() => received.length === 1);
     wire.cut();
     await until(() => members.every(({ bus }) => bus.traffic?.isUp === false));
     // The worker reads what it may have missed before the outage. That may still find the first of these.
     let last = 0;
     do {
-      await two.durable.emit('order:1', 'n', ++last);
+      await two.durable.to('order:1').emit('n', ++last);
       await one.durable.read('order:1', { limit: 1 });
     } while (received.length > last);
-    for (const number of [1, 2]) await two.durable.emit('order:1', 'n', last + number);
+    for (const number of [1, 2]) await two.durable.to('order:1').emit('n', last + number);
     expect(received.length).toBeLessThan(last + 3);
     wire.mend();
     await until(() => received.length === last + 3);
@@ -221,7 +221,7 @@ describe('messages that are lost from the store of durable rooms', () => {
     const { client, socket, received } = await pairOn(node);
     const heard: DurableMessage[] = [];
     const completes: boolean[] = [];
-    await until(() => succeeds(durable.emit('order:1', 'n', 0)));
+    await until(() => succeeds(durable.to('order:1').emit('n', 0)));
     const helper = new Helper(client);
     await helper.join('order:1', {
       last: 1,
@@ -235,7 +235,7 @@ describe('messages that are lost from the store of durable rooms', () => {
     ends.push(() => operator.disconnect());
     await lose(operator);
     const isQuiet = what.includes('without');
-    if (!isQuiet) await durable.emit('order:1', 'n', 1);
+    if (!isQuiet) await durable.to('order:1').emit('n', 1);
     const problem = 'Redis has lost messages that it had confirmed';
     await until(() => reported.down.includes(problem));
     expect(reported.messages.filter((line) => line === problem)).toHaveLength(1);
@@ -245,8 +245,8 @@ describe('messages that are lost from the store of durable rooms', () => {
     const others = Reported.here();
     const alsoDurable = await durableOn(other, storeAt(redis.port));
     await until(() => others.down.includes(problem));
-    await until(() => succeeds(alsoDurable.emit('order:2', 'n', 1)));
-    if (isQuiet) await durable.emit('order:1', 'n', 1);
+    await until(() => succeeds(alsoDurable.to('order:2').emit('n', 1)));
+    if (isQuiet) await durable.to('order:1').emit('n', 1);
     await until(() => heard.length === 2);
     expect(heard.map(({ values }) => values[0])).toEqual([0, 1]);
     expect(completes.at(-1)).toBe(false);
@@ -260,14 +260,14 @@ describe('messages that are lost from the store of durable rooms', () => {
     ends.push(() => Promise.all([dataDir, copy].map((folder) => rm(folder, { recursive: true, force: true }))));
     const using = async (work: (durable: DurableRooms) => Promise<unknown>) => {
       const node = await startNode(alone);
-      const durable = await durableRooms(node.io, { rooms, dataDir });
+      const durable = await createDurableRooms(node.io, { rooms, dataDir });
       await work(durable);
       await durable.close();
       await node.close();
     };
-    await using((durable) => durable.emit('order:1', 'n', 1));
+    await using((durable) => durable.to('order:1').emit('n', 1));
     await cp(dataDir, copy, { recursive: true });
-    await using((durable) => durable.emit('order:1', 'n', 2));
+    await using((durable) => durable.to('order:1').emit('n', 2));
     await cp(join(copy, 'history.db'), join(dataDir, 'history.db'));
     expect(reported.messages).toEqual([]);
     await using(async (durable) => {
@@ -312,13 +312,13 @@ describe.each<[what: string, start: () => Promise<TestNode[]>]>([
     client.on('n', (value) => values.push(value));
     await client.emitWithAck('ready');
     one.io.to('plain').emit('n', 'plain 1');
-    const { epoch } = await durables[0]!.emit('order:1', 'n', 'kept 1');
+    const { epoch } = await durables[0]!.to('order:1').emit('n', 'kept 1');
     await until(() => values.length === 2);
     const lost = nextEvent(client, 'disconnect');
     client.io.engine.close();
     await lost;
     last.io.to('plain').emit('n', 'plain 2');
-    for (const number of [2, 3]) await durables.at(-1)!.emit('order:1', 'n', `kept ${number}`);
+    for (const number of [2, 3]) await durables.at(-1)!.to('order:1').emit('n', `kept ${number}`);
     (client.io as unknown as { uri: string }).uri = last.url;
     const told = nextEvent(client, 'durable:recovered');
     const heard: DurableMessage[] = [];
@@ -336,7 +336,7 @@ describe.each<[what: string, start: () => Promise<TestNode[]>]>([
     const { messages } = await client.emitWithAck('durable:read', { room: 'order:1', epoch, after: 1 });
     expect(messages.map((message: { values: unknown[] }) => message.values[0])).toEqual(['kept 2', 'kept 3']);
     await helper.join('order:1', { onMessage: (message) => heard.push(message) });
-    await durables.at(-1)!.emit('order:1', 'n', 'kept 4');
+    await durables.at(-1)!.to('order:1').emit('n', 'kept 4');
     await until(() => heard.length === 1);
     expect(heard[0]).toMatchObject({ room: 'order:1', offset: 4, values: ['kept 4'] });
     expect(values.filter((value) => String(value).startsWith('plain'))).toEqual(['plain 1', 'plain 2']);

@@ -6,9 +6,9 @@ import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../.
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import { Encoder, TrustedDecoder } from '../../../src/engine/parser/socket-io-parser.js';
 import {
+  createDurableRooms,
   type DurableRooms,
   type DurableRoomsOptions,
-  durableRooms,
   RedisHistoryStore,
   SqliteHistoryStore,
 } from '../../../src/features/history/index.js';
@@ -110,7 +110,7 @@ describe.each([
     workers = [];
     for (let count = 0; count < 3; count++) {
       const member = await startMember(await fixture.openBackplane());
-      const durable = await durableRooms(member.io, { rooms: 'order:*', mayJoin, ...(await fixture.keeping()) });
+      const durable = await createDurableRooms(member.io, { rooms: 'order:*', mayJoin, ...(await fixture.keeping()) });
       workers.push({ ...member, durable });
     }
     for (const { io } of workers) await until(async () => (await io.of('/').adapter.serverCount()) === 3);
@@ -130,7 +130,7 @@ describe.each([
     const pairs = await Promise.all(workers.map((worker) => pairOn(worker)));
     await Promise.all(pairs.map(({ socket }) => socket.join('order:all')));
     const kept = workers.flatMap(({ durable }, worker) =>
-      numbers(1, 30).map((number) => durable.emit('order:all', 'n', worker, number)),
+      numbers(1, 30).map((number) => durable.to('order:all').emit('n', worker, number)),
     );
     const positions = await Promise.all(kept);
     expect(positions.map(({ offset }) => offset).sort((a, b) => a - b)).toEqual(numbers(1, 90));
@@ -146,13 +146,13 @@ describe.each([
     const pair = await pairOn(one);
     const reader = follow(pair, 'order:7');
     await reader.joined;
-    for (const number of numbers(1, 5)) await two.durable.emit('order:7', 'n', number);
+    for (const number of numbers(1, 5)) await two.durable.to('order:7').emit('n', number);
     await until(() => reader.heard.length === 5);
     // The connection breaks, and messages go on.
     const lost = nextEvent(pair.client, 'disconnect');
     pair.client.io.engine.close();
     await lost;
-    for (const number of numbers(6, 9)) await two.durable.emit('order:7', 'n', number);
+    for (const number of numbers(6, 9)) await two.durable.to('order:7').emit('n', number);
     pair.client.connect();
     await until(() => reader.heard.length === 9);
     expect(reader.values()).toEqual(numbers(1, 9));
@@ -160,12 +160,12 @@ describe.each([
     await until(() => reader.recoveries.length > 0);
     expect(reader.recoveries.at(-1)).toMatchObject({ complete: true, isFirst: false });
     // The page is loaded again, and reaches another worker.
-    const position = reader.helper.position('order:7') as never;
+    const position = (await reader.joined).position as never;
     pair.client.disconnect();
-    await two.durable.emit('order:7', 'n', 10);
+    await two.durable.to('order:7').emit('n', 10);
     const next = follow(await pairOn(two), 'order:7', { position });
     await next.joined;
-    await workers[2]!.durable.emit('order:7', 'n', 11);
+    await workers[2]!.durable.to('order:7').emit('n', 11);
     await until(() => next.heard.length === 2);
     expect(next.values()).toEqual([10, 11]);
     const newcomer = follow(await pairOn(workers[2]!), 'order:7', { last: 3 });
@@ -218,7 +218,7 @@ describe('durable rooms of one worker', () => {
       maxMessageBytes: 1000,
     };
     const onError = (error: unknown) => errors.push(error);
-    worker = { ...node, durable: await durableRooms(node.io, { ...options, onError }) };
+    worker = { ...node, durable: await createDurableRooms(node.io, { ...options, onError }) };
   });
   afterEach(() => {
     errors.length = 0;
@@ -270,7 +270,7 @@ describe('durable rooms of one worker', () => {
     const plain = await pairOn(worker);
     await plain.socket.join('order:own');
     plain.socket.to('order:own').emit('n', 2);
-    await worker.durable.emit('order:own', 'n', 3);
+    await worker.durable.to('order:own').emit('n', 3);
     await until(() => plain.received.length > 0 && reader.heard.length === 3);
     expect(plain.received.map(([, value]) => value)).toEqual([3]);
     expect(reader.values()).toEqual([1, 2, 3]);
@@ -278,15 +278,17 @@ describe('durable rooms of one worker', () => {
 
   test('messages are bounded, and what is trimmed is told', async () => {
     const { durable, io } = worker;
-    await expect(durable.emit('order:1', 'n', 'x'.repeat(1000))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
-    await expect(durable.emit('other', 'n')).rejects.toMatchObject({ code: 'BAD_ROOM' });
-    await expect(durable.emit('order:1', 'disconnect')).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(durable.to('order:1').emit('n', 'x'.repeat(1000))).rejects.toMatchObject({
+      code: 'MESSAGE_TOO_LARGE',
+    });
+    await expect(durable.to('other').emit('n')).rejects.toMatchObject({ code: 'BAD_ROOM' });
+    await expect(durable.to('order:1').emit('disconnect')).rejects.toMatchObject({ code: 'BAD_INPUT' });
     const [{ offset }, again] = [
-      await durable.post('order:k', ['n', 1], { key: 'one' }),
-      await durable.post('order:k', ['n', 1], { key: 'one' }),
+      await durable.to('order:k', { key: 'one' }).emit('n', 1),
+      await durable.to('order:k', { key: 'one' }).emit('n', 1),
     ];
     expect(again).toMatchObject({ offset, duplicate: true });
-    for (const number of numbers(1, 30)) await durable.emit('order:long', 'n', number);
+    for (const number of numbers(1, 30)) await durable.to('order:long').emit('n', number);
     const reader = follow(await pairOn(worker), 'order:long', { last: 30 });
     await reader.joined;
     expect(reader.values()).toEqual(numbers(11, 30));
@@ -325,24 +327,26 @@ describe('durable rooms of one worker', () => {
     const pair = await pairOn(worker, { parser: { Encoder, Decoder: TrustedDecoder } });
     await pair.socket.join('order:bytes');
     const buffers = numbers(1, 11).map((number) => Buffer.of(number));
-    await durable.emit('order:bytes', 'files', ...buffers);
+    await durable.to('order:bytes').emit('files', ...buffers);
     await until(() => pair.received.length === 1);
     expect(pair.received[0]!.slice(1, -1)).toEqual(buffers);
     const { messages } = await pair.client.emitWithAck('durable:read', { room: 'order:bytes', after: 0 });
     expect(messages).toMatchObject([{ event: 'files', values: buffers }]);
     const fake = { _placeholder: true, num: 7 };
-    await expect(durable.emit('order:bytes', 'files', fake, buffers[0])).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(durable.to('order:bytes').emit('files', fake, buffers[0])).rejects.toMatchObject({
+      code: 'BAD_INPUT',
+    });
     io.to('order:bytes').emit('files', fake, buffers[0]);
     await until(() => errors.length === 1);
     expect(errors).toMatchObject([{ code: 'BAD_INPUT' }]);
     // In a page, it would stand for the bytes of another message.
-    await expect(durable.emit('order:bytes', 'plain', fake)).rejects.toMatchObject({ code: 'BAD_INPUT' });
-    expect(await durable.emit('order:bytes', 'text', '"_placeholder":true')).toMatchObject({ offset: 2 });
+    await expect(durable.to('order:bytes').emit('plain', fake)).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    expect(await durable.to('order:bytes').emit('text', '"_placeholder":true')).toMatchObject({ offset: 2 });
   });
 
   test('clients read any number of messages with attachments, a few at a time', async () => {
     const bytes = numbers(1, 15).map((number) => Buffer.of(number));
-    for (const one of bytes) await worker.durable.emit('order:binary', 'file', one);
+    for (const one of bytes) await worker.durable.to('order:binary').emit('file', one);
     const pair = await pairOn(worker);
     const reader = follow(pair, 'order:binary', { last: 15 });
     await until(() => reader.heard.length === 15 || !pair.client.connected);
@@ -353,7 +357,7 @@ describe('durable rooms of one worker', () => {
 
   test('a message that cannot be read hides only itself', async () => {
     const { durable } = worker;
-    await durable.emit('order:odd', 'n', 1);
+    await durable.to('order:odd').emit('n', 1);
     const other = await SqliteHistoryStore.open({ dataDir });
     try {
       for (const text of ['{', '{"p":"51-[\\"n\\",{\\"_placeholder\\":true,\\"num\\":3}]","b":["AA=="]}']) {
@@ -362,7 +366,7 @@ describe('durable rooms of one worker', () => {
     } finally {
       await other.close();
     }
-    await durable.emit('order:odd', 'n', 4);
+    await durable.to('order:odd').emit('n', 4);
     const reader = follow(await pairOn(worker), 'order:odd', { last: 10 });
     await reader.joined;
     await until(() => reader.heard.length === 2);
@@ -373,16 +377,16 @@ describe('durable rooms of one worker', () => {
 
   test('namespaces do not share rooms, and options are checked', async () => {
     const { io } = worker;
-    const other = await durableRooms(io.of('/other'), {
+    const other = await createDurableRooms(io.of('/other'), {
       rooms: 'order:*',
       store: await SqliteHistoryStore.open({ dataDir }),
     });
-    await worker.durable.emit('order:1', 'n', 'main');
+    await worker.durable.to('order:1').emit('n', 'main');
     expect((await other.read('order:1', { limit: 10 })).messages).toEqual([]);
     await other.close();
-    await expect(durableRooms(io, { rooms: 'a', dataDir })).rejects.toMatchObject({ code: 'BAD_INPUT' });
-    await expect(durableRooms(io.of('/x'), { rooms: 'a' })).rejects.toMatchObject({ code: 'BAD_INPUT' });
-    await expect(durableRooms(io.of('/x'), { rooms: '**', dataDir })).rejects.toThrow('"**"');
+    await expect(createDurableRooms(io, { rooms: 'a', dataDir })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(createDurableRooms(io.of('/x'), { rooms: 'a' })).rejects.toMatchObject({ code: 'BAD_INPUT' });
+    await expect(createDurableRooms(io.of('/x'), { rooms: '**', dataDir })).rejects.toThrow('"**"');
   });
 });
 

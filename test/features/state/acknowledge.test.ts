@@ -6,7 +6,7 @@ import type { Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { StateMap } from '../../../public/gjallar-client.js';
-import { type StateRoom, stateRoom } from '../../../src/features/state/index.js';
+import { createStateRoom, type StateRoom } from '../../../src/features/state/index.js';
 import { Marks } from '../../../src/features/state/members/marks.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { whileActing } from '../../support/until.js';
@@ -24,7 +24,7 @@ let client: Client | undefined;
 
 beforeEach(async () => {
   node = await startNode((nsp) => new Adapter(nsp));
-  room = stateRoom(node.io, 'quotes', { event: 'quote' });
+  room = createStateRoom(node.io, 'quotes', { event: 'quote' });
   node.io.on('connection', (socket: Socket) => {
     socket.on('watch', (options, ack) => ack(room.join(socket, options)));
   });

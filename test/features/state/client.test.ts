@@ -3,7 +3,7 @@ import type { Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { StateMap } from '../../../public/gjallar-client.js';
-import { type StateMeta, type StateRoom, stateRoom } from '../../../src/features/state/index.js';
+import { createStateRoom, type StateMeta, type StateRoom } from '../../../src/features/state/index.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
 
 let node: TestNode;
@@ -17,7 +17,7 @@ let waiting: (() => void)[];
 
 beforeEach(async () => {
   node = await startNode((nsp) => new Adapter(nsp));
-  room = stateRoom(node.io, 'quotes', { event: 'quote' });
+  room = createStateRoom(node.io, 'quotes', { event: 'quote' });
   metas = [];
   asked = [];
   waiting = [];
@@ -37,7 +37,8 @@ beforeEach(async () => {
   const onChange = () => {
     for (const check of waiting.splice(0)) check();
   };
-  map = new StateMap(client, 'quote', { watch: 'watch', maxRate: 500, onChange });
+  map = new StateMap(client, 'quote', { watch: 'watch', maxRate: 500 });
+  map.on('change', onChange);
 });
 
 afterEach(async () => {
@@ -97,7 +98,7 @@ test('a snapshot replaces what the client had', async () => {
   await gone;
   // Another life of the room.
   room.close();
-  room = stateRoom(node.io, 'quotes', { event: 'quote' });
+  room = createStateRoom(node.io, 'quotes', { event: 'quote' });
   room.set('b', 2);
   client.connect();
   await shows({ b: 2 });
@@ -111,7 +112,8 @@ test('a map that is closed while its request is in progress asks no more', () =>
     ...{ id: 'a', connected: true, on() {}, off() {} },
     timeout: () => ({ emit: (_event: string, _options: unknown, reply: never) => replies.push(reply) }),
   };
-  const closed = new StateMap(socket, 'quote', { watch: 'watch', onError: (error) => errors.push(error) });
+  const closed = new StateMap(socket, 'quote', { watch: 'watch' });
+  closed.on('error', (error) => errors.push(error));
   closed.close();
   const timers = jest.spyOn(globalThis, 'setTimeout');
   try {

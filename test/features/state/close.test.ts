@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { stateRoom } from '../../../src/features/state/index.js';
+import { createStateRoom } from '../../../src/features/state/index.js';
 import { stateRooms, stateStores } from '../../../src/io/rooms/stores.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../../io/rooms/support/node.js';
@@ -66,12 +66,12 @@ test('io.close() closes the rooms: the others know, Redis has the last change, a
 test('a child namespace that socket.io removes takes its rooms along', async () => {
   const node = await start();
   const nsp = node.io.of('/live');
-  const room = stateRoom(nsp, 'quotes');
+  const room = createStateRoom(nsp, 'quotes');
   await room.ready();
   await nsp.adapter.close();
   expect(nsp.listenerCount(EVENT)).toBe(0);
   // Its name is free again.
-  const next = stateRoom(nsp, 'quotes');
+  const next = createStateRoom(nsp, 'quotes');
   next.set('a', 1);
   expect(next.size).toBe(1);
   await next.close();

@@ -3,7 +3,7 @@ import { Adapter } from 'socket.io-adapter';
 import * as msgpack from 'socket.io-msgpack-parser';
 import { GjallarError } from '../../../src/base/errors.js';
 import type { Session } from '../../../src/engine/session/session.js';
-import { type StateRoom, type StateRoomOptions, stateRoom } from '../../../src/features/state/index.js';
+import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../../src/features/state/index.js';
 import { stateMetrics } from '../../../src/host/operations/metrics/features.js';
 import { stateRooms } from '../../../src/io/rooms/stores.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
@@ -16,7 +16,7 @@ let room: StateRoom;
 
 const start = async (options: StateRoomOptions = {}, nodeOptions: NodeOptions = {}) => {
   node = await startNode((nsp) => new Adapter(nsp), nodeOptions);
-  room = stateRoom(node.io, 'quotes', { event: 'quote', ...options });
+  room = createStateRoom(node.io, 'quotes', { event: 'quote', ...options });
 };
 
 afterEach(async () => {
@@ -174,11 +174,11 @@ describe('a member', () => {
     const { socket, client } = await member();
     const listeners = socket.listenerCount('disconnect');
     for (let life = 0; life < 20; life++) {
-      const closed = stateRoom(node.io, 'closed');
+      const closed = createStateRoom(node.io, 'closed');
       closed.join(socket);
       closed.close();
     }
-    const rooms = Array.from({ length: 20 }, (_, number) => stateRoom(node.io, `room ${number}`));
+    const rooms = Array.from({ length: 20 }, (_, number) => createStateRoom(node.io, `room ${number}`));
     for (const each of rooms) {
       each.join(socket);
       each.leave(socket);
@@ -257,7 +257,7 @@ test('every parser carries a state room', async () => {
 
 test('a room in another namespace, beside one of the same name', async () => {
   await start();
-  const other = stateRoom(node.io.of('/prices'), 'quotes', { event: 'quote' });
+  const other = createStateRoom(node.io.of('/prices'), 'quotes', { event: 'quote' });
   const pair = await pairOn(node, { namespace: '/prices' });
   const view = new View(pair.client, 'quote');
   other.join(pair.socket);
@@ -265,9 +265,9 @@ test('a room in another namespace, beside one of the same name', async () => {
   other.set('a', 'prices');
   await view.shows(({ a }) => a !== undefined);
   expect(view.state).toEqual({ a: 'prices' });
-  expect(code(() => stateRoom(node.io, 'quotes'))).toBe('BAD_INPUT');
+  expect(code(() => createStateRoom(node.io, 'quotes'))).toBe('BAD_INPUT');
   other.close();
-  stateRoom(node.io.of('/prices'), 'quotes').close();
+  createStateRoom(node.io.of('/prices'), 'quotes').close();
 });
 
 describe('a client that is slow', () => {
@@ -403,6 +403,6 @@ describe('bounds', () => {
   });
 
   test.each([{ maxKeys: 0 }, { maxBytes: 1.5 }, { event: '' }])('%p are no options', (options) => {
-    expect(() => stateRoom(node.io, 'other', options)).toThrow(GjallarError);
+    expect(() => createStateRoom(node.io, 'other', options)).toThrow(GjallarError);
   });
 });

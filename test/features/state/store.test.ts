@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import type { GjallarError } from '../../../src/base/errors.js';
-import { stateRoom } from '../../../src/features/state/index.js';
+import { createStateRoom } from '../../../src/features/state/index.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import type { TestNode } from '../../io/rooms/support/node.js';
 import { RedisCluster, type RedisProcess } from '../../support/redis.js';
@@ -139,7 +139,7 @@ onRedis(
     const one = await workers.start({ redis: client });
     one.room.set('a', 1);
     await one.room.stored();
-    const alone = stateRoom(one.node.io, 'alone', { store: 'redis', redis: client });
+    const alone = createStateRoom(one.node.io, 'alone', { store: 'redis', redis: client });
     alone.set('b', 2);
     await alone.stored();
     expect(await storedIn(redis.url)).toEqual({ a: '1' });
@@ -152,9 +152,9 @@ onRedis(
 onRedis('rooms, namespaces and prefixes have names of their own', async ({ redis, workers }) => {
   const { node } = await workers.start();
   const rooms = [
-    stateRoom(node.io, '}x{', { store: 'redis', redis: redis.url }),
-    stateRoom(node.io.of('/other'), 'quotes', { store: 'redis', redis: redis.url }),
-    stateRoom(node.io, 'other', { store: 'redis', redis: redis.url, keyPrefix: 'staging:' }),
+    createStateRoom(node.io, '}x{', { store: 'redis', redis: redis.url }),
+    createStateRoom(node.io.of('/other'), 'quotes', { store: 'redis', redis: redis.url }),
+    createStateRoom(node.io, 'other', { store: 'redis', redis: redis.url, keyPrefix: 'staging:' }),
   ];
   for (const [at, room] of rooms.entries()) {
     room.set('key', at);
@@ -170,7 +170,7 @@ onRedis('options that cannot work are errors', async ({ workers }) => {
   const { node } = await workers.start();
   const code = (options: object) => {
     try {
-      stateRoom(node.io, 'wrong', options);
+      createStateRoom(node.io, 'wrong', options);
     } catch (error) {
       return (error as GjallarError).code;
     }
@@ -194,7 +194,7 @@ for (const [what, url] of [
     const { node } = await workers.start();
     let thrown: GjallarError | undefined;
     try {
-      stateRoom(node.io, 'wrong', { store: 'redis', redis: url }).close();
+      createStateRoom(node.io, 'wrong', { store: 'redis', redis: url }).close();
     } catch (error) {
       thrown = error as GjallarError;
     }
@@ -222,7 +222,7 @@ describe('a Redis Cluster', () => {
     const [{ url }] = cluster.processes as [RedisProcess];
     const first = await open(url);
     const others = ['a', 'b', 'c', 'd'].map((name) =>
-      stateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: cluster.url }),
+      createStateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: cluster.url }),
     );
     for (const room of [first, ...others]) {
       room.set('key', room.name);
@@ -237,7 +237,7 @@ describe('a Redis Cluster', () => {
     const again = await open(client);
     expect(stateOf(again)).toEqual({ key: 'quotes' });
     for (const name of ['a', 'b', 'c', 'd']) {
-      const room = stateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: client });
+      const room = createStateRoom(workers.workers[0]!.node.io, name, { store: 'redis', redis: client });
       await room.ready();
       expect(stateOf(room)).toEqual({ key: name });
       room.close();

@@ -107,41 +107,6 @@ describe('options that go together', () => {
 });
 
 test.each([
-  [
-    { BUS: 'redis-sharded', REDIS_URL: 'redis://a' },
-    'BUS=redis-sharded was removed; unset BUS to use frames, or pass createShardedAdapter() of @socket.io/redis-adapter ' +
-      'in your application as docs/fan-out.md#other-adapters describes',
-  ],
-  [
-    { BUS: 'redis-streams', REDIS_URL: 'redis://a' },
-    'BUS=redis-streams was removed; unset BUS to use frames, or pass @socket.io/redis-streams-adapter in your ' +
-      'application as docs/fan-out.md#other-adapters describes',
-  ],
-  [
-    { PLACE: 'room' },
-    'PLACE was removed; set WORKER_PORTS, and use a proxy that hashes the room, as docs/guide/placement.md shows',
-  ],
-  [
-    { PLACE_MOVES: 'true' },
-    'PLACE_MOVES was removed; unset it, because clients reach the worker that the proxy chooses when they reconnect',
-  ],
-  [
-    { SLOW_POLICY: 'drop' },
-    'SLOW_POLICY=drop was removed; unset it, and use state rooms where only the newest value matters, as ' +
-      'docs/guide/live-data.md shows',
-  ],
-  [
-    { RELOAD_HOLD: '5s' },
-    'RELOAD_HOLD was removed; unset it, because DRAIN_TIMEOUT spreads the reconnects, and connectionStateRecovery makes each ' +
-      'of them lose nothing',
-  ],
-])('%j, which was removed, is rejected with what to use instead, for any application too', (environment, line) => {
-  for (const load of [loadConfig, loadRunConfig]) {
-    expect(() => load(environment as Record<string, string>)).toThrow(rejection(line));
-  }
-});
-
-test.each([
   ['an option', { PORT: 'http' }, lineOf(options.port, 'http')],
   ['a secret', { JWT_SECRET: 'a\tb' }, lineOf(options.jwtSecret, 'a\tb')],
   ['a file', { TLS_KEY: text, TLS_CERT: cert }, lineOf(options.tlsKey, text)],

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isUnlimited } from '../../../src/host/config/limits.js';
 import { loadConfig } from '../../../src/host/config/load.js';
-import { unknownVariables } from '../../../src/host/config/removed.js';
+import { unknownVariables } from '../../../src/host/config/unknown.js';
 import { type RunningServer, runToEnd, startServer } from '../../support/server.js';
 import { cert, key, long, removeFiles, text, writeFiles } from './support/files.js';
 
@@ -28,23 +28,6 @@ test.each([
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(line);
 });
-
-test.each([
-  [[], { PLACE: 'room' }, 'WORKER_PORTS'] as const,
-  [['run', 'examples/several-workers/server.js'], { PLACE: 'room' }, 'WORKER_PORTS'] as const,
-  [[], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1' }, 'instrumentations of OpenTelemetry'] as const,
-  [['run', 'app.js', '--place', 'room'], {}, 'WORKER_PORTS'] as const,
-  [['record', 'app.js'], {}, 'gjallar compare'] as const,
-  [['top'], {}, '/admin'] as const,
-])(
-  'gjallar %j with what was removed, %j, stops with one line that names the replacement',
-  async (args, environment, instead) => {
-    const { code, stdout, stderr } = await runToEnd([...args], { ...environment });
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^gjallar: [^\n]* was removed; [^\n]+\n$/);
-    expect(stderr).toContain(instead);
-  },
-);
 
 test.each([
   [{}, false],

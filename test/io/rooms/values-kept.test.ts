@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { type DurableRooms, durableRooms } from '../../../src/features/history/index.js';
-import { stateRoom } from '../../../src/features/state/index.js';
+import { createDurableRooms, type DurableRooms } from '../../../src/features/history/index.js';
+import { createStateRoom } from '../../../src/features/state/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { joinMesh } from '../../features/recovery/support/recovering.js';
 import { View } from '../../features/state/support/view.js';
@@ -92,7 +92,7 @@ describe('rooms that keep values', () => {
 
   beforeAll(async () => {
     node = await startNode(alone);
-    durable = await durableRooms(node.io, { rooms: 'order:*', dataDir: directory, maxMessageBytes: 1_000_000 });
+    durable = await createDurableRooms(node.io, { rooms: 'order:*', dataDir: directory, maxMessageBytes: 1_000_000 });
   });
   afterAll(async () => {
     await durable.close();
@@ -112,7 +112,7 @@ describe('rooms that keep values', () => {
 
   test('a state room delivers what stock sends, unless there are bytes inside of JSON', async () => {
     const { client, socket } = await pairOn(node);
-    const room = stateRoom(node.io, 'values', { event: 'state' });
+    const room = createStateRoom(node.io, 'values', { event: 'state' });
     const view = new View(client, 'state');
     room.join(socket);
     let runs = 0;

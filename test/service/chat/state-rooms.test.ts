@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { GjallarError } from '../../../src/base/errors.js';
-import { stateRoom } from '../../../src/features/state/index.js';
+import { createStateRoom } from '../../../src/features/state/index.js';
 import type { LocalStateRoom as StateRoom } from '../../../src/features/state/room.js';
 import { encodeValue } from '../../../src/features/state/values.js';
 import { admitWatcher } from '../../../src/service/chat/state/plain.js';
@@ -81,7 +81,7 @@ test('who waits for a room is answered when it is removed meanwhile, or the work
 
 test('a room that is closed before it has its state is waited for no longer', async () => {
   await start(2);
-  const room = stateRoom(nodes[0]!.io, 'short');
+  const room = createStateRoom(nodes[0]!.io, 'short');
   const ready = room.ready();
   room.close();
   await ready;

@@ -18,10 +18,10 @@ test('who comes later gets as much of what was said before as they ask for', asy
   expectOk(await writer.emitWithAck('join', 'before'));
   for (const number of upTo(1, 9)) expectOk(await writer.emitWithAck('message', { room: 'before', text: `${number}` }));
   const reader = new Member(server.url);
-  await reader.join('before', 4);
+  const before = await reader.join('before', 4);
   expect(reader.offsets()).toEqual([6, 7, 8, 9]);
   expect(reader.recoveries).toEqual([{ room: 'before', missed: 4, complete: true, isFirst: true }]);
-  expect(reader.rooms.position('before')).toMatchObject({ offset: 9 });
+  expect(before.position).toMatchObject({ offset: 9 });
   const newcomer = new Member(server.url);
   await newcomer.join('before');
   expectOk(await writer.emitWithAck('message', { room: 'before', text: '10' }));

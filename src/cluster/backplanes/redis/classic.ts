@@ -9,8 +9,6 @@ import type { Backplane, BackplaneEvents } from '../backplane.js';
 import { isConnectionRejected, reasonOf } from '../broker-cause.js';
 import { checkBroadcast, checkRequest, checkResponse } from '../checks.js';
 import { ConnectionHealth, type Inbox, malformed } from '../connection-health.js';
-import { OtherWire } from '../other-wire.js';
-import { framesChannel, hubsChannel } from '../pub-sub.js';
 import { countingServers, DEFAULT_PREFIX, openRedis } from './connection.js';
 import { defaultParser, type MessageParser } from './redis-adapter.private.js';
 import { Subscriptions } from './subscriptions.js';
@@ -154,21 +152,10 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
   const [publisher, subscriber] = redis;
   const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
   const receive = classicReceiver(prefix, outage.inbox);
-  const otherWire = new OtherWire('redis-frames', events);
-  const frames = [framesChannel(prefix), hubsChannel(prefix)];
-  const frameChannels = frames.map((channel) => Buffer.from(channel));
   const requests = new ClassicRequests(prefix);
-  const subscriptions = new Subscriptions(
-    subscriber,
-    update,
-    outage.rejections,
-    (channel, ...message) => {
-      if (frameChannels.some((each) => each.equals(channel))) otherWire.note();
-      else receive(channel, ...message);
-    },
-    (error, channel, message) => requests.rejected(error, channel, message as ClassicMessage),
+  const subscriptions = new Subscriptions(subscriber, update, outage.rejections, receive, (error, channel, message) =>
+    requests.rejected(error, channel, message as ClassicMessage),
   );
-  own('subscribing to the frames of other servers', subscriptions.subscribe(frames));
   const answers = observe(redis, outage, update);
   const createFor = createAdapter(publishingClient(publisher, outage), subscriptions, {
     key: prefix,
@@ -183,7 +170,6 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
     close: () => {
-      otherWire.close();
       for (const connection of redis) connection.disconnect();
     },
   };

@@ -2,7 +2,6 @@ import type { Redis } from 'ioredis';
 import { own } from '../../../base/owner.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
-import { OtherWire, stockChannel } from '../other-wire.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { observe } from './classic.js';
 import { openRedis } from './connection.js';
@@ -47,10 +46,8 @@ export class RedisPubSub implements PubSub {
   private readonly subscriber: Redis;
   private readonly subscriptions: Subscriptions;
   private readonly renewal: Renewal;
-  private readonly otherWire: OtherWire;
 
-  /** @param prefix the prefix of the channels of stock servers and emitters, if they are to be noticed */
-  constructor(url: string, events: BackplaneEvents, prefix: string | undefined) {
+  constructor(url: string, events: BackplaneEvents) {
     const redis = [openRedis(url), openRedis(url)] as const;
     const [publisher, subscriber] = redis;
     this.publisher = publisher;
@@ -61,15 +58,9 @@ export class RedisPubSub implements PubSub {
       health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };
     this.renewal = new Renewal(update);
-    this.otherWire = new OtherWire('redis', events);
-    this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes, isClassic) => {
-      if (isClassic) this.otherWire.note();
-      else this.renewal.listener?.onMessage(channel.toString(), bytes);
-    });
-    // The pattern of `BUS=redis`, so that a user with the rights for that can use frames.
-    if (prefix !== undefined) {
-      own('subscribing to the channels of other servers', this.subscriptions.psubscribe(`${stockChannel(prefix)}*`));
-    }
+    this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes) =>
+      this.renewal.listener?.onMessage(channel.toString(), bytes),
+    );
     const answers = observe(redis, health, update);
   }
 
@@ -88,7 +79,6 @@ export class RedisPubSub implements PubSub {
   }
 
   close(): void {
-    this.otherWire.close();
     // What was published before must leave first.
     if (this.publisher.status === 'ready') this.publisher.quit().catch(() => {});
     else this.publisher.disconnect();
@@ -104,33 +94,19 @@ export class ShardedPubSub implements PubSub {
   readonly health: ConnectionHealth;
   private readonly channels: ShardedChannels;
   private readonly renewal: Renewal;
-  private readonly otherWires: readonly OtherWire[];
 
   /**
    * @param url one or more nodes of the cluster, separated by commas
-   * @param prefix the prefix of the channels of stock servers and emitters, which are noticed
    */
-  constructor(url: string, events: BackplaneEvents, prefix: string) {
+  constructor(url: string, events: BackplaneEvents) {
     const health = new ConnectionHealth(events);
     this.health = health;
     const update = () => health.update(this.renewal.isDone(this.channels.isComplete));
     this.renewal = new Renewal(update);
-    const [sharded, classic] = [new OtherWire('redis-sharded', events), new OtherWire('redis', events)];
-    this.otherWires = [sharded, classic];
-    const others = stockChannel(prefix);
     this.channels = new ShardedChannels(url, health, {
       onChange: update,
-      onMessage: (channel, bytes) => {
-        if (channel === others) sharded.note();
-        else this.renewal.listener?.onMessage(channel, bytes);
-      },
-      onClient: (cluster) => {
-        cluster.on('pmessageBuffer', () => classic.note());
-        // Frames need no classic pub/sub, so a user may lack the right to it.
-        cluster.once('ready', () => cluster.psubscribe(`${others}*`).catch(() => {}));
-      },
+      onMessage: (channel, bytes) => this.renewal.listener?.onMessage(channel, bytes),
     });
-    own('subscribing to the channels of other servers', this.channels.subscribe(others));
   }
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
@@ -148,7 +124,6 @@ export class ShardedPubSub implements PubSub {
   }
 
   close(): void {
-    for (const otherWire of this.otherWires) otherWire.close();
     this.channels.close();
   }
 }

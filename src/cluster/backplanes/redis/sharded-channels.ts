@@ -15,8 +15,6 @@ interface ShardedListener {
   /** {@link ShardedChannels.isComplete} may have changed. */
   onChange(): void;
   onMessage(channel: string, bytes: Buffer): void;
-  /** There is a client, which may not be connected yet. Another one replaces it after an outage. */
-  onClient?(cluster: Cluster): void;
 }
 
 /**
@@ -74,7 +72,6 @@ export class ShardedChannels {
     cluster.on('smessageBuffer', (channel: Buffer, bytes: Buffer) =>
       this.listener.onMessage(channel.toString(), bytes),
     );
-    this.listener.onClient?.(cluster);
     return cluster;
   }
 

@@ -105,11 +105,7 @@ export class LocalDurableRooms {
     return { emit: (event, ...values) => this.post(room, [event, ...values], options) };
   }
 
-  emit(room: string, event: string, ...values: unknown[]): Promise<AppendResult> {
-    return this.post(room, [event, ...values]);
-  }
-
-  async post(
+  private async post(
     room: string,
     [event, ...values]: readonly [string, ...unknown[]],
     options: PostOptions = {},

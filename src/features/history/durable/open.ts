@@ -65,6 +65,3 @@ export async function createDurableRooms(
     throw error;
   }
 }
-
-/** @deprecated Use {@link createDurableRooms}. */
-export const durableRooms = createDurableRooms;

@@ -97,10 +97,6 @@ export interface DurableRooms<Events extends object = EventsMap> {
   read(room: string, query: PageQuery): Promise<KeptPage>;
   /** Ends the durable rooms: messages are sent as before, and not kept. A store of the application stays open. */
   close(): Promise<void>;
-  /** @deprecated Use `to(room).emit()`. */
-  emit(room: string, event: string, ...values: unknown[]): Promise<AppendResult>;
-  /** @deprecated Use `to(room, { key }).emit()`. */
-  post(room: string, event: readonly [string, ...unknown[]], options?: PostOptions): Promise<AppendResult>;
 }
 
 type ValuesOf<Listener> = Listener extends (...values: infer Values) => void ? Values : never;

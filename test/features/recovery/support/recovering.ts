@@ -159,7 +159,7 @@ function pubSubOf({ bus, redisUrl, natsUrl }: BackplaneChoice): ((events: Backpl
   if (bus === 'nats') return (events) => new NatsPubSub({ url: natsUrl! }, events);
   if (!redisUrl) return undefined;
   const Kind = redisUrl.includes(',') ? ShardedPubSub : RedisPubSub;
-  return (events) => new Kind(redisUrl, events, 'socket.io');
+  return (events) => new Kind(redisUrl, events);
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */

@@ -8,18 +8,16 @@ const MESSAGES_BEFORE = 30;
 
 const socket = io(url, { transports: [transport] });
 let messages = 0;
-const map = new StateMap(socket, 'quote', {
-  watch: 'watch',
-  onChange: (_map, keys) => {
-    if (!map.isComplete || ++messages < MESSAGES_BEFORE) return;
-    if (messages === MESSAGES_BEFORE) {
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(pauseMs));
-      return;
-    }
-    map.close();
-    process.send(
-      keys.map((key) => Date.now() - map.get(key)),
-      () => process.exit(),
-    );
-  },
+const map = new StateMap(socket, 'quote', { watch: 'watch' });
+map.on('change', (keys) => {
+  if (!map.isComplete || ++messages < MESSAGES_BEFORE) return;
+  if (messages === MESSAGES_BEFORE) {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, Number(pauseMs));
+    return;
+  }
+  map.close();
+  process.send(
+    keys.map((key) => Date.now() - map.get(key)),
+    () => process.exit(),
+  );
 });

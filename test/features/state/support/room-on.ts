@@ -1,10 +1,10 @@
 import { type ProcessHost, thisProcess } from '../../../../src/base/process.js';
-import { type StateRoom, type StateRoomOptions, stateRoom } from '../../../../src/features/state/index.js';
+import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../../../src/features/state/index.js';
 import type { TestNode } from '../../../io/rooms/support/node.js';
 
 /** A state room of one of several workers in this process, which have a hub. */
 export function roomOn(node: TestNode, name: string, options: StateRoomOptions = {}): StateRoom {
-  return onHubOf(node, () => stateRoom(node.io, name, options));
+  return onHubOf(node, () => createStateRoom(node.io, name, options));
 }
 
 /** Does something as the worker of a node. */

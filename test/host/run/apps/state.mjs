@@ -1,11 +1,11 @@
 // A state room that outlives the servers, as docs/guide/live-data.md shows it.
 import { createServer } from 'node:http';
-import { stateRoom } from 'gjallar/state';
+import { createStateRoom } from 'gjallar/state';
 import { Server } from 'socket.io';
 
 const http = createServer();
 const io = new Server(http);
-const quotes = stateRoom(io, 'quotes', { event: 'quote', store: 'redis' });
+const quotes = createStateRoom(io, 'quotes', { event: 'quote', store: 'redis' });
 
 io.on('connection', (socket) => {
   socket.on('watch', (options, ack) => {

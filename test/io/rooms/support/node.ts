@@ -197,7 +197,7 @@ function onOwnHub(
 
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
-  return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to, prefix), prefix, events, machine);
+  return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to), prefix, events, machine);
 }
 
 /** The same on a Redis Cluster. */
@@ -207,7 +207,7 @@ export function onShardedFrames(
   prefix = 'socket.io',
   machine?: string,
 ): Backplane {
-  return onOwnHub('redis-frames-sharded', (to) => new ShardedPubSub(url, to, prefix), prefix, events, machine);
+  return onOwnHub('redis-frames-sharded', (to) => new ShardedPubSub(url, to), prefix, events, machine);
 }
 
 /** A worker that is alone on its machine, on NATS. */

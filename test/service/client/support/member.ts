@@ -16,7 +16,7 @@ export class Member {
     this.rooms = new Rooms(this.socket);
   }
 
-  join(room: string, last = 0): Promise<unknown> {
+  join(room: string, last = 0) {
     return this.rooms.join(room, {
       last,
       onMessage: (message) => {

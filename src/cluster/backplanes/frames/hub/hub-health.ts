@@ -9,8 +9,6 @@ export interface HubStatus {
   readonly down?: { readonly reason: string; readonly rejected?: string | undefined } | undefined;
   /** Counts the calls of `onDown`: another cause is reported once more. */
   readonly told: number;
-  /** Other wires on the same server. */
-  readonly others: readonly string[];
   readonly unsent: number;
   readonly pendingBytes: number;
   readonly malformed: number;
@@ -25,7 +23,7 @@ export interface HubStatus {
 export const HUB_GONE = 'the hub of this machine has ended, and is replaced';
 
 const UNKNOWN: HubStatus = {
-  ...{ isUp: false, told: 0, others: [], unsent: 0, pendingBytes: 0, malformed: 0, gaps: 0, leads: false },
+  ...{ isUp: false, told: 0, unsent: 0, pendingBytes: 0, malformed: 0, gaps: 0, leads: false },
 };
 
 /** What a worker knows of its hub: whether other machines can be reached, and what was lost. */
@@ -64,10 +62,9 @@ export class HubHealth implements BackplaneTraffic {
   /** Reports to these events from now on. */
   report(events: BackplaneEvents): void {
     this.events.push(events);
-    const { down, others } = this.status;
+    const { down } = this.status;
     if (this.isUpTold === true) events.onUp(0);
     else if (this.isUpTold === false) events.onDown(down?.reason ?? HUB_GONE, down?.rejected);
-    for (const bus of others) events.onOtherWire?.(bus, true);
   }
 
   whenUp(): Promise<void> {
@@ -82,8 +79,6 @@ export class HubHealth implements BackplaneTraffic {
   update(status: HubStatus): void {
     const before = this.status;
     this.status = status;
-    for (const bus of status.others) if (!before.others.includes(bus)) this.each((to) => to.onOtherWire?.(bus, true));
-    for (const bus of before.others) if (!status.others.includes(bus)) this.each((to) => to.onOtherWire?.(bus, false));
     if (status.leads) this.reportCounts(before, status);
     if (status.isUp) this.tellUp();
     else if (status.down && (this.isUpTold !== false || status.told !== this.told)) {

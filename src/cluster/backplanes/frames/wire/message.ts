@@ -17,7 +17,6 @@ export const EMITTER = 'emitter';
  * ```
  * version (1) │ messages
  * ```
- * What workers of earlier versions say on the same channel begins with a letter.
  */
 const VERSION = 1;
 
@@ -26,13 +25,12 @@ export function emittedFrame(messages: readonly Buffer[]): Buffer {
   return Buffer.concat([Buffer.of(VERSION), ...messages]);
 }
 
-export const isEmitted = (bytes: Buffer): boolean => bytes[0] === VERSION;
-
 /**
  * Hands on the messages of an emitter.
  * @throws MalformedMessage if the bytes are incomplete, or have messages that only workers send
  */
 export function readEmitted(bytes: Buffer, onMessage: (type: number, body: Buffer) => void): void {
+  if (bytes[0] !== VERSION) throw new MalformedMessage('an emitter sends another wire');
   let at = 1;
   while (at < bytes.length) {
     const end = endOf(bytes, at);

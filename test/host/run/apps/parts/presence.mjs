@@ -1,11 +1,11 @@
 // An application that asks who is where.
 import { createServer } from 'node:http';
-import { Presence } from 'gjallar/presence';
+import { createPresence } from 'gjallar/presence';
 import { Server } from 'socket.io';
 
 const http = createServer();
 const io = new Server(http);
-const presence = new Presence(io);
+const presence = createPresence(io);
 presence.on('change', (room) => io.local.to(room).emit('users', [...presence.usersOf(room).users].sort()));
 io.on('connection', (socket) => {
   presence.track(socket, socket.handshake.auth.user);
