@@ -40,7 +40,7 @@ interface Case {
 
 test.each<[string, Case]>([
   ['redis', { open: redisBackplane, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
-  ['redis-frames', { open: onRedisFrames, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
+  ['redis-frames', { open: onRedisFrames, start: single, subscribe: 'SUBSCRIBE', publish: 'PUBLISH' }],
   [
     'redis-frames-sharded',
     { open: onShardedFrames, start: () => RedisCluster.start(), subscribe: 'SSUBSCRIBE', publish: 'SPUBLISH' },
@@ -130,7 +130,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   await allow([redis], ...ALL, 'resetchannels', '&socket.io-request*', '-info');
   const server = await startServer({ WORKERS: '1', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
   try {
-    const problem = 'Redis rejects the command PSUBSCRIBE (NOPERM): rooms and sessions do not fully span machines';
+    const problem = 'Redis rejects the command SUBSCRIBE (NOPERM): rooms and sessions do not fully span machines';
     const line = await server.logged(({ msg }) => msg === problem);
     expect(line).toMatchObject({ level: 'error', bus: 'redis-frames', reason: expect.stringContaining('NOPERM') });
     const { problems, ...state } = await readiness(server.url);
