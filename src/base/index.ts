@@ -5,6 +5,7 @@
  *
  *   errors.ts       the codes of all errors, and what to do about each
  *   problems.ts     what is down: one name in the log, in `/readyz`, in a metric and in an alert
+ *   names.ts        names of rooms, as parts of topics and between processes
  *   owner.ts        work in the background, whose failures are reported
  *   outage.ts       the time in which something is down; within.ts bounds the time of a promise
  *   listeners.ts    `on`, `once` and `off` of what applications create

@@ -1,5 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
+import { joinTexts } from '../../base/names.js';
 import { isMember, looksLikeSocketId } from '../../io/rooms/index.js';
 import {
   completeOffsets,
@@ -48,7 +49,7 @@ export class NamespaceRecovery {
   ) {
     const { link } = host;
     this.gate = host.gate;
-    this.space = `${host.server}\x1e${nsp.name}`;
+    this.space = joinTexts(String(host.server), nsp.name);
     this.heads = new Heads(host.name, () => this.retentionMs);
     this.live = new LiveSessions(
       host.name,

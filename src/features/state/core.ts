@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
+import { joinTexts } from '../../base/names.js';
 import { own } from '../../base/owner.js';
 import { within } from '../../base/within.js';
 import type { Outbox } from '../../engine/delivery/outbox.js';
@@ -98,9 +99,8 @@ export class RoomCore implements MembersHost {
     return encodeVersion({ epoch: this.epoch || '-', number: seq, timeMs });
   }
 
-  /** The topic of a format. No room of socket.io has such a name. */
   topicOf({ name }: StateFormat): string {
-    return `${this.nsp.name}\x1e${name}\x1e${this.name}`;
+    return joinTexts('state', this.nsp.name, this.name, name);
   }
 
   /** Adds a member, which continues from a version if that is possible. */

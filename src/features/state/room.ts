@@ -1,6 +1,7 @@
 import type { Namespace } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
 import { Listeners } from '../../base/listeners.js';
+import { joinTexts } from '../../base/names.js';
 import { thisProcess } from '../../base/process.js';
 import type { AnySocket } from '../../io/any.js';
 import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../io/rooms/stores.js';
@@ -48,7 +49,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
       name,
       client,
       {
-        id: `${thisProcess.numberOf?.(nsp.server) ?? 0}\x1e${nsp.name}\x1e${name}`,
+        id: joinTexts(String(thisProcess.numberOf?.(nsp.server) ?? 0), nsp.name, name),
         bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes },
         store,
       },

@@ -1,5 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, SocketId } from 'socket.io-adapter';
+import { joinTexts, nameOf, roomsNamed, splitTexts } from '../../base/names.js';
 import type { Outbox } from '../../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../engine/http/exchange.js';
 import type { Session } from '../../engine/session/session.js';
@@ -15,18 +16,15 @@ export interface Topic {
 export const ALL = Symbol('all');
 export type RoomKey = Room | typeof ALL;
 
-/** Separates namespace and room in a topic's name; no namespace contains it. */
-const SEPARATOR = '\x1f';
-
 /** The name of a room's topic. */
-export function topicNameOf(namespace: string, room: Room): string {
-  return namespace + SEPARATOR + room;
+export function topicNameOf(namespace: string, room: RoomKey): string {
+  return room === ALL ? joinTexts('all', namespace) : joinTexts('room', namespace, nameOf(room));
 }
 
-/** Namespace and room of a topic's name. */
-export function roomOfTopic(name: string): { namespace: string; room: Room } {
-  const at = name.indexOf(SEPARATOR);
-  return { namespace: name.slice(0, at), room: name.slice(at + 1) };
+/** Namespace and room of the topic's name of a room that is a text. */
+export function roomOfTopic(name: string): { namespace: string; room: string } {
+  const [, namespace, room] = splitTexts(name);
+  return { namespace: namespace!, room: roomsNamed([room!])[0] as string };
 }
 
 /** The topics of a namespace's rooms, and the members that each topic reaches. */
@@ -57,7 +55,7 @@ export class Topics {
     const known = this.topics.get(room);
     if (known) return known;
     const topic = {
-      name: room === ALL ? this.nsp.name : topicNameOf(this.nsp.name, room),
+      name: topicNameOf(this.nsp.name, room),
       directRecipients: new Set<SocketId>(),
     };
     this.topics.set(room, topic);

@@ -1,4 +1,5 @@
 import { GjallarError } from '../../base/errors.js';
+import { joinTexts } from '../../base/names.js';
 import { own } from '../../base/owner.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
 import type { EngineCounters } from '../../engine/counters.js';
@@ -149,7 +150,6 @@ export class PlainWebSockets {
   }
 }
 
-/** The prefix cannot clash with topics of Socket.IO, which begin with the slash of their namespace. */
 function topicOf(room: string): string {
-  return `plain\x1f${room}`;
+  return joinTexts('plain', room);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../../public/gjallar-client.js';
+import { joinTexts } from '../../../src/base/names.js';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import { Encoder, TrustedDecoder } from '../../../src/engine/parser/socket-io-parser.js';
 import {
@@ -307,7 +308,7 @@ describe('durable rooms of one worker', () => {
     const hear = (notice: unknown) => io.of('/')._onServerSideEmit(['gjallar:durable', notice]);
     try {
       hear({ from: 'other', hello: 'new' });
-      await other.append('/\norder:gap'.replace(/^/, 'room:'), [
+      await other.append(`room:${joinTexts('/', 'order:gap')}`, [
         { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
       ]);
       for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }])
@@ -361,7 +362,7 @@ describe('durable rooms of one worker', () => {
     const other = await SqliteHistoryStore.open({ dataDir });
     try {
       for (const text of ['{', '{"p":"51-[\\"n\\",{\\"_placeholder\\":true,\\"num\\":3}]","b":["AA=="]}']) {
-        await other.append('room:/\norder:odd', [{ from: 'event', text, at: Date.now() }]);
+        await other.append(`room:${joinTexts('/', 'order:odd')}`, [{ from: 'event', text, at: Date.now() }]);
       }
     } finally {
       await other.close();

@@ -5,6 +5,7 @@ import { createStateRoom, type StateRoom } from '../../../src/features/state/ind
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { nextEvent } from '../../support/clients.js';
 import { stopwatch, until, whileActing } from '../../support/until.js';
 
 interface Quote {
@@ -127,6 +128,33 @@ test('who leaves before mayJoin has decided does not join, and its errors are no
   // Once the last room of the namespace is closed, nobody answers.
   await room.close();
   expect(node.io.of('/').sockets.get(client.id!)!.listenerCount('state:join')).toBe(0);
+});
+
+test('a client that names its namespace like the topic of a room hears nothing of the room', async () => {
+  node.io.of(/^\/./);
+  const namespace = '/\x1esocket.io\x1equotes';
+  const member = await pairOn(node);
+  await member.client.emitWithAck('state:join', { room: 'quotes' });
+  const packets: unknown[] = [];
+  const strangers = await Promise.all(
+    Array.from({ length: 3 }, async () => {
+      const { client } = await pairOn(node);
+      client.io.on('packet', ({ nsp }) => packets.push(nsp));
+      const stranger = client.io.socket(namespace);
+      await nextEvent(stranger, 'connect');
+      return stranger;
+    }),
+  );
+  node.io.of(namespace).emit('to all');
+  await until(() => member.received.length === 1);
+  room.set('MSFT', { bid: 2 });
+  await until(() => member.received.length === 2);
+  const fences = strangers.map((stranger) => nextEvent(stranger, 'fence'));
+  node.io.of(namespace).emit('fence');
+  await Promise.all(fences);
+  for (const stranger of strangers) stranger.disconnect();
+  // CONNECT, and both events.
+  expect(packets).toEqual(Array(9).fill(namespace));
 });
 
 test('a room offers its own members, and none of EventEmitter', async () => {

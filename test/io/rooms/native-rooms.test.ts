@@ -95,6 +95,35 @@ describe.each<[string, () => Promise<Node>]>([
     expect(pairs[0]!.received.at(-1)).toEqual(['to the first']);
   });
 
+  test.each(['\x1f', '\x1e', '\n', ':', '4:', '6:'])(
+    'no namespace is a room of another, joined by %j',
+    async (border) => {
+      node.io.of(/^\/team/);
+      const pairs = await inRoom(4, '/team');
+      const strangers = await Promise.all(
+        pairs.map(async () => {
+          const { client } = await pairOn(node);
+          const packets: unknown[] = [];
+          client.io.on('packet', ({ nsp, data }) => packets.push([nsp, data]));
+          const socket = client.io.socket(`/team${border}room`);
+          await nextEvent(socket, 'connect');
+          packets.length = 0;
+          return { socket, packets };
+        }),
+      );
+      const namespace = node.io.of(`/team${border}room`);
+      namespace.emit('to all');
+      node.io.of('/team').to('room').emit('to the room');
+      const fences = strangers.map(({ socket }) => nextEvent(socket, 'fence'));
+      namespace.emit('fence');
+      await Promise.all(fences);
+      for (const { socket } of strangers) socket.disconnect();
+      const expected = ['to all', 'fence'].map((event) => [namespace.name, [event]]);
+      expect(strangers.map(({ packets }) => packets)).toEqual(Array(4).fill(expected));
+      expect(await eventsOf(pairs)).toEqual(Array(4).fill(['first', 'to the room']));
+    },
+  );
+
   test('who joins in a middleware is a member once it is connected', async () => {
     const pairs = await Promise.all(Array.from({ length: 4 }, () => pairOn(node, { namespace: '/joining' })));
     node.io.of('/joining').to('room').emit('hello');

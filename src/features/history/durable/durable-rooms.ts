@@ -1,6 +1,7 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
 import { GjallarError } from '../../../base/errors.js';
+import { joinTexts, nameOf, roomsNamed, splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
 import { seldomWarnings } from '../../../base/warnings.js';
 import { PacketType, reservedEvents } from '../../../engine/parser/socket-io-parser.js';
@@ -47,7 +48,7 @@ function captureBroadcasts(
     ) {
       for (const room of rooms) {
         if (!isDurable(room)) continue;
-        if (rooms.size === 1) return keep(room, packet.data, Array.from(except ?? [], String));
+        if (rooms.size === 1) return keep(room, packet.data, Array.from(except ?? [], nameOf));
         onSeveral(room);
         break;
       }
@@ -227,7 +228,7 @@ export class LocalDurableRooms {
       const values = [...event.values, { room, ...positionOf(message) }];
       this.nsp.local
         .to(room)
-        .except([...event.except])
+        .except(roomsNamed(event.except) as string[])
         .emit(event.event, ...values);
       for (const reader of this.excludedReaders(room, event.except)) reader.emit(event.event, ...values);
     } catch (error) {
@@ -241,7 +242,7 @@ export class LocalDurableRooms {
    */
   private *excludedReaders(room: string, except: readonly string[]): Generator<AnySocket> {
     const { adapter, sockets } = this.nsp;
-    const ids = new Set(except.flatMap((each) => [...(adapter.rooms.get(each) ?? [])]));
+    const ids = new Set(roomsNamed(except).flatMap((each) => [...(adapter.rooms.get(each as string) ?? [])]));
     for (const id of ids) {
       const socket = sockets.get(id);
       if (socket?.rooms.has(room) && this.readers.has(socket)) yield socket;
@@ -268,10 +269,10 @@ export class LocalDurableRooms {
 
   /** Rooms of different namespaces may have the same name. */
   private nameOf(room: string): string {
-    return `${this.nsp.name}\n${room}`;
+    return joinTexts(this.nsp.name, room);
   }
 
   private roomOf(name: string): string {
-    return name.slice(name.indexOf('\n') + 1);
+    return splitTexts(name)[1]!;
   }
 }

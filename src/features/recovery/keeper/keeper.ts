@@ -1,3 +1,4 @@
+import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
 import {
@@ -373,7 +374,7 @@ export class Keeper {
 
   private remove(target: Extract<ToKeeper, { type: 'remove' }>['target'], server: string): string[] {
     return [...this.spaces].flatMap(([name, space]) => {
-      const [ofServer, nsp] = name.split('\x1e');
+      const [ofServer, nsp] = splitTexts(name);
       const isMeant = ofServer === server && (!('namespace' in target) || target.namespace === nsp);
       return isMeant ? space.remove(target) : [];
     });

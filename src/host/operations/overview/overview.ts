@@ -1,3 +1,4 @@
+import { joinTexts } from '../../../base/names.js';
 import type { Problem } from '../../../base/problems.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
 import { type MachineFacts, type MachineHealth, machineHealth } from '../admin/machine-health.js';
@@ -236,7 +237,7 @@ function percentilesOf(values: readonly number[]): { p50: number; p95: number } 
 function mergeRooms(lists: readonly (readonly RoomFacts[])[]): RoomFacts[] {
   const merged = new Map<string, RoomFacts>();
   for (const facts of lists.flat()) {
-    const key = `${facts.namespace}\n${facts.room}`;
+    const key = joinTexts(facts.namespace, facts.room);
     const known = merged.get(key);
     const members = facts.members + (known?.members ?? 0);
     merged.set(key, { ...facts, members, perSecond: Math.max(facts.perSecond, known?.perSecond ?? 0) });

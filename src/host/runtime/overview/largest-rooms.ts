@@ -72,9 +72,12 @@ export class LargestRooms {
     for (const server of this.servers) {
       for (const [namespace, { adapter }] of privateParts(server)._nsps) {
         for (const room of adapter.rooms.keys()) {
-          // Each socket has a room of its own.
+          // Each socket has a room of its own. An application may pass on what a client sends as a room, which can be anything.
           const isShown =
-            !adapter.sids.has(room) && room.length <= MAX_NAME && view.nameOf(namespace, room) !== undefined;
+            typeof room === 'string' &&
+            !adapter.sids.has(room) &&
+            room.length <= MAX_NAME &&
+            view.nameOf(namespace, room) !== undefined;
           yield isShown
             ? { namespace, room, members: sizeOf(adapter.rooms, room) + (view.moreMembersOf?.(namespace, room) ?? 0) }
             : undefined;

@@ -1,4 +1,5 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
+import { joinTexts } from '../../../../src/base/names.js';
 import { Heads } from '../../../../src/features/recovery/heads.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { Packets } from '../../../../src/features/recovery/keeper/packets.js';
@@ -82,7 +83,7 @@ test('a client that was silent while the clock was moved is not taken for one th
     ...{ user: undefined, address: undefined, connection: undefined },
   };
   const packet = { number: 1, at: now + 1, rooms: ['room'], except: [], packets: ['2["x"]'] };
-  const space = '0\x1e/';
+  const space = joinTexts('0', '/');
   const spaceOptions = { ...options(), silenceMs: 45_000, sweepMs: 1 };
   keeper.onMessage(WORKER, { type: 'open', space, name: SENDER, sent: 0, isAgain: false, options: spaceOptions });
   keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { joinTexts } from '../../../../src/base/names.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { KeeperLink } from '../../../../src/features/recovery/link.js';
 import type {
@@ -12,7 +13,7 @@ import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/o
 import { movableClock } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
-const space = '0\x1e/';
+const space = joinTexts('0', '/');
 const options: SpaceOptions = {
   ...{ durationMs: 60_000, silenceMs: 45_000, slackMs: 0, sweepMs: 5000 },
   ...{ maxBytes: 1e6, maxSessions: 100, maxRooms: 100, maxMissed: 100, maxMissedBytes: 1e6 },
