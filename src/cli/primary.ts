@@ -4,7 +4,7 @@ import { GjallarError } from '../base/errors.js';
 import { createLog } from '../base/log.js';
 import { own } from '../base/owner.js';
 import { packageFile } from '../base/package.js';
-import { type BackplaneName, backplaneKindOf } from '../cluster/backplanes/index.js';
+import { type BackplaneName, backplaneNameOf } from '../cluster/backplanes/index.js';
 import { takeSignals } from '../cluster/primary/early-signals.js';
 import { Primary, type PrimaryOptions } from '../cluster/primary/primary.js';
 import { socketsInUse } from '../engine/uws/uws.js';
@@ -14,7 +14,6 @@ import { unknownVariables } from '../host/config/unknown.js';
 import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';
 import { hasHubThread, hubAddressOf } from '../host/runtime/machines/hub-address.js';
-import { chooseBackplane } from '../host/runtime/redis-client.js';
 
 const TOO_SMALL_LIMIT =
   'the limit of open files is too small: each worker rejects further connections beyond this number, or earlier; raise ' +
@@ -57,18 +56,10 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     const admin =
       port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
     const adminPort = await admin?.listen();
-    const bus = await chooseBackplane(config, (late) => {
-      log.warn(`REDIS_URL names a node of a Redis Cluster: the workers are replaced, and use BUS=${late}`);
-      process.env.BUS = late;
-      startHub(primary, { ...config, bus: late });
-      primary.reload();
-    });
     if (stop.isStopping) return;
-    // The workers read their configuration from the environment.
-    if (backplaneKindOf(bus).isSharded) process.env.BUS = bus;
-    startHub(primary, { ...config, bus });
+    startHub(primary, config);
     await primary.start();
-    started({ addresses: primary.addresses, bus, log });
+    started({ addresses: primary.addresses, bus: backplaneNameOf(config), log });
     reportSockets(log);
     for (const { name, meant } of unknownVariables(process.env)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);

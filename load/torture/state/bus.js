@@ -1,11 +1,10 @@
 import { NatsProcess } from '../../../test/support/nats.js';
-import { hasRedis, RedisCluster, RedisProcess } from '../../../test/support/redis.js';
+import { hasRedis, RedisProcess } from '../../../test/support/redis.js';
 
 /** What starts the server of each backplane, by the value of the option BUS. */
 const servers = {
   embedded: async () => undefined,
   'redis-frames': () => RedisProcess.start(),
-  'redis-frames-sharded': () => RedisCluster.start(),
   redis: () => RedisProcess.start(),
   nats: () => NatsProcess.start(),
 };

@@ -37,7 +37,7 @@ export async function checkRedis(found: Findings, url: string, config: Config): 
   ) {
     const info = await redis.info().catch(() => '');
     checkSettings(found, name, info, config);
-    await checkRights(found, name, redis, /^cluster_enabled:1/m.test(info), config);
+    await checkRights(found, name, redis, config);
   }
   redis.disconnect();
 }
@@ -62,23 +62,20 @@ function checkSettings(found: Findings, name: string, info: string, config: Conf
 }
 
 /** Redis checks the rights when it queues a command in a transaction, which is then discarded. */
-async function checkRights(found: Findings, name: string, redis: Redis, isCluster: boolean, config: Config) {
+async function checkRights(found: Findings, name: string, redis: Redis, config: Config) {
   const { channels, keys } = redisNamesOf(config);
-  const bus = backplaneNameOf(config, isCluster);
-  const { isSharded, isClassic, server } = backplaneKindOf(bus);
+  const { isClassic, server } = backplaneKindOf(backplaneNameOf(config));
   const usesBus = server === 'Redis';
   const stock = `${channels}#/#`;
   const hub = `${hubsChannel(channels, isClassic)}:doctor`;
   const [sent, heard] = isClassic ? [`${channels}#d`, `${channels}-request#/d#`] : [hub, framesChannel(channels)];
-  const s = isSharded ? 'S' : '';
-  const queued = usesBus ? [sent, hub].map((channel) => [`${s}PUBLISH`, channel, 'x']) : [];
-  if (usesBus && s) queued.push(['CLUSTER', 'SLOTS']);
+  const queued = usesBus ? [sent, hub].map((channel) => ['PUBLISH', channel, 'x']) : [];
   const key = `${keys}{history:0}:doctor`;
   const words = (text: string) => text.split(' ').map((word) => (word === 'K' ? key : word));
   if (usesHistory(config)) queued.push(...historyCommands.split(', ').map(words));
   // Redis compares a pattern with the allowed ones literally, so it must be the one that the backplane uses.
   const subscribe = usesBus
-    ? [s ? ['SSUBSCRIBE', stock] : ['PSUBSCRIBE', `${stock}*`], [`${s}SUBSCRIBE`, heard], [`${s}SUBSCRIBE`, hub]]
+    ? [...(isClassic ? [['PSUBSCRIBE', `${stock}*`]] : []), ['SUBSCRIBE', heard], ['SUBSCRIBE', hub]]
     : [];
   const rejected = new Set<string>();
   for (const [command, ...args] of [['MULTI'], ...queued, ['DISCARD'], ...subscribe]) {

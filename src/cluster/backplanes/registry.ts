@@ -5,10 +5,8 @@ type Open = (surroundings: BackplaneSurroundings) => Backplane;
 interface BackplaneKind {
   /** The server that it depends on; undefined if there is none. */
   server: 'Redis' | 'NATS' | undefined;
-  /** Whether it uses sharded pub/sub, which requires a Redis Cluster. */
-  isSharded?: true;
   /** What the hub of each machine connects with; undefined if machines are alone. */
-  hub?: 'redis' | 'redis-cluster' | 'nats';
+  hub?: 'redis' | 'nats';
   /** Whether rooms use the wire of `@socket.io/redis-adapter`, for which workers connect by themselves, too. */
   isClassic?: true;
   /** Loads its code and the client of its server. With Redis, that is a third of what a worker loads. */
@@ -30,10 +28,6 @@ const kinds = {
     },
   },
   'redis-frames': { server: 'Redis', hub: 'redis', load: () => loadFrames('redis-frames') },
-  'redis-frames-sharded': {
-    ...{ server: 'Redis', hub: 'redis-cluster', isSharded: true },
-    load: () => loadFrames('redis-frames-sharded'),
-  },
   redis: {
     ...{ server: 'Redis', hub: 'redis', isClassic: true },
     load: async () => {
@@ -58,11 +52,9 @@ export interface BackplaneChoice {
 /**
  * The backplane that the configuration selects. `auto` means frames: through NATS if there is one, otherwise through Redis
  * if there is one, and otherwise on this machine alone.
- * @param isCluster whether REDIS_URL is known to name a node of a Redis Cluster, whose sharded pub/sub is used then
  */
-export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice, isCluster = false): BackplaneName {
-  const name = bus === 'auto' ? automatic(natsUrl, redisUrl) : bus;
-  return name === 'redis-frames' && (isCluster || redisUrl?.includes(',')) ? 'redis-frames-sharded' : name;
+export function backplaneNameOf({ bus, redisUrl, natsUrl }: BackplaneChoice): BackplaneName {
+  return bus === 'auto' ? automatic(natsUrl, redisUrl) : bus;
 }
 
 function automatic(natsUrl: string | undefined, redisUrl: string | undefined): BackplaneName {

@@ -12,7 +12,7 @@ export interface Delivery {
   /**
    * How many workers were subscribed when Redis took the messages; if that differs, the least. It does not say how many of them
    * have received them. 0 means that no server listens: it is not running, or uses another prefix or bus. Undefined if nothing
-   * was sent, and with NATS, which does not say it.
+   * was sent, and with NATS, which does not say it. A node of a Redis Cluster counts its own workers alone.
    */
   readonly subscribers: number | undefined;
 }
@@ -82,7 +82,7 @@ function failed({ error, messages }: { error: unknown; messages: number }): Gjal
   );
 }
 
-/** A connection of ioredis or of the package `redis`, to one Redis or to a Redis Cluster. */
+/** A connection of ioredis or of the package `redis`, to one Redis or to one node of a Redis Cluster. */
 export interface RedisConnection {
   publish(channel: string, message: Buffer): Promise<number>;
 }
@@ -105,16 +105,12 @@ interface Connection {
   publish(channel: string, bytes: Buffer): Promise<number | undefined>;
 }
 
-type ShardedPublish = (channel: string, message: Buffer) => Promise<number>;
-
-/** What the clients of a Redis Cluster have besides: `isCluster` that of ioredis, `masters` that of the package `redis`. */
+/** What such a connection may have besides: `isCluster` a client of ioredis for a cluster, `masters` one of the package `redis`. */
 interface MaybeCluster extends RedisConnection {
   readonly isCluster?: boolean;
   readonly masters?: unknown;
-  spublish?: ShardedPublish;
-  sPublish?: ShardedPublish;
   /** Those of ioredis. */
-  readonly options?: { readonly autoResendUnfulfilledCommands?: boolean; readonly retryDelayOnFailover?: number };
+  readonly options?: { readonly autoResendUnfulfilledCommands?: boolean };
 }
 
 /** @throws GjallarError BAD_INPUT if the client is none that this function knows */
@@ -126,22 +122,23 @@ export function connectionOf(client: RedisConnection | NatsConnection): Connecti
 }
 
 function redisConnection(client: MaybeCluster): Connection {
-  const isCluster = client.isCluster === true || Array.isArray(client.masters);
+  if (client.isCluster === true || Array.isArray(client.masters)) {
+    throw new GjallarError(
+      'BAD_INPUT',
+      'A client of a Redis Cluster publishes each message on any node, and so changes their order. Pass an emitter a connection to one ' +
+        'node, such as new Redis(url): the node passes the messages on to the others.',
+    );
+  }
   warnOfResending(client);
-  const publish = (isCluster ? (client.spublish ?? client.sPublish) : undefined) ?? client.publish;
-  return { defaultKey: 'socket.io', publish: async (channel, bytes) => publish.call(client, channel, bytes) };
+  return { defaultKey: 'socket.io', publish: async (channel, bytes) => client.publish(channel, bytes) };
 }
 
 /** The client of the package `redis` sends nothing twice, and has none of these options. */
-function warnOfResending({ isCluster, options = {} }: MaybeCluster): void {
-  const option = isCluster
-    ? 'retryDelayOnFailover: 0'
-    : 'autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0';
-  const resends = isCluster ? Number(options.retryDelayOnFailover) > 0 : options.autoResendUnfulfilledCommands === true;
-  if (!resends) return;
+function warnOfResending({ options }: MaybeCluster): void {
+  if (options?.autoResendUnfulfilledCommands !== true) return;
   process.emitWarning(
     'gjallar: the Redis client of an emitter sends messages again when the answer of Redis is lost, so that servers deliver ' +
-      `them twice. Create it with { ${option} }.`,
+      'them twice. Create it with { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }.',
     { type: 'GjallarWarning', code: 'GJALLAR_EMITTER_RESENDS' },
   );
 }

@@ -60,7 +60,7 @@ export class Emitter<
 > extends NamespaceEmitter<EmitEvents, ServerSideEvents> {
   /**
    * @param client a connection of `ioredis`, `redis` or `@nats-io/transport-node`, which the caller keeps and closes. For a
-   *   Redis Cluster, pass a client of the cluster, because the servers use sharded pub/sub there.
+   *   Redis Cluster, pass a connection to one of its nodes, which passes messages on to all.
    * @throws GjallarError BAD_INPUT if `client` is none of these
    */
   constructor(client: RedisConnection | NatsConnection, options: EmitterOptions = {}) {

@@ -5,7 +5,7 @@ import { StatusBoard } from './hub-status.js';
 
 /** Where a hub meets those of other machines. */
 export interface HubAddress {
-  readonly server: 'redis' | 'redis-cluster' | 'nats';
+  readonly server: 'redis' | 'nats';
   readonly url: string;
   readonly credentials?: string | undefined;
   /** The prefix of the channels. */
@@ -46,10 +46,6 @@ async function loadPubSub({ server, url, credentials }: HubAddress): Promise<Ope
     case 'redis': {
       const { RedisPubSub } = await import('../backplanes/redis/pub-sub.js');
       return (events) => new RedisPubSub(url, events);
-    }
-    case 'redis-cluster': {
-      const { ShardedPubSub } = await import('../backplanes/redis/pub-sub.js');
-      return (events) => new ShardedPubSub(url, events);
     }
     case 'nats': {
       const { NatsPubSub } = await import('../backplanes/nats/pub-sub.js');

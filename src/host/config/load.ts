@@ -82,11 +82,11 @@ function checkWorkerPorts({ workerPorts, workers }: RunConfig): void {
 function checkBus(config: RunConfig): void {
   const { bus, redisUrl } = config;
   const name = backplaneNameOf(config);
-  const { server, isSharded } = backplaneKindOf(name);
+  const { server, isClassic } = backplaneKindOf(name);
   if (server === 'Redis' && !redisUrl) {
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
   }
-  if (redisUrl?.includes(',') && !isSharded && server === 'Redis') {
+  if (redisUrl?.includes(',') && isClassic) {
     throw new GjallarError(
       'BAD_CONFIG',
       `REDIS_URL lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames, or list one node`,

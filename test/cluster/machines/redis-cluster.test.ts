@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { isClusterNode } from '../../../src/cluster/backplanes/redis/connection.js';
+import { isClusterUrl } from '../../../src/cluster/backplanes/redis/connection.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
-import { runToEnd, startServer } from '../../support/server.js';
+import { startServer } from '../../support/server.js';
 
 let cluster: RedisCluster;
 let node: string;
@@ -26,12 +26,12 @@ async function expectRelayed(here: string, there: string): Promise<void> {
 }
 
 test.each([
-  ['auto', 'redis-frames-sharded'],
-  ['redis-frames', 'redis-frames-sharded'],
+  ['auto', 'redis-frames'],
+  ['redis-frames', 'redis-frames'],
   ['redis', 'redis'],
 ])('with one node of a cluster in REDIS_URL and BUS=%s, every room keeps its messages', async (bus, used) => {
-  // A sharded bus also accepts several nodes.
-  const urls = [node, used.endsWith('sharded') ? cluster.url : node];
+  // Frames also accept several nodes.
+  const urls = [node, used === 'redis-frames' ? cluster.url : node];
   const servers = await Promise.all(urls.map((url) => startServer({ WORKERS: '1', REDIS_URL: url, BUS: bus })));
   try {
     for (const { greeting } of servers) expect(greeting).toMatch(new RegExp(` on the ${used} bus$`));
@@ -63,41 +63,6 @@ test.each([
   }
 });
 
-test('a server whose cluster is unreachable at the start changes its backplane when it comes', async () => {
-  // A cluster of one does not learn its address from the others.
-  const redis = await RedisProcess.start('--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1');
-  const observer = new Redis(redis.url);
-  await observer.call('CLUSTER', 'ADDSLOTSRANGE', 0, 16_383);
-  observer.disconnect();
-  await redis.stop();
-  const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url });
-  try {
-    expect(server.greeting).toMatch(/ on the redis-frames bus$/);
-    await redis.start();
-    await server.logged(({ bus, level }) => bus === 'redis-frames-sharded' && level === 'info');
-  } finally {
-    await server.stop();
-    await redis.remove();
-  }
-});
-
-test('the doctor tries the commands of the bus that the server would use', async () => {
-  const admin = new Redis(node);
-  const REDIS_URL = node.replace('//', '//lacking:secret@');
-  await admin.call('ACL', 'SETUSER', 'lacking', 'on', '>secret', '~*', '&*', '+@all');
-  const failures = async () => {
-    const { stdout } = await runToEnd(['doctor'], { REDIS_URL, BUS: 'redis-frames', HISTORY_TTL: '0', PORT: '0' });
-    return [...stdout.matchAll(/^fail .* rejects (\w+): NOPERM/gm)].map(([, command]) => command).sort();
-  };
-  try {
-    expect(await failures()).toEqual([]);
-    await admin.call('ACL', 'SETUSER', 'lacking', '-ssubscribe', '-spublish', '-cluster');
-    expect(await failures()).toEqual(['CLUSTER', 'SPUBLISH', 'SSUBSCRIBE']);
-  } finally {
-    admin.disconnect();
-  }
-});
-
 test('Redis says whether it is a node of a cluster, even without the right to INFO', async () => {
   const redis = await RedisProcess.start();
   try {
@@ -105,16 +70,16 @@ test('Redis says whether it is a node of a cluster, even without the right to IN
       [node, true],
       [redis.url, false],
     ] as const) {
-      expect(await isClusterNode(url)).toBe(isNode);
+      expect(await isClusterUrl(url)).toBe(isNode);
       const admin = new Redis(url);
       await admin.call('ACL', 'SETUSER', 'chat', 'on', '>secret', '+@all', '-info');
-      expect(await isClusterNode(url.replace('//', '//chat:secret@'))).toBe(isNode);
+      expect(await isClusterUrl(url.replace('//', '//chat:secret@'))).toBe(isNode);
       await admin.call('ACL', 'SETUSER', 'chat', '-cluster');
-      expect(await isClusterNode(url.replace('//', '//chat:secret@'))).toBe(undefined);
+      expect(await isClusterUrl(url.replace('//', '//chat:secret@'))).toBe(undefined);
       admin.disconnect();
     }
     await redis.stop();
-    expect(await isClusterNode(redis.url)).toBe(undefined);
+    expect(await isClusterUrl(redis.url)).toBe(undefined);
   } finally {
     await redis.remove();
   }

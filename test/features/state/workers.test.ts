@@ -24,7 +24,7 @@ const buses: Record<string, () => Promise<Buses>> = {
   'a Redis Cluster': async () => {
     const cluster = await RedisCluster.start();
     const { url } = cluster;
-    const machines = await machinesOn('redis-frames-sharded', { server: 'redis-cluster', url, prefix: 'socket.io' });
+    const machines = await machinesOn('redis-frames', { server: 'redis', url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, cluster) };
   },
 };

@@ -1,23 +1,29 @@
+import { randomInt } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import type { Rejections } from '../connection-health.js';
 
-/**
- * Whether a URL names a node of a Redis Cluster. Resolves with undefined if Redis does not say: it is unreachable, or its
- * user has neither the right to INFO nor to CLUSTER INFO.
- */
-export async function isClusterNode(url: string): Promise<boolean | undefined> {
+/** As {@link isClusterNode}, over a connection that is made for it. */
+export async function isClusterUrl(url: string): Promise<boolean | undefined> {
   const redis = connectOnce(url);
   try {
-    const info = await redis.info('cluster').catch(() => undefined);
-    const answer = /^cluster_enabled:([01])/m.exec(info ?? '')?.[1];
-    if (answer !== undefined) return answer === '1';
-    return await redis.call('CLUSTER', 'INFO').then(
-      () => true,
-      (error: Error) => (error.message.includes('cluster support disabled') ? false : undefined),
-    );
+    return await isClusterNode(redis);
   } finally {
     redis.disconnect();
   }
+}
+
+/**
+ * Whether a Redis is a node of a Redis Cluster. Resolves with undefined if it does not say: it is unreachable, or its user has neither
+ * the right to INFO nor to CLUSTER INFO.
+ */
+export async function isClusterNode(redis: Redis): Promise<boolean | undefined> {
+  const info = await redis.info('cluster').catch(() => undefined);
+  const answer = /^cluster_enabled:([01])/m.exec(info ?? '')?.[1];
+  if (answer !== undefined) return answer === '1';
+  return redis.call('CLUSTER', 'INFO').then(
+    () => true,
+    (error: Error) => (error.message.includes('cluster support disabled') ? false : undefined),
+  );
 }
 
 /** The prefix of the channels of stock servers and emitters. */
@@ -69,6 +75,26 @@ export function storeOptions(timeoutMs: number): RedisOptions {
 export function openRedis(to: string | RedisOptions, options: RedisOptions = {}): Redis {
   const all = { ...connectionOptions, ...options };
   return watched(typeof to === 'string' ? new Redis(to, all) : new Redis({ ...all, ...to }));
+}
+
+/**
+ * Opens a connection to one node of a Redis Cluster, as {@link openRedis}. When it ends, it is made to the next node.
+ * @param url one or more nodes, separated by commas
+ */
+export function openNode(url: string): Redis {
+  const { nodes, options } = clusterAddress(url);
+  if (nodes.length === 1) return openRedis(url);
+  let next = randomInt(nodes.length);
+  const redis = openRedis({
+    ...options,
+    ...nodes[next],
+    retryStrategy: (attempt) => {
+      next = (next + 1) % nodes.length;
+      Object.assign(redis.options, nodes[next]);
+      return retryStrategy(attempt);
+    },
+  });
+  return redis;
 }
 
 /**

@@ -4,8 +4,7 @@ import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { observe } from './classic.js';
-import { openRedis } from './connection.js';
-import { ShardedChannels } from './sharded-channels.js';
+import { isClusterNode, openNode } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** Keeps the listener of a pub/sub, and tells it whenever all connections and subscriptions are there, for the first time or again. */
@@ -39,16 +38,21 @@ class Renewal {
   }
 }
 
-/** Pub/sub of one Redis. */
+/**
+ * Pub/sub of one Redis, or of a Redis Cluster, whose nodes pass every message on to each other. Both connections keep to one node: the
+ * messages of a client that takes any node for each could overtake one another.
+ */
 export class RedisPubSub implements PubSub {
   readonly health: ConnectionHealth;
   private readonly publisher: Redis;
   private readonly subscriber: Redis;
   private readonly subscriptions: Subscriptions;
   private readonly renewal: Renewal;
+  /** Whether Redis counts all subscriptions: a node of a cluster counts only its own, and one that does not say may be such a node. */
+  private countsAll = false;
 
   constructor(url: string, events: BackplaneEvents) {
-    const redis = [openRedis(url), openRedis(url)] as const;
+    const redis = [openNode(url), openNode(url)] as const;
     const [publisher, subscriber] = redis;
     this.publisher = publisher;
     this.subscriber = subscriber;
@@ -62,12 +66,21 @@ export class RedisPubSub implements PubSub {
       this.renewal.listener?.onMessage(channel.toString(), bytes),
     );
     const answers = observe(redis, health, update);
+    publisher.on('ready', () => {
+      const asked = isClusterNode(publisher).then((isNode) => {
+        this.countsAll = isNode === false;
+      });
+      own('asking Redis whether it is a node of a cluster', asked);
+    });
   }
 
   publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
     return this.health
       .send(bytes.length, () => this.publisher.publish(channel, bytes), ['PUBLISH', channel], messages)
-      .catch(() => undefined);
+      .then(
+        (count) => (this.countsAll ? count : undefined),
+        () => undefined,
+      );
   }
 
   subscribe(channel: string): Promise<boolean> {
@@ -83,47 +96,5 @@ export class RedisPubSub implements PubSub {
     if (this.publisher.status === 'ready') this.publisher.quit().catch(() => {});
     else this.publisher.disconnect();
     this.subscriber.disconnect();
-  }
-}
-
-/**
- * Sharded pub/sub of a Redis Cluster. The slot of a channel decides which master serves it, so a master carries only what
- * is for its machines.
- */
-export class ShardedPubSub implements PubSub {
-  readonly health: ConnectionHealth;
-  private readonly channels: ShardedChannels;
-  private readonly renewal: Renewal;
-
-  /**
-   * @param url one or more nodes of the cluster, separated by commas
-   */
-  constructor(url: string, events: BackplaneEvents) {
-    const health = new ConnectionHealth(events);
-    this.health = health;
-    const update = () => health.update(this.renewal.isDone(this.channels.isComplete));
-    this.renewal = new Renewal(update);
-    this.channels = new ShardedChannels(url, health, {
-      onChange: update,
-      onMessage: (channel, bytes) => this.renewal.listener?.onMessage(channel, bytes),
-    });
-  }
-
-  publish(channel: string, bytes: Buffer, messages: number): Promise<number | undefined> {
-    return this.health
-      .send(bytes.length, () => this.channels.publish(channel, bytes), ['SPUBLISH', channel], messages)
-      .catch(() => undefined);
-  }
-
-  subscribe(channel: string): Promise<boolean> {
-    return this.channels.subscribe(channel);
-  }
-
-  listen(listener: PubSubListener): void {
-    this.renewal.listener = listener;
-  }
-
-  close(): void {
-    this.channels.close();
   }
 }

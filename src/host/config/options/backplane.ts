@@ -61,9 +61,8 @@ export const backplane = {
   bus: option({
     name: 'BUS',
     description:
-      'How workers exchange messages: embedded (this machine only), redis-frames (between gjallar servers; on a Redis ' +
-      'Cluster it becomes redis-frames-sharded), nats, or redis, which stock servers and emitters understand; auto means ' +
-      'nats if NATS_URL is set, redis-frames if only REDIS_URL is, and embedded otherwise.',
+      'How workers exchange messages: embedded (this machine only), redis-frames (between gjallar servers), nats, or ' +
+      'redis, which stock servers and emitters understand; auto means nats if NATS_URL is set, redis-frames if only REDIS_URL is, and embedded otherwise.',
     default: 'auto',
     accepts: `one of ${buses.join(', ')}`,
     schema: oneOf(buses, 'auto'),

@@ -4,8 +4,8 @@ import { Redis } from 'ioredis';
 import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
 import { redisBackplane } from '../../../../src/cluster/backplanes/redis/classic.js';
 import { disconnectAll, type Pair, pairOn } from '../../../io/rooms/support/clients.js';
-import { onRedisFrames, onShardedFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
-import { RedisCluster, RedisProcess, until } from '../../../support/redis.js';
+import { onRedisFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { type RedisCluster, RedisProcess, until } from '../../../support/redis.js';
 import { readiness } from '../../../support/reports.js';
 import { startServer } from '../../../support/server.js';
 
@@ -41,10 +41,6 @@ interface Case {
 test.each<[string, Case]>([
   ['redis', { open: redisBackplane, start: single, subscribe: 'PSUBSCRIBE', publish: 'PUBLISH' }],
   ['redis-frames', { open: onRedisFrames, start: single, subscribe: 'SUBSCRIBE', publish: 'PUBLISH' }],
-  [
-    'redis-frames-sharded',
-    { open: onShardedFrames, start: () => RedisCluster.start(), subscribe: 'SSUBSCRIBE', publish: 'SPUBLISH' },
-  ],
 ])('the %s bus reports commands that Redis rejects, once per outage', async (_name, kind) => {
   const redis = await kind.start();
   const told: string[] = [];

@@ -8,7 +8,6 @@ import { encodeMessage, messageOf, types } from '../../../../src/cluster/backpla
 import { subjectOf } from '../../../../src/cluster/backplanes/nats/address.js';
 import { defaultParser } from '../../../../src/cluster/backplanes/redis/redis-adapter.private.js';
 import { frameHead, greeting } from '../../../../src/cluster/hub/hub-frame.js';
-import { until } from '../../../support/until.js';
 
 const msgpack = defaultParser().encode;
 const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
@@ -172,19 +171,6 @@ export async function onHubs(url: string): Promise<number> {
     spy.disconnect();
     return each;
   });
-}
-
-/** The same on the sharded channels of a Redis Cluster. */
-export async function onShardedHubs(url: string): Promise<number> {
-  const { all, each } = hubFrames(MACHINES);
-  const redis = new Redis.Cluster(url.split(','), { shardedSubscribers: true });
-  try {
-    await until(() => redis.ssubscribe('socket.io:frames:hubs:machine2').then(Boolean, () => false));
-    for (const [channel, bytes] of all) await redis.spublish(channel, bytes);
-    return each;
-  } finally {
-    redis.disconnect();
-  }
 }
 
 /** The same on NATS, with payloads that are no messages besides. */

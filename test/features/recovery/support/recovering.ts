@@ -6,7 +6,7 @@ import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backpla
 import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
-import { RedisPubSub, ShardedPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
+import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
 import { hubOnMesh, linkInProcess, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
@@ -158,8 +158,7 @@ async function startHub(choice: BackplaneChoice, machine: string, directory: str
 function pubSubOf({ bus, redisUrl, natsUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
   if (bus === 'nats') return (events) => new NatsPubSub({ url: natsUrl! }, events);
   if (!redisUrl) return undefined;
-  const Kind = redisUrl.includes(',') ? ShardedPubSub : RedisPubSub;
-  return (events) => new Kind(redisUrl, events);
+  return (events) => new RedisPubSub(redisUrl, events);
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */

@@ -106,7 +106,7 @@ export const expectations: Record<keyof Config, Expectation> = {
     good: [
       ['auto', 'auto'],
       ['embedded', 'embedded'],
-      ...['redis', 'redis-frames', 'redis-frames-sharded'].map((bus): Expectation['good'][number] => [
+      ...['redis', 'redis-frames'].map((bus): Expectation['good'][number] => [
         bus,
         bus,
         { REDIS_URL: 'redis://localhost' },

@@ -10,7 +10,7 @@ import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-cli
 import { embeddedBackplane, framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
 import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
-import { RedisPubSub, ShardedPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
+import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
 import { hubOnMesh, linkInProcess, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, hubOn, openHub } from '../../../../src/cluster/hub/open.js';
@@ -198,16 +198,6 @@ function onOwnHub(
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
   return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to), prefix, events, machine);
-}
-
-/** The same on a Redis Cluster. */
-export function onShardedFrames(
-  url: string,
-  events: BackplaneEvents,
-  prefix = 'socket.io',
-  machine?: string,
-): Backplane {
-  return onOwnHub('redis-frames-sharded', (to) => new ShardedPubSub(url, to), prefix, events, machine);
 }
 
 /** A worker that is alone on its machine, on NATS. */

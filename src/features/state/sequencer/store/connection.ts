@@ -144,8 +144,8 @@ function connect(url: string, events: ClientEvents): () => void {
   let timer: NodeJS.Timeout | undefined;
   let isEnded = false;
   const connectNow = owned('connecting the state rooms with Redis', async () => {
-    const { isClusterNode, openCluster, openRedis, connectOnce } = await loadClient();
-    const isCluster = url.includes(',') || (await isClusterNode(url));
+    const { isClusterUrl, openCluster, openRedis, connectOnce } = await loadClient();
+    const isCluster = url.includes(',') || (await isClusterUrl(url));
     if (isEnded) return;
     if (isCluster === undefined) {
       events.onError(await whyNot(connectOnce(url)));
