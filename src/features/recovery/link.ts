@@ -1,16 +1,24 @@
 import { within } from '../../base/within.js';
 import type { HubLink } from '../../base/worker-links.js';
 import { Keeper } from './keeper/keeper.js';
-import { decode, encode, type KeeperFigures, type ToKeeper, type ToWorker } from './messages.js';
+import {
+  type DataPacker,
+  decode,
+  encode,
+  type KeeperFigures,
+  type ToKeeper,
+  type ToWorker,
+  textPacker,
+  WINDOW_MS,
+} from './messages.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
 
-/** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
-const WINDOW_MS = 10;
 /** How long a worker waits for the answer of its keeper, in ms. */
 const MAX_WAIT_MS = 5000;
 
 /** The way of messages to a keeper. */
 interface Wire {
+  readonly packer: DataPacker;
   /** Returns false if the keeper is not there. */
   send(messages: readonly ToKeeper[]): boolean;
   listen(listener: { onHere(): void; onMessage(message: ToWorker): void; onGone(): void }): void;
@@ -38,6 +46,10 @@ export class KeeperLink {
       onMessage: (message) => this.receive(message),
       onGone: () => this.onGone(),
     });
+  }
+
+  get packer(): DataPacker {
+    return this.wire.packer;
   }
 
   add(space: string, listener: NamespaceRecovery): void {
@@ -75,9 +87,9 @@ export class KeeperLink {
   }
 
   flush(): void {
-    for (const listener of this.spaces.values()) listener.postChanges();
     clearTimeout(this.timer);
     this.timer = undefined;
+    for (const listener of this.spaces.values()) listener.postChanges();
     if (this.queue.length === 0) return;
     const messages = this.queue;
     this.queue = [];
@@ -156,6 +168,7 @@ export class KeeperLink {
 /** A keeper in the hub of the machine. */
 export function wireOver(link: HubLink): Wire {
   return {
+    packer: textPacker,
     send: (messages) => link.send(encode(messages)),
     listen: ({ onMessage, ...listener }) =>
       link.listen({
@@ -181,6 +194,8 @@ export function wireInProcess(): Wire {
     sendToKeeper: () => {},
   });
   return {
+    // As stock, it keeps the data itself.
+    packer: { pack: (data) => data, unpack: (data) => data },
     send: (messages) => {
       for (const message of messages) keeper.onMessage(SELF, message);
       return true;

@@ -1,10 +1,21 @@
+import { createHash } from 'node:crypto';
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import { Allowance, type Rate } from '../../engine/limits/rates.js';
 import { pidOf } from '../../io/socket-io.private.js';
-import { type Floor, Floors } from './keeper/memory.js';
+import { type Floor, Floors, type RoomsFloor } from './keeper/memory.js';
 import { NO_WORKER } from './keeper/sessions.js';
 import type { KeptPacket } from './keeper/stream.js';
-import type { Posted, SessionState } from './messages.js';
+import { type DataPacker, type Posted, type SessionChange, type SessionState, WINDOW_MS } from './messages.js';
+
+/** The bytes of changes that a worker posts in a window. What is more waits for the next one. */
+const WINDOW_RATE: Rate = { amount: 256 * 1024, per: WINDOW_MS };
+/** The same of one session. A client whose session changes by more owes it, and waits. */
+const SESSION_RATE: Rate = { amount: 64 * 1024, per: 1000 };
+/** What a room, or a message about a session, takes besides its text, in bytes. */
+const OVERHEAD_BYTES = 16;
+/** Of longer data, a hash is remembered. */
+const MAX_REMEMBERED = 64;
 
 /** A connected socket, as far as the keeper does not know it from elsewhere. */
 export interface LiveSession {
@@ -21,7 +32,14 @@ export interface LiveSession {
   readonly has: string | undefined;
   /** When it was connected, on the clock of `performance`. */
   readonly connectedAt: number;
-  isTold: boolean;
+  /** What the keeper knows: nothing, its rooms, or only that it is in too many of them. */
+  told: 'nothing' | 'all' | 'too many rooms';
+  /** The rooms that were joined since, with their floors, and those that were left. */
+  changes: Map<string, Floor | undefined> | undefined;
+  /** The data that the keeper has, or a hash of it. */
+  data: unknown;
+  costs: Allowance | undefined;
+  isStale: boolean;
   /** Of the packets to it alone, those up to this one are not kept. */
   floor: number;
   floorAt: number;
@@ -33,20 +51,23 @@ export class LiveSessions {
   private readonly bySid = new Map<string, LiveSession>();
   /** Those with floors. */
   private readonly young = new Set<LiveSession>();
+  /** Those with changes to post. */
   private readonly changed = new Set<LiveSession>();
+  private readonly window = new Allowance(WINDOW_RATE, performance.now());
 
   /**
    * @param worker the name of this worker
    * @param maxRooms the rooms of a session that can be recovered: the names of more are not sent
    * @param userOf the user of a socket with this data
-   * @param plan is called when there are changes to post
+   * @param planPost is called when there are changes to post
    */
   constructor(
     private readonly worker: string,
     private readonly maxRooms: number,
+    private readonly packer: Pick<DataPacker, 'pack'>,
     private readonly userOf: (data: unknown) => string | undefined,
     private readonly post: (message: Posted) => void,
-    private readonly plan: () => void,
+    private readonly planPost: () => void,
   ) {}
 
   get(pid: string): LiveSession | undefined {
@@ -61,18 +82,15 @@ export class LiveSessions {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const pid = pidOf(socket);
     const connectedAt = performance.now();
-    const session = { ...state, socket, pid, connection, address, connectedAt, isTold: false, floor: 0, floorAt: 0 };
+    const session: LiveSession = {
+      ...{ ...state, socket, pid, connection, address, connectedAt, told: 'nothing', changes: undefined },
+      ...{ data: undefined, costs: undefined, isStale: false, floor: 0, floorAt: 0 },
+    };
     this.byPid.set(pid, session);
     this.bySid.set(socket.id, session);
     this.young.add(session);
-    this.note(session);
+    this.plan(session);
     return session;
-  }
-
-  /** Notes that rooms or data of a session have changed. */
-  note(session: LiveSession): void {
-    this.changed.add(session);
-    this.plan();
   }
 
   /** Notes that a session has joined a room, after this worker had received what `floor` says. */
@@ -80,18 +98,31 @@ export class LiveSessions {
     session.floors ??= new Floors(undefined);
     session.floors.join(room, floor);
     this.young.add(session);
+    this.note(session, room, floor);
+  }
+
+  left(session: LiveSession, room: string | number): void {
+    session.floors?.leave(room);
+    this.note(session, room, undefined);
+  }
+
+  private note(session: LiveSession, room: string | number, floor: Floor | undefined): void {
+    session.changes ??= new Map();
+    // A session with more changes is described as a whole.
+    if (session.changes.size <= this.maxRooms) session.changes.set(String(room), floor);
+    this.plan(session);
   }
 
   /** A packet is sent to this socket alone. */
   sent(session: LiveSession, { number, at, packets }: Pick<KeptPacket, 'number' | 'at' | 'packets'>): void {
-    if (!session.isTold) this.tell(session);
+    this.introduceOne(session);
     this.post({ type: 'direct', pid: session.pid, number, at, packets });
   }
 
   /** The client is disconnected, and may return. */
-  away(session: LiveSession, rooms: readonly string[]): void {
-    if (!session.isTold) this.tell(session);
-    this.post({ type: 'away', session: { ...this.stateOf(session), rooms } });
+  away(session: LiveSession): void {
+    this.tell(session);
+    this.post({ type: 'away', pid: session.pid });
   }
 
   remove(session: LiveSession): void {
@@ -110,16 +141,28 @@ export class LiveSessions {
     for (const { socket } of recovered) socket.conn.close(true);
   }
 
-  /** Posts what has changed since the last call. */
+  /** Posts what has changed since the last call, new sessions first of all. Of the others, what is too much waits. */
   postChanges(): void {
-    for (const session of this.changed) this.tell(session);
-    this.changed.clear();
+    if (this.changed.size === 0) return;
+    const now = performance.now();
+    const stale: string[] = [];
+    for (const session of this.changed) {
+      const mayTell = this.window.has(0, now) && (session.costs?.has(0, now) ?? true);
+      if (mayTell || session.told === 'nothing') {
+        this.tell(session);
+      } else if (!session.isStale) {
+        session.isStale = true;
+        stale.push(session.pid);
+      }
+    }
+    if (stale.length > 0) this.post({ type: 'stale', pids: stale });
+    if (this.changed.size > 0) this.planPost();
   }
 
   /** A keeper that knows none of them is told of all. What they were sent alone before, it does not have. */
   introduce(direct: number): void {
     for (const session of this.byPid.values()) {
-      if (session.isTold) Object.assign(session, { floor: direct, floorAt: Date.now() });
+      if (session.told !== 'nothing') Object.assign(session, { floor: direct, floorAt: Date.now(), told: 'nothing' });
       this.tell(session);
     }
   }
@@ -133,21 +176,86 @@ export class LiveSessions {
     }
   }
 
-  private tell(session: LiveSession): void {
-    this.changed.delete(session);
-    session.isTold = true;
-    const { floor, floorAt } = session;
-    this.post({ type: 'live', session: this.stateOf(session), floor, floorAt });
+  private plan(session: LiveSession): void {
+    this.changed.add(session);
+    this.planPost();
   }
 
-  private stateOf({ socket, pid, resumedFrom, aliveAt, floors, has, address, connection }: LiveSession): SessionState {
-    const { id: sid, data } = socket;
-    const isRecoverable = socket.rooms.size <= this.maxRooms;
-    const rooms = isRecoverable ? ([...socket.rooms] as string[]) : [];
-    const worker = isRecoverable ? this.worker : NO_WORKER;
-    return {
-      ...{ pid, sid, rooms, data, worker, resumedFrom, aliveAt },
-      ...{ floors: floors?.state(), has, user: this.userOf(data), address, connection },
-    };
+  /** The keeper knows the session before anything that is posted from now on. */
+  introduceOne(session: LiveSession): void {
+    if (session.told === 'nothing') this.tell(session);
   }
+
+  /** Tells the keeper what it does not know of a session. Its client is charged, unless the session is new. */
+  private tell(session: LiveSession): void {
+    const { told, changes = new Map<string, Floor>(), floor, floorAt } = session;
+    this.changed.delete(session);
+    session.changes = undefined;
+    session.told = session.socket.rooms.size > this.maxRooms ? 'too many rooms' : 'all';
+    if (told === 'too many rooms' && told === session.told) return;
+    let bytes = OVERHEAD_BYTES;
+    if (told !== session.told || changes.size > this.maxRooms) {
+      const state = this.stateOf(session);
+      bytes += bytesOf(state.rooms, state.floors ?? []) + bytesOfPacked(state.data);
+      this.post({ type: 'live', session: state, floor, floorAt });
+    } else {
+      const { packed, ...change } = this.changeOf(session, changes);
+      bytes += bytesOf(change.left, change.joined) + bytesOfPacked(packed);
+      this.post({ type: 'changed', pid: session.pid, change });
+    }
+    session.isStale = false;
+    const now = performance.now();
+    this.window.consume(bytes, now);
+    if (told === 'nothing') return;
+    session.costs ??= new Allowance(SESSION_RATE, now);
+    session.costs.owe(bytes, now);
+  }
+
+  private changeOf(
+    session: LiveSession,
+    changes: ReadonlyMap<string, Floor | undefined>,
+  ): SessionChange & { readonly packed: unknown } {
+    const left: string[] = [];
+    const joined = new Map<Floor, string[]>();
+    for (const [room, floor] of changes) {
+      if (!floor) left.push(room);
+      else if (joined.has(floor)) joined.get(floor)!.push(room);
+      else joined.set(floor, [room]);
+    }
+    const { data } = session.socket;
+    const packed = this.packer.pack(data);
+    const isKnown = session.data === nameOf(packed);
+    session.data = nameOf(packed);
+    const described = { user: this.userOf(data), ...(isKnown ? {} : { data: packed }) };
+    return { left, joined: [...joined].map(([floor, rooms]) => ({ ...floor, rooms })), ...described, packed };
+  }
+
+  private stateOf(session: LiveSession): SessionState {
+    const { socket, pid, resumedFrom, aliveAt, floors, has, address, connection } = session;
+    const user = this.userOf(socket.data);
+    const own = { pid, sid: socket.id, aliveAt, has, user, address, connection };
+    // Only so much is kept that the client can be told apart from an unknown one.
+    if (session.told === 'too many rooms')
+      return { ...own, rooms: [], data: undefined, worker: NO_WORKER, resumedFrom: undefined, floors: undefined };
+    const data = this.packer.pack(socket.data);
+    session.data = nameOf(data);
+    return { ...own, rooms: [...socket.rooms], data, worker: this.worker, resumedFrom, floors: floors?.state() };
+  }
+}
+
+/** What tells packed data from other data. */
+function nameOf(packed: unknown): unknown {
+  const isLong = typeof packed === 'string' && packed.length > MAX_REMEMBERED;
+  return isLong ? createHash('sha1').update(packed, 'latin1').digest('base64') : packed;
+}
+
+function bytesOfPacked(packed: unknown): number {
+  return typeof packed === 'string' ? packed.length : 0;
+}
+
+function bytesOf(rooms: readonly string[], floors: readonly RoomsFloor[]): number {
+  let bytes = 0;
+  for (const room of rooms) bytes += OVERHEAD_BYTES + room.length;
+  for (const { numbers, rooms: joined = [] } of floors) bytes += numbers.length + bytesOf(joined, []);
+  return bytes;
 }

@@ -7,11 +7,15 @@ import type { RemovalTarget, RoomsFloor } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
 import type { RecoveryCounts, RecoveryOutcome } from './offset.js';
 
+/** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
+export const WINDOW_MS = 10;
+
 /** A session, as its worker describes it to the keeper. */
 export interface SessionState {
   readonly pid: string;
   readonly sid: string;
   readonly rooms: readonly string[];
+  /** As the link to the keeper packs it, see {@link DataPacker}. */
   readonly data: unknown;
   /** The name of the worker that serves it, or has served it last. */
   readonly worker: string;
@@ -27,6 +31,13 @@ export interface SessionState {
   readonly user: string | undefined;
   readonly address: string | undefined;
   readonly connection: string | undefined;
+}
+
+/** What has changed of a session since its worker described it. */
+export interface SessionChange extends Partial<Pick<SessionState, 'data' | 'user'>> {
+  readonly left: readonly string[];
+  /** The rooms that were joined. */
+  readonly joined: readonly RoomsFloor[];
 }
 
 /** The packets that were sent to one socket alone, as a keeper gives them to another one. */
@@ -144,11 +155,14 @@ export type ToKeeper =
   | { type: 'foreign'; space: string; at: number; rooms: readonly string[]; except: readonly string[] }
   /** A connected session. Of the packets to it alone, those up to `floor` are not kept. */
   | { type: 'live'; space: string; session: SessionState; floor: number; floorAt: number }
+  | { type: 'changed'; space: string; pid: string; change: SessionChange }
+  /** These sessions have changes that are not posted yet. If their worker is killed, the keeper does not know their rooms. */
+  | { type: 'stale'; space: string; pids: readonly string[] }
   | { type: 'direct'; space: string; pid: string; number: number; at: number; packets: EncodedPackets }
   /** The session has ended, and does not come back. */
   | { type: 'gone'; space: string; pid: string }
   /** The client is disconnected, and may return. */
-  | { type: 'away'; space: string; session: SessionState }
+  | { type: 'away'; space: string; pid: string }
   | {
       type: 'find';
       space: string;
@@ -214,24 +228,26 @@ export type ToKeeperElsewhere =
       away: readonly AwayState[];
     };
 
-/** Data of applications that cannot be cloned, such as functions, is left out as in JSON. */
-export function encode(messages: readonly (ToKeeper | ToWorker | ToKeeperElsewhere)[]): Buffer {
-  try {
-    return serialize(messages);
-  } catch {
-    return serialize(messages.map(portable));
-  }
+export const encode: (messages: readonly (ToKeeper | ToWorker | ToKeeperElsewhere)[]) => Buffer = serialize;
+
+/** How `socket.data` travels to a keeper and back. */
+export interface DataPacker {
+  pack(data: unknown): unknown;
+  unpack(packed: unknown): unknown;
 }
 
-function portable<Message extends object>(message: Message): Message {
+/** As text, so that its size is known, and what has not changed is not sent again. */
+export const textPacker: DataPacker = {
+  pack: (data) => bytesOfData(data).toString('latin1'),
+  unpack: (packed) => (packed === undefined ? undefined : read(Buffer.from(packed as string, 'latin1'))),
+};
+
+/** Data of applications that cannot be cloned, such as functions, is left out as in JSON. */
+function bytesOfData(data: unknown): Buffer {
   try {
-    serialize(message);
-    return message;
+    return serialize(data);
   } catch {
-    const { session } = message as { session?: SessionState };
-    if (!session) throw new TypeError('a message of recovery cannot be encoded');
-    const data = JSON.parse(JSON.stringify(sendable(session.data, 'socket.data')) ?? '{}') as unknown;
-    return { ...message, session: { ...session, data } };
+    return serialize(JSON.parse(JSON.stringify(sendable(data, 'socket.data')) ?? '{}'));
   }
 }
 
@@ -245,16 +261,19 @@ class CopyingDeserializer extends DefaultDeserializer {
   }
 }
 
-/** @throws MalformedMessage if the bytes are no messages */
-export function decode<Message extends { type: string }>(bytes: Uint8Array): Message[] {
-  let messages: unknown;
+function read(bytes: Uint8Array): unknown {
   try {
     const deserializer = new CopyingDeserializer(bytes);
     deserializer.readHeader();
-    messages = deserializer.readValue();
+    return deserializer.readValue();
   } catch {
     throw new MalformedMessage('a message of recovery cannot be decoded');
   }
+}
+
+/** @throws MalformedMessage if the bytes are no messages */
+export function decode<Message extends { type: string }>(bytes: Uint8Array): Message[] {
+  const messages = read(bytes);
   const isOne = (one: unknown) => typeof (one as { type?: unknown } | null)?.type === 'string';
   if (!Array.isArray(messages) || !messages.every(isOne)) {
     throw new MalformedMessage('a message of recovery has the wrong fields');

@@ -54,6 +54,7 @@ export class NamespaceRecovery {
     this.live = new LiveSessions(
       host.name,
       host.bounds.maxRooms,
+      link.packer,
       (data) => host.userOf(data),
       (message) => this.post(message),
       () => link.plan(),
@@ -106,11 +107,9 @@ export class NamespaceRecovery {
       return result;
     };
     adapter.del = (id, room) => {
-      const result = del.call(adapter, id, room);
       const session = this.live.of(id);
-      session?.floors?.leave(room);
-      if (session) this.live.note(session);
-      return result;
+      if (session && isMember(adapter.sids, id, room)) this.live.left(session, room);
+      return del.call(adapter, id, room);
     };
     adapter.delAll = (id) => {
       this.onGone(id);
@@ -125,7 +124,6 @@ export class NamespaceRecovery {
       this.live.joined(session, room, floor);
       if (room !== session.socket.id) this.tellJoined(String(room));
     }
-    this.live.note(session);
   }
 
   private tellJoined(room: string): void {
@@ -184,9 +182,9 @@ export class NamespaceRecovery {
   }
 
   /** A socket is disconnected, and its client may return. */
-  private onDisconnect({ pid, rooms }: Session & { pid: string }): void {
+  private onDisconnect({ pid }: Session & { pid: string }): void {
     const live = this.live.get(pid);
-    if (live) this.live.away(live, rooms as string[]);
+    if (live) this.live.away(live);
   }
 
   private onGone(sid: SocketId): void {
@@ -207,6 +205,10 @@ export class NamespaceRecovery {
   /** Tells the keeper soon. */
   post(message: Posted): void {
     this.host.link.post({ ...message, space: this.space } as ToKeeper);
+  }
+
+  unpack(data: unknown): unknown {
+    return this.host.link.packer.unpack(data);
   }
 
   get bus(): ServerRecovery['bus'] {
@@ -309,7 +311,8 @@ export class NamespaceRecovery {
   }
 
   onExpired(session: ExpiredSession): void {
-    for (const listener of this.listeners) listener(session);
+    const data = this.unpack(session.data);
+    for (const listener of this.listeners) listener({ ...session, data });
   }
 
   sweep(): void {

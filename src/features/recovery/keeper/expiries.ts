@@ -2,40 +2,62 @@ import type { SessionState } from '../messages.js';
 import type { KeptSession } from './sessions.js';
 import type { KeptPacket } from './stream.js';
 
+/** How much there is to look at in a packet. */
+export function looksOf({ rooms, except }: KeptPacket): number {
+  return 1 + rooms.length + except.length;
+}
+
+/** Those of a client's rooms to which a packet was sent, none for a packet to all; undefined if it is not for the client. */
+export function roomsFor({ rooms, except }: KeptPacket, ofClient: ReadonlySet<string>): string[] | undefined {
+  const isIn = (room: string) => ofClient.has(room);
+  if (except.some(isIn)) return undefined;
+  const joined = rooms.filter(isIn);
+  return rooms.length === 0 || joined.length > 0 ? joined : undefined;
+}
+
 /** The packets of one sender by room. It is made when a client returns that lacks many packets, and not before. */
 export class PacketsByRoom {
   /** The number of the newest packet in it. */
   last = 0;
-  /** How many packets it has taken, those that are not kept any more included. */
+  /** How much it has looked at, packets that are not kept any more included. */
   size = 0;
   private readonly rooms = new Map<string, KeptPacket[]>();
+  private readonly except = new Map<string, KeptPacket[]>();
   private readonly toAll: KeptPacket[] = [];
 
   add(packet: KeptPacket): void {
     this.last = packet.number;
-    this.size++;
+    this.size += looksOf(packet);
     if (packet.rooms.length === 0) this.toAll.push(packet);
-    for (const room of packet.rooms) {
-      const packets = this.rooms.get(room);
-      if (packets) packets.push(packet);
-      else this.rooms.set(room, [packet]);
-    }
+    for (const room of packet.rooms) list(this.rooms, room, packet);
+    for (const room of packet.except) list(this.except, room, packet);
   }
 
-  /** The packets behind a number that are for one of the rooms, or for all. */
-  find(rooms: ReadonlySet<string>, number: number): Iterable<KeptPacket> {
+  /** See `forRooms()` of the stream. */
+  find(rooms: ReadonlySet<string>, number: number): Iterable<readonly [KeptPacket, readonly string[]]> {
     // A packet may be for several rooms.
-    const found = new Set<KeptPacket>();
-    const collect = (packets: readonly KeptPacket[]) => {
-      for (let at = firstBehind(packets, number); at < packets.length; at++) found.add(packets[at]!);
-    };
-    collect(this.toAll);
+    const found = new Map<KeptPacket, string[]>();
+    for (const packet of behind(this.toAll, number)) found.set(packet, []);
     for (const room of rooms) {
-      const packets = this.rooms.get(room);
-      if (packets) collect(packets);
+      for (const packet of behind(this.rooms.get(room), number)) {
+        const known = found.get(packet);
+        if (known) known.push(room);
+        else found.set(packet, [room]);
+      }
     }
+    for (const room of rooms) for (const packet of behind(this.except.get(room), number)) found.delete(packet);
     return found;
   }
+}
+
+function list(byRoom: Map<string, KeptPacket[]>, room: string, packet: KeptPacket): void {
+  const packets = byRoom.get(room);
+  if (packets) packets.push(packet);
+  else byRoom.set(room, [packet]);
+}
+
+function behind(packets: readonly KeptPacket[] = [], number: number): readonly KeptPacket[] {
+  return packets.slice(firstBehind(packets, number));
 }
 
 /** The position of the first packet behind a number. Packets are in order. */

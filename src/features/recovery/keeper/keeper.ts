@@ -123,6 +123,10 @@ export class Keeper {
         return space.packets.foreign.add(message);
       case 'live':
         return space.connected(worker, message.session, message.floor, message.floorAt);
+      case 'changed':
+        return space.changed(worker, message.pid, message.change);
+      case 'stale':
+        return space.stale(worker, message.pids);
       case 'bus':
         known.isUp = message.isUp;
         this.wake();
@@ -138,7 +142,7 @@ export class Keeper {
       case 'gone':
         return space.gone(worker, message.pid);
       case 'away':
-        return space.disconnected(worker, message.session);
+        return space.disconnected(worker, message.pid);
       case 'failed':
         return space.failed(message.pid, worker);
       case 'listen':

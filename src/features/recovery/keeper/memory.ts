@@ -81,8 +81,17 @@ export class FloorCheck {
     for (const floor of floors) for (const room of floor.rooms ?? []) this.rooms.set(room, floor);
   }
 
-  /** @param room undefined for a packet to all */
-  isAbove(room: string | undefined, sender: string, { number, at }: Pick<KeptPacket, 'number' | 'at'>): boolean {
+  /** @param rooms none for a packet to all */
+  isAbove(rooms: readonly string[], sender: string, packet: Pick<KeptPacket, 'number' | 'at'>): boolean {
+    if (rooms.length === 0) return this.isAboveOf(undefined, sender, packet);
+    return rooms.some((room) => this.isAboveOf(room, sender, packet));
+  }
+
+  private isAboveOf(
+    room: string | undefined,
+    sender: string,
+    { number, at }: Pick<KeptPacket, 'number' | 'at'>,
+  ): boolean {
     const floor = (room !== undefined && this.rooms.get(room)) || this.base;
     if (!floor) return true;
     let numbers = this.read.get(floor);

@@ -8,10 +8,10 @@ import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
 const MAX_DELAY_MS = 1000;
 /** How many clients may wait at once for what the keeper has not received. */
 const MAX_WAITS = 1000;
-/** The number of packets that are added to an index in one turn of the event loop. */
+/** How much is added to an index in one turn of the event loop: packets, and the rooms that they name. */
 const INDEXED_AT_ONCE = 5000;
 
-/** How many packets are looked at in one unit of work. */
+/** How many packets, and rooms that they name, are looked at in one unit of work. */
 const LOOKS_OF_UNIT = 16;
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -93,10 +93,10 @@ export class Packets {
   }
 
   /** How much there is to look at, in units of work. */
-  costOf({ offset }: MissedQuestion): number {
+  costOf({ offset }: Pick<MissedQuestion, 'offset'>): number {
     const senders = decodeOffset(offset)?.senders;
     let count = 0;
-    for (const [sender, stream] of this.streams) count += stream.countAfter(senders?.get(sender) ?? 0);
+    for (const [sender, stream] of this.streams) count += stream.looksAfter(senders?.get(sender) ?? 0);
     return 1 + count / LOOKS_OF_UNIT;
   }
 
@@ -147,8 +147,8 @@ export class Packets {
       const since = number === undefined ? at - MAX_DELAY_MS - slackMs : 0;
       if (since > latest) return { outcome: 'packets missing' };
       if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
-      for (const packet of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
-        if (packet.at < since || !isFor(packet, sender, rooms, check)) continue;
+      for (const [packet, joined] of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
+        if (packet.at < since || !check.isAbove(joined, sender, packet)) continue;
         packets.push([sender, packet.number, packet.at, packet.packets]);
         for (const { length } of packet.packets) bytes += length;
         if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
@@ -192,16 +192,4 @@ export class Packets {
     for (const stream of this.streams.values()) stream.release();
     this.streams.clear();
   }
-}
-
-/** Whether a packet was sent to the rooms of a session after it had joined them. */
-export function isFor(
-  packet: Pick<KeptPacket, 'number' | 'at' | 'rooms' | 'except'>,
-  sender: string,
-  rooms: ReadonlySet<string>,
-  floors: FloorCheck,
-): boolean {
-  if (packet.except.some((room) => rooms.has(room))) return false;
-  if (packet.rooms.length === 0) return floors.isAbove(undefined, sender, packet);
-  return packet.rooms.some((room) => rooms.has(room) && floors.isAbove(room, sender, packet));
 }

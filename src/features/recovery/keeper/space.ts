@@ -1,6 +1,6 @@
-import type { AwayState, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
+import type { AwayState, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
 import { type ExpiredSession, Expiries } from './expiries.js';
-import { Removals, type RemovalTarget } from './memory.js';
+import { Floors, Removals, type RemovalTarget } from './memory.js';
 import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
 import { type PacketMemory, Stream } from './stream.js';
@@ -20,6 +20,11 @@ interface Worker {
 /** A connected session, and what its worker has sent to it alone. */
 interface Live {
   session: SessionState;
+  /** Its rooms and floors, once they have changed. */
+  rooms: Set<string> | undefined;
+  floors: Floors | undefined;
+  /** Whether it cannot be recovered: it has changes that its worker has not told, or the operator has ended it. */
+  isLost: boolean;
   readonly worker: number;
   readonly direct: Stream;
 }
@@ -84,17 +89,42 @@ export class Space {
   connected(worker: number, session: SessionState, floor: number, floorAt: number): void {
     const { pid } = session;
     const known = this.live.get(pid);
-    if (known?.worker === worker) {
-      known.session = session;
-      return;
-    }
+    const told = { session, rooms: undefined, floors: undefined, isLost: false };
+    if (known?.worker === worker) return void Object.assign(known, told);
     known?.direct.release();
     const direct = new Stream(this.host.packets);
     direct.cut(floor, floorAt);
-    this.live.set(pid, { session, worker, direct });
+    this.live.set(pid, { ...told, worker, direct });
     this.untake(pid)?.direct.release();
     this.expiries.forget(pid);
     this.away.drop(pid);
+  }
+
+  changed(worker: number, pid: string, { left, joined, ...described }: SessionChange): void {
+    const live = this.live.get(pid);
+    if (live?.worker !== worker) return;
+    const { session } = live;
+    live.session = { ...session, ...described };
+    live.isLost = false;
+    live.rooms ??= new Set(session.rooms);
+    live.floors ??= Floors.of(session.floors);
+    for (const room of left) {
+      live.rooms.delete(room);
+      live.floors.leave(room);
+    }
+    for (const { rooms = [], ...floor } of joined) {
+      for (const room of rooms) {
+        live.rooms.add(room);
+        live.floors.join(room, floor);
+      }
+    }
+  }
+
+  stale(worker: number, pids: readonly string[]): void {
+    for (const pid of pids) {
+      const live = this.live.get(pid);
+      if (live?.worker === worker) live.isLost = true;
+    }
   }
 
   sentTo(worker: number, { pid, number, at, packets }: Extract<ToKeeper, { type: 'direct' }>): void {
@@ -103,25 +133,25 @@ export class Space {
   }
 
   gone(worker: number, pid: string): void {
-    this.endLive(worker, pid)?.release();
+    this.endLive(worker, pid)?.direct.release();
   }
 
   /** The client of a session is disconnected, and may return. */
-  disconnected(worker: number, session: SessionState): void {
-    const { pid } = session;
+  disconnected(worker: number, pid: string): void {
     const taken = this.taken.get(pid);
     // It was found, but its client has left before it was connected.
     if (taken?.worker === worker) return this.keep(this.untake(pid)!);
+    const live = this.endLive(worker, pid);
+    if (!live) return;
     const now = Date.now();
-    const direct = this.endLive(worker, pid) ?? this.unknownTo(now);
+    const session = stateOf(live);
     const aliveAt = Math.max(session.aliveAt, this.aliveAt(now));
-    if (session.rooms.length <= this.options.maxRooms) {
-      return this.keep({ ...session, aliveAt, disconnectedAt: now, direct });
+    let { direct } = live;
+    if (session.worker === NO_WORKER) {
+      direct.release();
+      direct = new Stream(this.host.packets);
     }
-    // Only so much is kept that the client can be told apart from an unknown one.
-    direct.release();
-    const empty = { rooms: [], data: undefined, floors: undefined, resumedFrom: undefined, worker: NO_WORKER };
-    this.keep({ ...session, ...empty, aliveAt, disconnectedAt: now, direct: new Stream(this.host.packets) });
+    this.keep({ ...session, aliveAt, disconnectedAt: now, direct }, live.isLost);
   }
 
   /** When a client that counts as gone now was certainly still there. Unknown if the clock was set in between. */
@@ -133,22 +163,15 @@ export class Space {
     return aliveAt >= this.movedAt ? aliveAt : Number.NEGATIVE_INFINITY;
   }
 
-  /** In place of the packets to a socket that another keeper had. */
-  private unknownTo(now: number): Stream {
-    const stream = new Stream(this.host.packets);
-    stream.cut(Number.MAX_SAFE_INTEGER, now);
-    return stream;
-  }
-
-  private endLive(worker: number, pid: string): Stream | undefined {
+  private endLive(worker: number, pid: string): Live | undefined {
     const live = this.live.get(pid);
     if (live?.worker !== worker) return undefined;
     this.live.delete(pid);
-    return live.direct;
+    return live;
   }
 
-  private keep(session: KeptSession): void {
-    if (this.removals.covers(session)) {
+  private keep(session: KeptSession, isLost = false): void {
+    if (isLost || this.removals.covers(session)) {
       session.direct.release();
       return this.expiries.failed(session);
     }
@@ -224,11 +247,13 @@ export class Space {
   remove(target: RemovalTarget): string[] {
     const matches = this.removals.add(target);
     // Their workers disconnect the sockets that are connected, or take them out of the room. They may be killed meanwhile.
-    for (const [pid, live] of this.live) {
-      if ('room' in target) {
-        const rooms = live.session.rooms.filter((room) => room !== target.room || room === live.session.sid);
-        live.session = { ...live.session, rooms };
-      } else if (matches(live.session)) this.endLive(live.worker, pid)?.release();
+    for (const live of this.live.values()) {
+      if (!('room' in target)) {
+        live.isLost ||= matches(live.session);
+      } else if (target.room !== live.session.sid) {
+        live.rooms ??= new Set(live.session.rooms);
+        live.rooms.delete(target.room);
+      }
     }
     this.expiries.endWhere(matches);
     return this.away.removeWhere(matches);
@@ -247,9 +272,7 @@ export class Space {
   left(number: number): void {
     const worker = this.workers.get(number);
     if (!worker) return;
-    for (const { session } of [...this.live.values()].filter((one) => one.worker === number)) {
-      this.disconnected(number, session);
-    }
+    for (const [pid, { worker: of }] of [...this.live]) if (of === number) this.disconnected(number, pid);
     for (const [pid, one] of this.taken) if (one.worker === number) this.keep(this.untake(pid)!);
     this.workers.delete(number);
     // It may have been killed before all others had what it has sent last.
@@ -279,4 +302,9 @@ export class Space {
     this.expiries.close();
     this.packets.close();
   }
+}
+
+/** A connected session with its changes. */
+function stateOf({ session, rooms, floors }: Live): SessionState {
+  return { ...session, ...(rooms && { rooms: [...rooms] }), ...(floors && { floors: floors.state() }) };
 }

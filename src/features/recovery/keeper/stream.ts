@@ -1,6 +1,6 @@
 import type { EncodedPackets } from '../../../io/rooms/index.js';
 import type { StreamState } from '../messages.js';
-import { firstBehind, PacketsByRoom } from './expiries.js';
+import { firstBehind, looksOf, PacketsByRoom, roomsFor } from './expiries.js';
 import { memoryOfBytes, memoryOfText } from './memory.js';
 
 /** A packet that a client may have to receive later. */
@@ -47,7 +47,7 @@ function copyOf(part: Uint8Array): Buffer {
 
 /** A buffer of this size is kept for a part of it, in bytes. */
 const SMALL_BYTES = 256;
-/** Fewer packets are looked at one by one. */
+/** Less is looked at one by one. */
 const MIN_INDEXED = 1000;
 
 /** The recent packets of one sender, in order. */
@@ -60,6 +60,8 @@ export class Stream {
   last = 0;
   lastAt = 0;
   private packets: KeptPacket[] = [];
+  /** How much there is to look at up to and with each of them: a packet may name many rooms. */
+  private looks: number[] = [];
   /** The position of the oldest kept packet. */
   private head = 0;
   private isReleased = false;
@@ -90,6 +92,7 @@ export class Stream {
     this.last = packet.number;
     this.lastAt = packet.at;
     this.packets.push(packet);
+    this.looks.push((this.looks.at(-1) ?? 0) + looksOf(packet));
     this.memory.add(this, packet);
   }
 
@@ -109,6 +112,7 @@ export class Stream {
     // Moving the array for each packet would be expensive.
     if (this.head * 2 >= this.packets.length) {
       this.packets = this.packets.slice(this.head);
+      this.looks = this.looks.slice(this.head);
       this.head = 0;
     }
     this.floorAt = Math.max(this.floorAt, at);
@@ -129,40 +133,44 @@ export class Stream {
   }
 
   /**
-   * The packets behind a number that are for one of the rooms, or for all. Looks at each of them, or looks up each room.
+   * The packets behind a number that are for one of the rooms, or for all, each with those of the rooms that it names. Looks
+   * at each of them, or looks up each room.
    */
-  forRooms(rooms: ReadonlySet<string>, number: number): Iterable<KeptPacket> {
-    if (!this.isLongFor(rooms, number)) {
-      const isFor = (packet: KeptPacket) => packet.rooms.length === 0 || packet.rooms.some((room) => rooms.has(room));
-      return this.packets.slice(firstBehind(this.packets, number, this.head)).filter(isFor);
+  forRooms(rooms: ReadonlySet<string>, number: number): Iterable<readonly [KeptPacket, readonly string[]]> {
+    if (this.isLongFor(rooms, number)) {
+      this.indexSome(Number.POSITIVE_INFINITY);
+      return this.index!.find(rooms, Math.max(number, this.floor));
     }
-    this.indexSome(Number.POSITIVE_INFINITY);
-    return this.index!.find(rooms, Math.max(number, this.floor));
+    const packets = this.packets.slice(firstBehind(this.packets, number, this.head));
+    const found = packets.map((packet) => [packet, roomsFor(packet, rooms)] as const);
+    return found.filter((one): one is [KeptPacket, string[]] => one[1] !== undefined);
   }
 
-  /** How many packets behind a number are kept. */
-  countAfter(number: number): number {
-    return this.packets.length - firstBehind(this.packets, number, this.head);
+  /** How much there is to look at behind a number. */
+  looksAfter(number: number): number {
+    const at = firstBehind(this.packets, number, this.head);
+    return at === this.packets.length ? 0 : this.looks.at(-1)! - this.looks[at]! + looksOf(this.packets[at]!);
   }
 
-  /** Whether more packets than rooms would have to be looked at. */
+  /** Whether more would have to be looked at than the rooms. */
   isLongFor(rooms: ReadonlySet<string>, number: number): boolean {
-    return this.countAfter(number) > MIN_INDEXED + rooms.size;
+    return this.looksAfter(number) > MIN_INDEXED + rooms.size;
   }
 
   /**
-   * Adds packets to the index.
+   * Adds packets to the index, until there was so much to look at.
    * @returns whether all are in it
    */
-  indexSome(count: number): boolean {
+  indexSome(looks: number): boolean {
     const { packets, head } = this;
     // Most of what is in it is not kept any more.
-    if (this.index && this.index.size > MIN_INDEXED + 2 * (packets.length - head)) this.index = undefined;
+    if (this.index && this.index.size > MIN_INDEXED + 2 * this.looksAfter(this.floor)) this.index = undefined;
     this.index ??= new PacketsByRoom();
-    const from = firstBehind(packets, this.index.last, head);
-    const end = Math.min(packets.length, from + count);
-    for (let at = from; at < end; at++) this.index.add(packets[at]!);
-    return end === packets.length;
+    const { index } = this;
+    const end = index.size + looks;
+    let at = firstBehind(packets, index.last, head);
+    while (at < packets.length && index.size < end) index.add(packets[at++]!);
+    return at === packets.length;
   }
 
   /** Frees the memory of the index. It is made again for the next client that needs one. */
@@ -175,6 +183,7 @@ export class Stream {
     this.isReleased = true;
     for (let at = this.head; at < this.packets.length; at++) this.memory.forget(this.packets[at]!);
     this.packets = [];
+    this.looks = [];
     this.head = 0;
     this.index = undefined;
   }

@@ -2,8 +2,8 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
+import { roomsFor } from '../keeper/expiries.js';
 import { FloorCheck } from '../keeper/memory.js';
-import { isFor } from '../keeper/packets.js';
 import type { LiveSession } from '../live-sessions.js';
 import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
@@ -45,7 +45,7 @@ export class Returns {
       }
       const { sid, rooms, data } = returning.session;
       this.bySid.set(sid, returning);
-      return { pid, sid, rooms: [...rooms], data, missedPackets: [] };
+      return { pid, sid, rooms: [...rooms], data: this.namespace.unpack(data), missedPackets: [] };
     } finally {
       gate.leave(pid, named);
     }
@@ -63,7 +63,8 @@ export class Returns {
     if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
-    await gate.turns.take(session.rooms.length + missed.length + bytesOf(missed) / BYTES_OF_UNIT);
+    const bytes = bytesOf(missed) + session.rooms.reduce((sum, room) => sum + room.length, 0);
+    await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
     const returning = { ...found, ...start };
     if (this.later(returning)) return returning;
     this.namespace.post({ type: 'failed', pid });
@@ -88,7 +89,7 @@ export class Returns {
     const returning = this.take(sid);
     if (!returning) return;
     this.namespace.heads.recent.end(returning.begun);
-    this.namespace.post({ type: 'away', session: returning.session });
+    this.namespace.post({ type: 'away', pid: returning.session.pid });
   }
 
   /** The sockets of those of these clients that have been found, but are not connected yet. */
@@ -140,7 +141,10 @@ export class Returns {
     const { missed, session } = returning;
     const rooms = new Set(session.rooms.map(String));
     const floors = new FloorCheck(session.floors);
-    const later = this.later(returning)?.filter((packet) => isFor(packet, packet.sender, rooms, floors));
+    const later = this.later(returning)?.filter((packet) => {
+      const joined = roomsFor(packet, rooms);
+      return joined && floors.isAbove(joined, packet.sender, packet);
+    });
     return (
       later && [...missed, ...later.map(({ sender, number, at, packets }): Missed => [sender, number, at, packets])]
     );
@@ -158,6 +162,7 @@ export class Returns {
     });
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
     const conn = session.socket.conn as unknown as { sendTogether?(): void };
+    live.introduceOne(session);
     // Clients of one turn share a message to the keeper, which leaves before what is sent to them together.
     if (conn.sendTogether) this.namespace.hurry();
     else this.namespace.flush();

@@ -90,7 +90,7 @@ test('a client that was silent while the clock was moved is not taken for one th
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
   jest.spyOn(Date, 'now').mockReturnValue(now + HOUR_MS);
   expect(await answered('figures')).toMatchObject({ figures: { packets: 0 } });
-  keeper.onMessage(WORKER, { type: 'away', space, session });
+  keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
   const offset = encodeOffset(now, SENDER, 0, [[SENDER, 0]]);
   const question = { request: 1, pid: session.pid, offset, received: '', receivesSince: 0 };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });

@@ -165,7 +165,7 @@ test('a floor is what the worker had received, and sockets that join meanwhile s
   expect(log.floor()).not.toBe(floor);
   const check = new FloorCheck([floor, { ...log.floor(), rooms: ['late'] }]);
   const is = (room: string | undefined, sender: string, number: number, at = Date.now()) =>
-    check.isAbove(room, sender, { number, at });
+    check.isAbove(room === undefined ? [] : [room], sender, { number, at });
   expect([is('a', '2', 5), is('a', '2', 6), is(undefined, '2', 5), is(undefined, '2', 6)]).toEqual([
     ...[false, true],
     ...[false, true],
@@ -192,7 +192,7 @@ test('floors are forgotten with the packets, and travel with the session', () =>
 });
 
 test('malformed numbers of a floor are left out', () => {
-  expect(new FloorCheck(undefined).isAbove('a', '2', { number: 1, at: 1 })).toBe(true);
+  expect(new FloorCheck(undefined).isAbove(['a'], '2', { number: 1, at: 1 })).toBe(true);
   const check = new FloorCheck([{ at: 0, numbers: '~x~2.~.5~2.5.5~3.4' }]);
-  expect(check.isAbove('a', '3', { number: 4, at: 1 })).toBe(false);
+  expect(check.isAbove(['a'], '3', { number: 4, at: 1 })).toBe(false);
 });

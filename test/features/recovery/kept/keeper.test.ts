@@ -2,12 +2,13 @@ import { afterEach, expect, test } from '@jest/globals';
 import { joinTexts } from '../../../../src/base/names.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { KeeperLink } from '../../../../src/features/recovery/link.js';
-import type {
-  Collected,
-  Found,
-  SessionState,
-  SpaceOptions,
-  ToWorker,
+import {
+  type Collected,
+  type Found,
+  type SessionState,
+  type SpaceOptions,
+  type ToWorker,
+  textPacker,
 } from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
 import { movableClock } from '../../../support/clock.js';
@@ -58,7 +59,7 @@ class Machine {
     this.keeper.onMessage(WORKER, { type: 'open', space, name: own, sent: 0, isAgain, options });
     const session = sessionOf('p'.repeat(20));
     this.keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-    this.keeper.onMessage(WORKER, { type: 'away', space, session });
+    this.keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
   }
 
   /** The outcome for a client that has received this many packets of the other worker. */
@@ -154,7 +155,7 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
   const sessions = [sessionOf('p0'), sessionOf('p1'), sessionOf('p2'), sessionOf('p3', 'elsewhere')];
   for (const session of sessions) {
     keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-    keeper.onMessage(WORKER, { type: 'away', space, session });
+    keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
   }
   const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
@@ -181,6 +182,7 @@ test('a worker gives back a session that it waits for no longer', async () => {
   let tell = (_message: ToWorker): void => {};
   const { keeper, found, outcomes, find } = fullKeeper((message) => tell(message));
   const link = new KeeperLink({
+    packer: textPacker,
     send: (messages) => {
       for (const message of messages) keeper.onMessage(WORKER, message);
       return true;

@@ -3,7 +3,7 @@
 import { Packets } from '../../../../build/features/recovery/keeper/packets.js';
 import { SessionMemory, Sessions } from '../../../../build/features/recovery/keeper/sessions.js';
 import { PacketMemory, Stream } from '../../../../build/features/recovery/keeper/stream.js';
-import { decode, encode } from '../../../../build/features/recovery/messages.js';
+import { decode, encode, textPacker } from '../../../../build/features/recovery/messages.js';
 
 function used() {
   global.gc();
@@ -59,8 +59,9 @@ function measureSessions(of) {
       ...{ resumedFrom: undefined, disconnectedAt: Date.now(), aliveAt: Date.now(), direct: empty },
       ...{ address: '192.0.2.1', connection: idOf(number), ...of(number) },
     };
+    session.data = textPacker.pack(session.data);
     // As it arrives from another worker, in a buffer with more than this message.
-    const [message] = decode(encode([{ type: 'away', session }]));
+    const [message] = decode(encode([{ type: 'live', session }]));
     sessions.put({ ...message.session, direct: Stream.of(message.session.direct, memory) });
   }
   const ratio = (used() - before) / (sessionMemory.bytes + memory.bytes);
