@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { serialize } from 'node:v8';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { type Kind, kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { WorkerQuery } from '../../src/cluster/mesh/worker-query.js';
@@ -47,7 +48,11 @@ afterAll(async () => {
 
 const texts = ['', 'null', '5', '[]', '{', '"x"'];
 const parts = { method: 'GET', url: '/', headers: {}, remoteAddress: '::1', encrypted: false };
-const notSessions = [{}, { id: 'x' }, { id: 5, parts }, { id: 'x', parts: null }];
+const additions = { names: [], values: {}, bare: [] };
+const notSessions = [
+  ...[{}, { id: 'x' }, { id: 5, parts, additions }, { id: 'x', parts: null, additions }],
+  ...[null, {}, { ...additions, values: null }].map((other) => ({ id: 'x', parts, additions: other })),
+];
 
 test('malformed messages between workers are reported and dropped; those behind them arrive', async () => {
   const relayed = [
@@ -58,7 +63,7 @@ test('malformed messages between workers are reported and dropped; those behind 
         encodeMessage(op, 1, encodeBody(value)),
       ),
     ]),
-    ...notSessions.map((value) => encodeMessage(ops.move, 1, encodeBody(value))),
+    ...notSessions.map((value) => encodeMessage(ops.move, 1, serialize(value))),
     ...texts.map((text) => encodeMessage(ops.closed, 1, text)),
   ];
   const all: [Kind, Uint8Array][] = [

@@ -1,3 +1,4 @@
+import { deserialize } from 'node:v8';
 import { MalformedMessage } from '../../base/errors.js';
 import type { ResponseHeaders } from '../../engine/http/exchange.js';
 import type { RequestParts } from '../../engine/http/request.js';
@@ -63,7 +64,7 @@ export const ops = {
   closed: 13,
   /** receiver → owner: {@link RelayedProgress} */
   progress: 14,
-  /** owner → receiver: a MovingSession: the session moves to the worker that its WebSocket is on */
+  /** owner → receiver: a MovingSession as a structured clone: the session moves to the worker that its WebSocket is on */
   move: 15,
   /** new owner → old owner: the session's id; no more requests for it are expected */
   noMoreRequests: 16,
@@ -194,11 +195,21 @@ export function asResponse(value: unknown): RelayedResponse {
   return value as RelayedResponse;
 }
 
-export function asMovedSession(value: unknown): MovingSession {
-  const { id, parts } = fieldsOf(value);
+/** @throws MalformedMessage */
+export function decodeMove(body: Buffer): MovingSession {
+  let moving: unknown;
+  try {
+    moving = deserialize(body);
+  } catch {
+    throw new MalformedMessage('a session that moves cannot be read');
+  }
+  const { id, parts, additions } = fieldsOf(moving);
   expectThat(typeof id === 'string');
   checkParts(parts);
-  return value as MovingSession;
+  const { names, values, bare } = fieldsOf(additions);
+  expectThat(Array.isArray(names) && Array.isArray(bare));
+  fieldsOf(values);
+  return moving as MovingSession;
 }
 
 export function asClose(value: unknown): Partial<RelayedClose> {

@@ -9,7 +9,7 @@ import type {
   UpgradeExchange,
   WebSocketConnection,
 } from '../../engine/http/exchange.js';
-import { EngineRequest } from '../../engine/http/request.js';
+import { type EngineRequest, requestOf } from '../../engine/http/request.js';
 import type { FrameGuard } from '../../engine/limits/frame-guard.js';
 import {
   encodeBody,
@@ -47,7 +47,7 @@ export class RelayedExchange implements HttpExchange {
     protected readonly onEnd: () => void,
     protected readonly guards: ClientGuards,
   ) {
-    this.request = new EngineRequest(relayed.parts);
+    this.request = requestOf(relayed.parts);
   }
 
   readBody(done: BodyCallback): void {

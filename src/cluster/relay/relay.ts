@@ -1,3 +1,4 @@
+import { serialize } from 'node:v8';
 import { MalformedMessage } from '../../base/errors.js';
 import { WORKER_NAME, workerName } from '../../base/worker-links.js';
 import type { Closing } from '../../engine/delivery/closing.js';
@@ -6,12 +7,11 @@ import type { MovingSession, ReleasedSession } from '../../engine/session/pendin
 import { HUB, kinds, type MeshLinks } from '../mesh/mesh.js';
 import {
   asClose,
-  asMovedSession,
   asProgress,
   asRequest,
   decodeBody,
   decodeMessage,
-  encodeBody,
+  decodeMove,
   encodeMessage,
   type Op,
   ops,
@@ -186,7 +186,7 @@ export class Relay {
 
   /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
   private adopt(from: Peer, body: Buffer, exchange?: UpgradeExchange): void {
-    const session = decodeBody(body, asMovedSession).value;
+    const session = decodeMove(body);
     this.movedFrom.set(session.id, from);
     this.adopted[scopeOf(from)]++;
     this.target.adopt(session, exchange);
@@ -274,7 +274,7 @@ export class Relay {
     const { moving, requests } = released;
     onEnd();
     this.movedTo.set(moving.id, from);
-    reply(ops.move, encodeBody(moving));
+    reply(ops.move, serialize(moving));
     for (const waiting of requests) this.request(moving.id, waiting);
   }
 

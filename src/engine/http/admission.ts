@@ -7,6 +7,7 @@ import type { EngineSettings } from '../options.js';
 import type { Session } from '../session/session.js';
 import { startsWithUpgrade } from '../transports/registry.js';
 import type { TransportName } from '../transports/transport.js';
+import { noteMiddleware } from './additions.js';
 import type { HttpExchange } from './exchange.js';
 import { answered, applyMiddleware, type Middleware, respond, responseOf } from './middleware.js';
 import type { EngineRequest } from './request.js';
@@ -47,6 +48,8 @@ export class Admission {
       if (sid && !this.sessions.has(sid) && passOn(sid)) return;
       const refusal = verify(request, isUpgrade, this.settings.transports, this.sessions);
       if (refusal) return this.refuse(exchange, refusal);
+      // Only a session that begins on polling may move.
+      if (!sid && !isUpgrade && this.middleware.length > 0) noteMiddleware(request);
       const { allowRequest, origins, trustProxy } = this.settings;
       if (isForeign(request, origins, trustProxy > 0)) return this.refuseBy(exchange, 'ORIGIN_FORBIDDEN');
       if (!allowRequest || sid) return next();

@@ -17,6 +17,8 @@ export interface RequestParts {
   headers: Record<string, string>;
   remoteAddress: string;
   encrypted: boolean;
+  /** What node:http has read; missing if uWebSockets.js has. */
+  raw?: { headers: string[]; httpVersion: string };
 }
 
 /**
@@ -44,8 +46,12 @@ export class EngineRequest extends LazyEventEmitter {
     this._query = queryOf(parts.url);
   }
 
-  /** The connection under its other name in node:http. */
+  /** The connection under its other names in node:http. */
   get socket(): RequestConnection {
+    return this.connection;
+  }
+
+  get client(): RequestConnection {
     return this.connection;
   }
 
@@ -56,6 +62,21 @@ export class EngineRequest extends LazyEventEmitter {
 
   get httpVersion(): string {
     return '1.1';
+  }
+
+  get httpVersionMajor(): number {
+    return Number.parseInt(this.httpVersion, 10);
+  }
+
+  get httpVersionMinor(): number {
+    return Number(this.httpVersion.split('.')[1] ?? 0);
+  }
+
+  /** The values of each header. Those of one that was repeated are joined. */
+  get headersDistinct(): Record<string, string[]> {
+    const distinct: Record<string, string[]> = Object.create(null);
+    for (const [name, value] of Object.entries(this.headers)) if (value !== undefined) distinct[name] = [value];
+    return distinct;
   }
 
   /** The request as plain data. */
@@ -69,6 +90,32 @@ export class EngineRequest extends LazyEventEmitter {
       encrypted: this.connection.encrypted === true,
     };
   }
+}
+
+/** A request that node:http has read, with what only node:http knows of it. */
+class MessageRequest extends EngineRequest {
+  readonly #raw: NonNullable<RequestParts['raw']>;
+
+  constructor(parts: RequestParts, raw: NonNullable<RequestParts['raw']>) {
+    super(parts);
+    this.#raw = raw;
+  }
+
+  override get rawHeaders(): string[] {
+    return this.#raw.headers;
+  }
+
+  override get httpVersion(): string {
+    return this.#raw.httpVersion;
+  }
+
+  override toParts(): RequestParts {
+    return { ...super.toParts(), raw: this.#raw };
+  }
+}
+
+export function requestOf(parts: RequestParts): EngineRequest {
+  return parts.raw ? new MessageRequest(parts, parts.raw) : new EngineRequest(parts);
 }
 
 /** A header whose value differs for each client. */

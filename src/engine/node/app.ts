@@ -9,7 +9,7 @@ import { NodeHttpExchange } from './exchange.js';
 import { ListenSocket, listen, serverOf } from './listen.js';
 import { responseOn } from './node-net.private.js';
 import { Progress } from './progress.js';
-import { NodeRequest } from './request.js';
+import { readMessage } from './request.js';
 import { gone, onError } from './socket-owner.js';
 import { Topics } from './topics.js';
 import { isHandshake, NodeUpgradeExchange } from './upgrade.js';
@@ -155,7 +155,7 @@ export class NodeApp implements TemplatedApp {
   private flood(message: IncomingMessage): void {
     message.socket.destroy();
     const host = this.routeOf(message)?.host;
-    host?.requestGuard.flood(() => host.onFlood?.(new NodeRequest(message, host.settings.trustProxy)));
+    host?.requestGuard.flood(() => host.onFlood?.(readMessage(message, host.settings.trustProxy)));
   }
 
   private handle(message: IncomingMessage, response: ServerResponse): void {
@@ -163,7 +163,7 @@ export class NodeApp implements TemplatedApp {
     if (!served) return answerNotFound(response);
     const { host, route } = served;
     const { trustProxy } = host.settings;
-    const request = new NodeRequest(message, trustProxy);
+    const request = readMessage(message, trustProxy);
     const exchange = new NodeHttpExchange(request, message, response, route.maxBody ?? 0, host, this.progress);
     handleRequest(exchange, host, route.handle, route.isForAnyHost);
   }

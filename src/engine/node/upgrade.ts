@@ -5,7 +5,7 @@ import type { ExchangeHost } from '../http/guarded-requests.js';
 import { PartsOfBody } from '../incoming/parts-of-body.js';
 import { NodeHttpExchange } from './exchange.js';
 import type { Progress } from './progress.js';
-import { NodeRequest } from './request.js';
+import { readMessage } from './request.js';
 import { own, type SocketOwner } from './socket-owner.js';
 import { NodeWebSocket } from './web-socket.js';
 import type { NodeWebSockets } from './web-sockets.js';
@@ -26,7 +26,7 @@ export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExch
     host: ExchangeHost,
     progress: Progress,
   ) {
-    super(new NodeRequest(message, host.settings.trustProxy), message, undefined, 0, host, progress);
+    super(readMessage(message, host.settings.trustProxy), message, undefined, 0, host, progress);
     this.early.add(head);
     own(message.socket, this);
   }

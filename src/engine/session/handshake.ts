@@ -2,10 +2,11 @@ import { Socket } from 'node:net';
 import { inspect } from 'node:util';
 import { handshakeErrors } from '../../base/errors.js';
 import type { Engine } from '../engine.js';
+import { addTo } from '../http/additions.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { applyMiddleware } from '../http/middleware.js';
-import { EngineRequest, type RequestParts } from '../http/request.js';
+import { type EngineRequest, type RequestParts, requestOf } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { EngineSettings } from '../options.js';
 import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/registry.js';
@@ -60,8 +61,8 @@ export class Handshake {
    * Continues a session that another worker has handed over.
    * @param adopted called when the application knows the session, or when the session has ended
    */
-  adopt({ id, parts }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
-    const request = new EngineRequest(withUpgrade(parts, upgrade));
+  adopt({ id, parts, additions }: MovingSession, upgrade: HttpExchange | undefined, adopted: () => void): void {
+    const request = requestOf(withUpgrade(parts, upgrade));
     // The socket of the WebSocket is here, and knows the client's certificate. That of the handshake is not.
     const connection = upgrade?.request.connection;
     if (connection instanceof Socket) request.connection = connection;
@@ -71,10 +72,15 @@ export class Handshake {
     this.host.addresses?.adopt(session, session.remoteAddress);
     session.startHeartbeat();
     const announceMoved = this.pending.holdMoved(session);
-    // What middleware has put on the request where the session was, such as a user, cannot move with it.
-    applyMiddleware(this.admission.middleware, new DetachedExchange(request), (error) => {
-      if (error) session.close(true);
-      else announceMoved();
+    const reject = () => {
+      session.close(true);
+      adopted();
+    };
+    // What middleware has put on the request where the session was, such as an object of a class, may be unable to move.
+    applyMiddleware(this.admission.middleware, new DetachedExchange(request, reject), (error) => {
+      if (error) return reject();
+      addTo(request, additions);
+      announceMoved();
       adopted();
     });
   }
@@ -174,10 +180,13 @@ class DetachedExchange implements HttpExchange {
   onAnswerNow: (() => void) | undefined;
   middlewareResponse: CollectedResponse | undefined;
 
-  constructor(readonly request: EngineRequest) {}
+  constructor(
+    readonly request: EngineRequest,
+    /** Called when middleware answers instead of calling the next one. */
+    readonly send: () => void,
+  ) {}
 
   readBody(): void {}
-  send(): void {}
   destroy(): void {}
 }
 

@@ -1,3 +1,4 @@
+import { type Additions, additionsOf } from '../http/additions.js';
 import type { HttpExchange } from '../http/exchange.js';
 import type { RequestParts } from '../http/request.js';
 import type { Session } from './session.js';
@@ -7,6 +8,8 @@ export interface MovingSession {
   id: string;
   /** The handshake's request. */
   parts: RequestParts;
+  /** What the application has put on it. */
+  additions: Additions;
 }
 
 /** A pending session that leaves this worker. */
@@ -93,13 +96,15 @@ export class PendingSessions {
   release(id: string): ReleasedSession | undefined {
     const held = this.pending.get(id);
     if (!held || held.hasMoved) return undefined;
+    const { session } = held;
+    const additions = additionsOf(session.request);
+    if (!additions) return undefined;
     held.onWebSocket();
     this.end(id);
-    const { session } = held;
     const requests = [session.polling?.takePoll(), session.polling?.takePost()].filter(
       (request) => request !== undefined,
     );
-    return { session, moving: { id, parts: session.request.toParts() }, requests };
+    return { session, moving: { id, parts: session.request.toParts(), additions }, requests };
   }
 
   /** The session has ended. */

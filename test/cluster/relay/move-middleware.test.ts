@@ -106,7 +106,7 @@ test('middleware runs for a session on the worker that it has moved to, before t
   webSocket.send('5');
   webSocket.send('420["early"]');
   const [socket] = await connected;
-  expect(socket.request.user).toBe('user of worker 2');
+  expect(socket.request.user).toBe('user of worker 1');
   const early = once(socket, 'early');
   expect(await next()).toMatch(/^40\{/);
   await early;
@@ -154,8 +154,11 @@ test('requests that middleware holds while their session moves follow it', async
   webSocket.terminate();
 });
 
-test('a client whom middleware rejects after the move is turned away', async () => {
-  workers[1]!.engine.use((request, _response, next) => next(request._query.sid ? undefined : new Error('no')));
+test.each<[how: string, answer: (response: { end(): void }, next: (error: Error) => void) => void]>([
+  ['an error', (_response, next) => next(new Error('no'))],
+  ['an answer', (response) => response.end()],
+])('a client whom middleware rejects with %s after the move is turned away', async (_how, answer) => {
+  workers[1]!.engine.use((request, response, next) => (request._query.sid ? next() : answer(response, next)));
   await expect(move()).rejects.toThrow('400');
   expect(workers.map(({ engine }) => engine.clientsCount)).toEqual([0, 0]);
 });

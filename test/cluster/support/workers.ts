@@ -5,6 +5,7 @@ import { Server } from 'socket.io';
 import { type Kind, Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { idPrefixOf, Relay } from '../../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
+import { App } from '../../../src/engine/sockets.js';
 import { closeEngines, type RunningEngine, startEngine } from '../../engine/support/engine.js';
 import { pass } from '../../support/until.js';
 
@@ -46,13 +47,13 @@ const workers: TestWorker[] = [];
 let directory: string | undefined;
 
 /** Starts one more worker of the machine; {@link stopWorkers} ends all. */
-export async function startWorker(options: EngineOptions = {}): Promise<TestWorker> {
+export async function startWorker(options: EngineOptions = {}, app = App()): Promise<TestWorker> {
   directory ??= mkdtempSync(join(tmpdir(), 'gjallar-workers-'));
   const id = workers.length + 1;
   const mesh = new SlowMesh(id, directory);
   await mesh.listen();
   await mesh.join(workers.map((other) => other.mesh.id));
-  const running = await startEngine({ ...options, idPrefix: idPrefixOf(id) });
+  const running = await startEngine({ ...options, idPrefix: idPrefixOf(id) }, { app });
   running.engine.relay = new Relay(mesh, running.engine);
   const io = new Server({ serveClient: false });
   io.bind(running.engine);
