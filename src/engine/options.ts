@@ -1,11 +1,30 @@
-import type { ZlibOptions } from 'node:zlib';
+import { constants } from 'node:buffer';
+import { gzipSync, type ZlibOptions } from 'node:zlib';
 import type { CookieSerializeOptions } from 'cookie';
 import type { CorsOptions, CorsOptionsDelegate } from 'cors';
+import {
+  callback,
+  checked,
+  either,
+  fields,
+  flag,
+  integer,
+  type Kind,
+  list,
+  number,
+  oneOf,
+  type Row,
+  row,
+  text,
+  type Values,
+  value,
+  withDefaults,
+} from '../base/options.js';
 import { memoryLimit } from '../base/system-limits.js';
 import type { KeepAlive } from './http/keep-alive.js';
-import type { RateLimits } from './limits/rates.js';
+import { type RateLimits, rates } from './limits/rates.js';
 import type { HttpCompression } from './transports/polling.js';
-import type { TransportName } from './transports/transport.js';
+import { type TransportName, transportNames } from './transports/transport.js';
 
 /** Options of the engine. Options that engine.io has too keep their names, meanings and defaults. */
 export interface EngineOptions {
@@ -25,7 +44,7 @@ export interface EngineOptions {
   /**
    * Maximum size of a WebSocket message or of the body of a polling request, in bytes. A client that sends more is
    * closed with the reason "transport error"; over polling, its request gets the status 413, and the reason is "transport
-   * close". @default 1000000
+   * close". `Infinity` is as much as a string can hold, about 512 MiB. @default 1000000
    */
   maxHttpBufferSize?: number;
   /**
@@ -149,84 +168,132 @@ export interface EngineOptions {
 
 export type CookieSettings = CookieSerializeOptions & { name: string };
 
+const DEFAULT_THRESHOLD = 1024;
+/** How many messages of the maximum size a packet may consist of by default. */
+const MESSAGES_IN_A_PACKET = 4;
+/** A client adds both times of the heartbeat, for one timer. */
+const MAX_HEARTBEAT_MS = 2 ** 30;
+
+const heartbeat = number(1, MAX_HEARTBEAT_MS, 'ms');
+const bytes = number(0, undefined, 'bytes');
+
+const ORIGIN = /^(\*|[a-z][a-z0-9+.-]*:\/\/(\*\.)?[^/\s*]+)$/i;
+const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/i;
+
+export const origins = list(
+  '*, or origins such as https://example.com or https://*.example.com, separated by commas',
+  text('an origin', ORIGIN),
+);
+
+const host: Kind<string> = {
+  accepts: 'a host name',
+  read: (given) => (typeof given === 'string' && HOST.test(given) ? given.toLowerCase() : undefined),
+};
+
+/** Text has the names of several transports, too, as in engine.io. The engine has no WebTransport, and the Server warns of it. */
+const names = list('', oneOf([...transportNames, 'webtransport']));
+const transports: Kind<readonly TransportName[]> = {
+  accepts: '"polling", "websocket" or a list of both',
+  read(given) {
+    const read = names.read(given) as TransportName[] | undefined;
+    return read?.some((name) => transportNames.includes(name)) ? read : undefined;
+  },
+};
+
+const compression = value<ZlibOptions & { threshold?: number }>('options of zlib', (given) => {
+  try {
+    gzipSync('', given);
+    return bytes.read((given as { threshold?: unknown }).threshold ?? 0) !== undefined;
+  } catch {
+    return false;
+  }
+});
+
+/** The options of {@link EngineOptions}: what each accepts, and its default. */
+export const engineOptions = {
+  pingTimeout: row(heartbeat, 20_000),
+  pingInterval: row(heartbeat, 25_000),
+  upgradeTimeout: row(heartbeat, 10_000),
+  maxHttpBufferSize: row(number(1, undefined, 'bytes'), 1e6),
+  maxPacketSize: row(number(1, undefined, 'bytes')),
+  // As in socket.io-parser.
+  maxAttachments: row(number(0), 10),
+  transports: row(transports, transportNames),
+  allowUpgrades: row(flag, true),
+  allowRequest: row(callback<NonNullable<EngineOptions['allowRequest']>>()),
+  cors: row(
+    either(
+      flag,
+      value<CorsOptions | CorsOptionsDelegate>('an object such as { origin: "https://example.com" }', () => true),
+    ),
+  ),
+  cookie: row(either(flag, fields<CookieSerializeOptions & { name?: string }>({ name: text() })), false),
+  httpCompression: row(either(flag, compression), true),
+  perMessageDeflate: row(either(flag, fields<{ threshold?: number }>({ threshold: bytes })), false),
+  initialPacket: row(
+    either(
+      text(),
+      value<Buffer>('bytes', (given) => ArrayBuffer.isView(given)),
+    ),
+  ),
+  allowEIO3: row(flag, false),
+  maxBackpressure: row(bytes, 0),
+  maxBuffered: row(bytes),
+  shedsLoad: row(flag, false),
+  allowedHosts: row(list('host names separated by commas, such as chat.example.com,localhost', host)),
+  rateLimit: row<RateLimits>(rates, {}),
+  maxConnectionsPerIp: row(integer(0, 10_000_000), 0),
+  trustProxy: row(integer(0, 16), 0),
+  keepAlive: row(oneOf(['auto', 'on', 'off']), 'auto'),
+  origins: row(origins, ['*']),
+  flushMs: row(number(0, 1000), 25),
+  idPrefix: row(text(), ''),
+} satisfies { readonly [K in keyof EngineOptions]-?: Row };
+
 /** The options with all defaults in place. */
-export interface EngineSettings {
-  readonly pingTimeout: number;
-  readonly pingInterval: number;
-  readonly upgradeTimeout: number;
-  readonly maxHttpBufferSize: number;
+export type EngineSettings = Omit<Values<typeof engineOptions>, 'cookie' | 'httpCompression' | 'perMessageDeflate'> & {
   readonly maxPacketSize: number;
-  readonly maxAttachments: number;
-  readonly transports: readonly TransportName[];
-  readonly allowUpgrades: boolean;
-  readonly allowRequest: EngineOptions['allowRequest'];
-  readonly cors: EngineOptions['cors'];
-  readonly cookie: CookieSettings | undefined;
-  readonly httpCompression: HttpCompression | undefined;
-  readonly perMessageDeflate: { threshold: number } | undefined;
-  readonly initialPacket: string | Buffer | undefined;
-  readonly allowEIO3: boolean;
-  readonly maxBackpressure: number;
   readonly maxBuffered: number;
   /** How many bytes may wait from all clients together. */
   readonly maxIncoming: number;
-  readonly shedsLoad: boolean;
-  readonly allowedHosts: readonly string[] | undefined;
-  readonly rateLimit: RateLimits;
-  readonly maxConnectionsPerIp: number;
-  readonly trustProxy: number;
-  readonly keepAlive: KeepAlive;
-  readonly origins: readonly string[];
-  readonly flushMs: number;
-  readonly idPrefix: string;
-}
+  readonly cookie: CookieSettings | undefined;
+  readonly httpCompression: HttpCompression | undefined;
+  readonly perMessageDeflate: { threshold: number } | undefined;
+};
 
-const DEFAULT_THRESHOLD = 1024;
-const DEFAULT_MAX_HTTP_BUFFER_SIZE = 1e6;
-/** How many messages of the maximum size a packet may consist of by default. */
-const MESSAGES_IN_A_PACKET = 4;
-/** As in socket.io-parser. */
-const MAX_ATTACHMENTS = 10;
-
-/** Fills in the defaults. */
-export function settingsFrom(options: EngineOptions): EngineSettings {
-  const { cookie, httpCompression = true, perMessageDeflate = false } = options;
-  const { maxHttpBufferSize = DEFAULT_MAX_HTTP_BUFFER_SIZE, maxBuffered = quarterOfMemory() } = options;
+/**
+ * Checks the options, and fills in the defaults.
+ * @throws GjallarError BAD_INPUT
+ */
+export function settingsFrom(given: EngineOptions): EngineSettings {
+  const options = withDefaults(engineOptions, checked('Engine', engineOptions, given));
+  const { cookie, cors, httpCompression, perMessageDeflate, maxBuffered = quarterOfMemory() } = options;
+  // Text that is longer cannot be read.
+  const maxHttpBufferSize = Math.min(Math.floor(options.maxHttpBufferSize), constants.MAX_STRING_LENGTH);
   return {
-    pingTimeout: options.pingTimeout ?? 20_000,
-    pingInterval: options.pingInterval ?? 25_000,
-    upgradeTimeout: options.upgradeTimeout ?? 10_000,
+    ...options,
+    transports: transportNames.filter((name) => options.transports.includes(name)),
     maxHttpBufferSize,
     maxPacketSize: options.maxPacketSize ?? MESSAGES_IN_A_PACKET * maxHttpBufferSize,
-    maxAttachments: options.maxAttachments ?? MAX_ATTACHMENTS,
-    transports: options.transports ?? ['polling', 'websocket'],
-    allowUpgrades: options.allowUpgrades ?? true,
-    allowRequest: options.allowRequest,
-    cors: options.cors,
-    cookie: cookie
-      ? { name: 'io', path: '/', httpOnly: true, sameSite: 'lax', ...(cookie === true ? {} : cookie) }
-      : undefined,
-    httpCompression: httpCompression
-      ? { threshold: DEFAULT_THRESHOLD, ...(httpCompression === true ? {} : httpCompression) }
-      : undefined,
-    perMessageDeflate: perMessageDeflate
-      ? { threshold: DEFAULT_THRESHOLD, ...(perMessageDeflate === true ? {} : perMessageDeflate) }
-      : undefined,
-    initialPacket: options.initialPacket,
-    allowEIO3: options.allowEIO3 ?? false,
-    maxBackpressure: options.maxBackpressure ?? 0,
     maxBuffered,
     maxIncoming: maxBuffered || quarterOfMemory(),
-    shedsLoad: options.shedsLoad ?? false,
-    allowedHosts: options.allowedHosts?.map((host) => host.toLowerCase()),
-    rateLimit: options.rateLimit ?? {},
-    maxConnectionsPerIp: options.maxConnectionsPerIp ?? 0,
-    trustProxy: options.trustProxy ?? 0,
-    keepAlive: options.keepAlive === 'on' || options.keepAlive === 'off' ? options.keepAlive : 'auto',
-    origins: options.origins ?? ['*'],
-    flushMs: options.flushMs ?? 25,
-    idPrefix: options.idPrefix ?? '',
+    cors: cors === true ? {} : cors,
+    cookie: (cookie || undefined) && {
+      name: 'io',
+      path: '/',
+      httpOnly: true,
+      sameSite: 'lax',
+      ...(cookie === true ? {} : cookie),
+    },
+    httpCompression: withThreshold(httpCompression),
+    perMessageDeflate: withThreshold(perMessageDeflate),
   };
+}
+
+function withThreshold<T extends object>(given: boolean | T): (T & { threshold: number }) | undefined {
+  return given
+    ? ({ threshold: DEFAULT_THRESHOLD, ...(given === true ? undefined : given) } as T & { threshold: number })
+    : undefined;
 }
 
 function quarterOfMemory(): number {

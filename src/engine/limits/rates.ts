@@ -1,5 +1,7 @@
+import type { Kind } from '../../base/options.js';
 import type { Clock } from '../clock.js';
 import type { PacketData } from '../protocol/packet.js';
+
 /** Up to `amount` at once, refilled evenly over `per` ms. */
 export interface Rate {
   amount: number;
@@ -20,6 +22,38 @@ export interface RateLimits {
   /** New connections from one address. */
   connections?: Rate;
 }
+
+const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Reads `events=50/s,connections=60/m`, or `off`. */
+function fromText(list: string): Record<string, Rate> | undefined {
+  const limits: Record<string, Rate> = {};
+  if (list === 'off') return limits;
+  for (const part of list.split(',')) {
+    const found = /^ *(\w+)=([1-9]\d{0,11})\/(\d{0,6})(ms|s|m|h) *$/.exec(part);
+    const [, what, amount, count, unit = ''] = found ?? [];
+    if (what === undefined || what in limits) return undefined;
+    limits[what] = { amount: Number(amount), per: Number(count || 1) * units[unit]! };
+  }
+  return limits;
+}
+
+const isPositive = (value: unknown) => typeof value === 'number' && value > 0;
+
+export const rates: Kind<RateLimits> = {
+  accepts:
+    'off, or a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
+  read(given) {
+    const limits = typeof given === 'string' ? fromText(given) : given;
+    if (typeof limits !== 'object' || limits === null) return undefined;
+    const isKnown = Object.entries(limits).every(
+      ([what, rate]) =>
+        ['events', 'bytes', 'connections'].includes(what) &&
+        (rate === undefined || (isPositive(rate?.amount) && isPositive(rate.per))),
+    );
+    return isKnown ? limits : undefined;
+  },
+};
 
 /** A token bucket: the rest of a rate. */
 export class Allowance {

@@ -41,9 +41,9 @@ function parse(keys: readonly string[], environment: Environment): object {
     const spec = allOptions[key]!;
     // A compose file passes an unset variable as an empty one.
     const given = environment[spec.name]?.trim() || secretFrom(spec, environment);
-    const parsed = spec.schema.safeParse(given);
-    if (!parsed.success) throw bad(spec, given);
-    return [key, parsed.data];
+    const value = given === undefined ? spec.fallback : spec.kind.read(given);
+    if (given !== undefined && value === undefined) throw bad(spec, given);
+    return [key, value];
   });
   return Object.fromEntries(entries);
 }

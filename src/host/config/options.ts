@@ -41,35 +41,10 @@ export type Config = {
   readonly [K in keyof Options]: Options[K] extends OptionSpec<infer T> ? T : never;
 };
 
+type RunKey = { [K in keyof Options]: Options[K] extends { isOfRun: true } ? K : never }[keyof Options];
+
 /** The options that apply to every application. The other ones are the chat service's. */
-export const runOptionKeys = [
-  'workers',
-  'workerPorts',
-  'redisUrl',
-  'redisPrefix',
-  'natsUrl',
-  'natsCreds',
-  'natsPrefix',
-  'bus',
-  'flushMs',
-  'logLevel',
-  'corsOrigin',
-  'adminPort',
-  'adminHost',
-  'adminUser',
-  'adminPassword',
-  'maxPayload',
-  'maxBackpressure',
-  'maxBuffered',
-  'drainTimeout',
-  'reloadSettle',
-  'rateLimit',
-  'maxConnectionsPerIp',
-  'allowedHosts',
-  'allowEIO3',
-  'trustProxy',
-  'keepAlive',
-] as const satisfies readonly (keyof Config)[];
+export const runOptionKeys = Object.keys(allOptions).filter((key) => allOptions[key]!.isOfRun) as RunKey[];
 
 /** The part of the configuration that applies to every application. */
-export type RunConfig = Pick<Config, (typeof runOptionKeys)[number]>;
+export type RunConfig = Pick<Config, RunKey>;

@@ -1,26 +1,25 @@
 import { isAllowedOrigin } from '../../engine/limits/origin.js';
 import type { Rate } from '../../engine/limits/rates.js';
-import type { EngineOptions } from '../../engine/options.js';
+import { type EngineOptions, engineOptions } from '../../engine/options.js';
 import type { RunConfig } from '../config/options.js';
 
-/** The options of an engine: the application's own, and those of the environment for all others. */
+/**
+ * The options of an engine: the application's own, and those of the environment for all others. What has one name in both
+ * tables is one option.
+ */
 export function engineOptionsOf(config: RunConfig, given: EngineOptions, idPrefix: string): EngineOptions {
   const { corsOrigin, workers } = config;
   const { connections } = config.rateLimit;
   const isCorsGiven = given.cors !== undefined || given.origins !== undefined;
   const own = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const shared = Object.entries(config).filter(([name]) => name in engineOptions);
   return {
+    ...Object.fromEntries(shared),
     maxHttpBufferSize: config.maxPayload,
-    flushMs: config.flushMs,
-    maxBackpressure: config.maxBackpressure,
     shedsLoad: true,
     maxBuffered: Math.floor(config.maxBuffered / workers),
-    allowedHosts: config.allowedHosts,
     rateLimit: { ...config.rateLimit, ...(connections && { connections: shareOf(connections, workers) }) },
     maxConnectionsPerIp: Math.ceil(config.maxConnectionsPerIp / workers),
-    allowEIO3: config.allowEIO3,
-    trustProxy: config.trustProxy,
-    keepAlive: config.keepAlive,
     ...(corsOrigin && !isCorsGiven && corsOptionsOf(corsOrigin)),
     ...own,
     idPrefix,

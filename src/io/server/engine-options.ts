@@ -1,9 +1,21 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerOptions } from 'socket.io';
+import {
+  callback,
+  checked,
+  either,
+  fields,
+  flag,
+  MAX_TIMER_MS,
+  number,
+  oneOf,
+  row,
+  text,
+  value,
+} from '../../base/options.js';
 import { warnOnce } from '../../base/warnings.js';
 import type { Engine } from '../../engine/engine.js';
-import { type EngineOptions, type EngineSettings, settingsFrom } from '../../engine/options.js';
-import type { TransportName } from '../../engine/transports/transport.js';
+import { type EngineOptions, engineOptions, settingsFrom } from '../../engine/options.js';
 
 /** Which library listens on the port of an http.Server. */
 export type PortOwnerName = 'auto' | 'node';
@@ -18,20 +30,43 @@ export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof
   portOwner?: PortOwnerName;
 }
 
-/** The options of `perMessageDeflate` that the engine supports. */
-const deflateOptions = ['threshold'];
+/** The options of {@link GjallarOptions}: what each accepts. Socket.IO has their defaults. */
+const serverOptions = {
+  ...engineOptions,
+  portOwner: row(oneOf(['auto', 'node'])),
+  path: row(text()),
+  serveClient: row(flag),
+  adapter: row(callback()),
+  parser: row(value('a parser with Encoder and Decoder', (given) => 'Encoder' in given && 'Decoder' in given)),
+  connectTimeout: row(number(0, MAX_TIMER_MS, 'ms')),
+  connectionStateRecovery: row(
+    either(flag, fields({ maxDisconnectionDuration: number(1, undefined, 'ms'), skipMiddlewares: flag })),
+  ),
+  cleanupEmptyChildNamespaces: row(flag),
+  addTrailingSlash: row(flag),
+  destroyUpgrade: row(flag),
+  destroyUpgradeTimeout: row(number(0, MAX_TIMER_MS, 'ms')),
+  wsEngine: row(value('a WebSocket server', () => true)),
+};
 
-/** Picks the engine's options from those of socket.io's Server. Warns once about unsupported options. */
-export function engineOptionsOf(options: Partial<ServerOptions>): EngineOptions {
-  const transports = options.transports as readonly string[] | undefined;
-  const ignored = ignoredIn(options, transports);
+/**
+ * Checks the options of a server, and warns once about those that have no effect.
+ * @returns those that are set, converted
+ * @throws GjallarError BAD_INPUT
+ */
+export function checkedOptions(options: Partial<ServerOptions>): Partial<GjallarOptions> {
+  const known = checked('Server', serverOptions, options);
+  const ignored = ignoredIn(options);
   if (ignored.length > 0) {
     warnOnce('GJALLAR_OPTION_IGNORED', `gjallar ignores these options of socket.io: ${ignored.join(', ')}.`);
   }
-  return {
-    ...(options as EngineOptions),
-    transports: transports?.filter((name) => name !== 'webtransport') as readonly TransportName[] | undefined,
-  };
+  return known as Partial<GjallarOptions>;
+}
+
+/** The engine's options among those of a server. */
+export function engineOptionsOf(options: Partial<ServerOptions>): EngineOptions {
+  const names = Object.entries(checkedOptions(options)).filter(([name]) => name in engineOptions);
+  return Object.fromEntries(names);
 }
 
 /**
@@ -39,8 +74,9 @@ export function engineOptionsOf(options: Partial<ServerOptions>): EngineOptions 
  * settings to it.
  */
 export function warnOfUnused(options: Partial<ServerOptions>, { settings }: Pick<Engine, 'settings'>): void {
-  const wanted = settingsFrom(options as EngineOptions);
-  const names = Object.keys(options).filter((name) => name in settings) as (keyof EngineSettings)[];
+  const given = engineOptionsOf(options);
+  const wanted = settingsFrom(given);
+  const names = Object.keys(given) as (keyof EngineOptions)[];
   const unused = names.filter((name) => !isDeepStrictEqual(wanted[name], settings[name]));
   if (unused.length === 0) return;
   warnOnce(
@@ -50,15 +86,10 @@ export function warnOfUnused(options: Partial<ServerOptions>, { settings }: Pick
   );
 }
 
-function ignoredIn(options: Partial<ServerOptions>, transports: readonly string[] | undefined): string[] {
-  const ignored: string[] = [];
-  if (options.wsEngine) ignored.push('wsEngine');
-  if (transports?.includes('webtransport')) ignored.push('transports: ["webtransport"]');
-  const { perMessageDeflate } = options;
-  if (typeof perMessageDeflate === 'object') {
-    for (const name of Object.keys(perMessageDeflate)) {
-      if (!deflateOptions.includes(name)) ignored.push(`perMessageDeflate.${name}`);
-    }
-  }
-  return ignored;
+function ignoredIn({ wsEngine, transports, perMessageDeflate }: Partial<ServerOptions>): string[] {
+  const ignored = wsEngine ? ['wsEngine'] : [];
+  if ([transports].flat().some((name) => `${name}`.includes('webtransport')))
+    ignored.push('transports: ["webtransport"]');
+  const names = typeof perMessageDeflate === 'object' ? Object.keys(perMessageDeflate ?? {}) : [];
+  return [...ignored, ...names.filter((name) => name !== 'threshold').map((name) => `perMessageDeflate.${name}`)];
 }

@@ -17,7 +17,7 @@ import {
 } from '../rooms/index.js';
 import { type PrivateServer, privateParts } from '../socket-io-server.private.js';
 import { defaultBus, withoutLostState } from './default-adapter.js';
-import { engineOptionsOf, type GjallarOptions } from './engine-options.js';
+import { checkedOptions, engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
 import { PortOwner } from './listen/port-owner.js';
 import { Listeners } from './listeners.js';
@@ -39,6 +39,9 @@ export class Wiring implements RoomsEngine {
 
   constructor(private readonly io: Server) {
     this.inside = privateParts(io);
+    const { opts } = this.inside;
+    // Socket.IO reads some of them later, and writes to this object itself.
+    Object.assign(opts, checkedOptions(opts));
   }
 
   /** Created when it is first needed, because `attach()` may have options that the constructor did not have. */

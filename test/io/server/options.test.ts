@@ -1,3 +1,4 @@
+import { constants } from 'node:buffer';
 import { createConnection } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Server as StockServer } from 'socket.io';
@@ -110,6 +111,68 @@ test('options that cannot be honoured are named in one warning', async () => {
   warn.mockRestore();
 });
 
+describe('an option that is wrong', () => {
+  test.each<[object, string]>([
+    [{ pingInterval: 'soon' }, "pingInterval of Server must be a number from 1 to 1073741824 (ms), not 'soon'."],
+    [{ pingTimeout: Number.NaN }, 'pingTimeout of Server must be a number from 1 to 1073741824 (ms), not NaN.'],
+    [{ maxBackpressure: -1 }, 'maxBackpressure of Server must be a number from 0 (bytes), not -1.'],
+    [
+      { transports: ['pigeon'] },
+      'transports of Server must be "polling", "websocket" or a list of both, not this list.',
+    ],
+    [{ rateLimit: { message: { amount: 1, per: 1 } } }, 'rateLimit of Server must be off, or a list'],
+    [{ cors: 'https://example.com' }, 'cors of Server must be true or false, or an object such as'],
+    [{ allowRequest: true }, 'allowRequest of Server must be a function, not true.'],
+    [{ allowedHosts: ['https://example.com'] }, 'allowedHosts of Server must be host names'],
+    [{ connectionStateRecovery: { maxDisconnectionDuration: '2m' } }, 'connectionStateRecovery of Server must be'],
+    [{ httpCompression: { level: 99 } }, 'httpCompression of Server must be true or false, or options of zlib'],
+    [{ portOwner: 'nginx' }, "portOwner of Server must be one of auto, node, not 'nginx'."],
+  ])('is told at once: %j', (options, reason) => {
+    const error = expect.objectContaining({ code: 'BAD_INPUT', message: expect.stringContaining(reason) });
+    expect(() => new Server(options)).toThrow(error as never);
+  });
+
+  test.each<[object, object]>([
+    [
+      { pingInterval: '10000', maxHttpBufferSize: ' 2000 ' },
+      { pingInterval: 10_000, maxHttpBufferSize: 2000 },
+    ],
+    [{ transports: 'websocket' }, { transports: ['websocket'] }],
+    [{ transports: 'websocket, polling' }, { transports: ['polling', 'websocket'] }],
+    [
+      { allowUpgrades: 'false', pingTimeout: null },
+      { allowUpgrades: false, pingTimeout: 20_000 },
+    ],
+    [{ rateLimit: 'events=50/s' }, { rateLimit: { events: { amount: 50, per: 1000 } } }],
+    [{ maxHttpBufferSize: Number.POSITIVE_INFINITY }, { maxHttpBufferSize: constants.MAX_STRING_LENGTH }],
+    [
+      { allowedHosts: ['Example.com'], cookie: true },
+      { allowedHosts: ['example.com'], cookie: { name: 'io' } },
+    ],
+  ])('is converted where the meaning is plain: %j', async (options, settings) => {
+    const { io } = await run(Server, undefined, options);
+    expect((io.engine as unknown as Engine).settings).toMatchObject(settings);
+  });
+
+  test('has a warning if nobody knows its name, once, with the name that was meant', async () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    for (const _round of [1, 2]) new Server({ pingIntervall: 1, colour: 'red', cors: undefined } as object);
+    new Engine({ maxBackPressure: 1 } as object);
+    expect(warn.mock.calls.map(([message]) => message)).toEqual([
+      expect.stringMatching(/^Server has no option pingIntervall, and ignores it\. Did you mean pingInterval\? /),
+      expect.stringMatching(/^Server has no option colour, and ignores it\. See /),
+      expect.stringMatching(/^Engine has no option maxBackPressure, .* Did you mean maxBackpressure\?/),
+    ]);
+    warn.mockRestore();
+  });
+});
+
+test('a WebSocket connects without a limit of its messages', async () => {
+  const { io, url } = await run(Server, undefined, { maxHttpBufferSize: Number.POSITIVE_INFINITY });
+  io.on('connection', (socket) => socket.emit('hello'));
+  await nextEvent(client(url, { transports: ['websocket'] }), 'hello');
+});
+
 test.each([
   ['attachApp()', (io: Server, app: ReturnType<typeof App>) => io.attachApp(app)],
   ['attach()', (io: Server, app: ReturnType<typeof App>) => io.attach(app as never)],
@@ -155,9 +218,9 @@ test('an engine that the application has bound itself is attached', async () => 
 test('options of a Server that a bound engine does not use give a warning', () => {
   const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
   const same = { cors: { origin: 'https://example.com' }, pingInterval: 1234 };
-  for (const options of [same, { connectTimeout: 1000, pingTimeout: 5000 }]) {
+  for (const options of [same, { pingTimeout: 5000 }]) {
     const engine = new Engine(options);
-    new Server({ ...options, adapter: createAdapter(engine) as never }).bind(engine as never);
+    new Server({ connectTimeout: 1000, ...options, adapter: createAdapter(engine) as never }).bind(engine as never);
   }
   expect(warn).not.toHaveBeenCalled();
   const engine = new Engine({ pingInterval: 4321 });

@@ -1,6 +1,6 @@
-import { z } from 'zod';
+import { oneOf, text } from '../../../base/options.js';
 import { backplaneNames } from '../../../cluster/backplanes/index.js';
-import { matching, natsUrls, oneOf, redisUrls } from '../values.js';
+import { natsUrls, redisUrls } from '../values.js';
 import { option } from './option.js';
 
 export const buses = ['auto', ...backplaneNames] as const;
@@ -13,9 +13,8 @@ export const backplane = {
     description:
       'Redis that connects several machines and stores the history: ' +
       'redis://[user:password@]host[:port][/database] or rediss://…; nodes of a Redis Cluster are separated by commas.',
-    default: 'none',
-    accepts: 'a URL that begins with redis:// or rediss://, or several such URLs separated by commas',
-    schema: redisUrls(),
+    kind: redisUrls,
+    isOfRun: true,
   }),
   redisPrefix: option({
     name: 'REDIS_PREFIX',
@@ -23,8 +22,8 @@ export const backplane = {
       'Prefix of the names of all channels and keys on Redis. Servers with different prefixes do not receive each ' +
       "other's messages.",
     default: 'by the database number of REDIS_URL',
-    accepts: '1 to 64 letters, digits and the characters . _ - :',
-    schema: matching(/^[0-9A-Za-z._:-]{1,64}$/),
+    kind: text('1 to 64 letters, digits and the characters . _ - :', /^[0-9A-Za-z._:-]{1,64}$/),
+    isOfRun: true,
   }),
   natsUrl: option({
     name: 'NATS_URL',
@@ -32,39 +31,38 @@ export const backplane = {
     description:
       'NATS that connects several machines: nats://[user:password@]host[:port], nats://token@host or tls://…; ' +
       'several servers of a cluster are separated by commas.',
-    default: 'none',
-    accepts:
-      'a URL that begins with nats:// or tls://, or several such URLs with the same user, password or token, ' +
-      'separated by commas',
-    schema: natsUrls(),
+    kind: natsUrls,
+    isOfRun: true,
   }),
   natsCreds: option({
     name: 'NATS_CREDS',
     isSecret: true,
     description:
       'Credentials for NATS: the content of a credentials file (JWT and key); NATS_CREDS_FILE names the file instead.',
-    default: 'none',
-    accepts: 'the content of a credentials file of NATS',
-    schema: matching(/-----BEGIN NATS USER JWT-----[\s\S]*-----BEGIN USER NKEY SEED-----/),
+    kind: text(
+      'the content of a credentials file of NATS',
+      /-----BEGIN NATS USER JWT-----[\s\S]*-----BEGIN USER NKEY SEED-----/,
+    ),
+    isOfRun: true,
   }),
   natsPrefix: option({
     name: 'NATS_PREFIX',
     description:
       "Prefix of all subjects on NATS. Servers with different prefixes do not receive each other's messages.",
-    default: 'gjallar',
-    accepts: 'parts of 1 to 64 letters, digits and the characters _ -, separated by dots',
-    schema: z
-      .string()
-      .regex(/^(?=.{1,64}$)[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$/)
-      .default('gjallar'),
+    kind: text(
+      'parts of 1 to 64 letters, digits and the characters _ -, separated by dots',
+      /^(?=.{1,64}$)[0-9A-Za-z_-]+(\.[0-9A-Za-z_-]+)*$/,
+    ),
+    fallback: 'gjallar',
+    isOfRun: true,
   }),
   bus: option({
     name: 'BUS',
     description:
       'How workers exchange messages: embedded (this machine only), redis-frames (between gjallar servers), nats, or ' +
       'redis, which stock servers and emitters understand; auto means nats if NATS_URL is set, redis-frames if only REDIS_URL is, and embedded otherwise.',
-    default: 'auto',
-    accepts: `one of ${buses.join(', ')}`,
-    schema: oneOf(buses, 'auto'),
+    kind: oneOf(buses),
+    fallback: 'auto',
+    isOfRun: true,
   }),
 } as const;

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { duration, integer, matching, oneOf } from '../values.js';
+import { integer, oneOf, text } from '../../../base/options.js';
+import { duration, zeroOr } from '../values.js';
 import { option } from './option.js';
 
 const historyStores = ['auto', 'sqlite', 'redis'] as const;
@@ -11,37 +11,36 @@ export const history = {
     description:
       'Where messages are kept: sqlite (DATA_DIR, this machine only) or redis (REDIS_URL); auto means redis if ' +
       'REDIS_URL is set, and sqlite otherwise.',
-    default: 'auto',
-    accepts: `one of ${historyStores.join(', ')}`,
-    schema: oneOf(historyStores, 'auto'),
+    kind: oneOf(historyStores),
+    fallback: 'auto',
   }),
   historyTtl: option({
     name: 'HISTORY_TTL',
     description: 'How long messages are kept for clients that reconnect: a number with ms, s, m, h or d; 0 keeps none.',
     default: '24h',
-    accepts: '0, or a number with ms, s, m, h or d, such as 24h',
-    schema: duration('24h'),
+    kind: duration('24h'),
+    fallback: 24 * 3_600_000,
   }),
   historyMaxBytes: option({
     name: 'HISTORY_MAX_BYTES',
     description: 'Maximum number of bytes of messages in DATA_DIR. Above it, the oldest are removed. 0 sets no limit.',
-    default: '1073741824',
     accepts: '0, or an integer from 1048576',
-    schema: integer(0, 1e15, 2 ** 30).refine((bytes) => bytes === 0 || bytes >= 2 ** 20),
+    kind: zeroOr(integer(2 ** 20, 1e15)),
+    fallback: 2 ** 30,
   }),
   dataDir: option({
     name: 'DATA_DIR',
     description: 'Directory on a local disk where the history of HISTORY_STORE=sqlite stores messages.',
-    default: './data',
-    accepts: 'a path',
-    schema: z.string().default('./data'),
+    kind: text('a path'),
+    fallback: './data',
   }),
   archiveUrl: option({
     name: 'ARCHIVE_URL',
     isSecret: true,
     description: 'Database that keeps all messages permanently: sqlite:<path>, postgres://… or mysql://…',
-    default: 'none',
-    accepts: 'a URL that begins with sqlite:, postgres:// or mysql://',
-    schema: matching(/^(sqlite:.|(postgres|postgresql|mysql):\/\/.)/),
+    kind: text(
+      'a URL that begins with sqlite:, postgres:// or mysql://',
+      /^(sqlite:.|(postgres|postgresql|mysql):\/\/.)/,
+    ),
   }),
 } as const;

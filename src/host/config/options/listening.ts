@@ -1,30 +1,31 @@
 import { availableParallelism } from 'node:os';
-import { z } from 'zod';
-import { flag, hosts, integer, oneOf, optionalInteger, origins, text } from '../values.js';
-import { HOST, option } from './option.js';
+import { flag, integer, oneOf, text } from '../../../base/options.js';
+import { engineOptions } from '../../../engine/options.js';
+import { host } from '../values.js';
+import { option } from './option.js';
 
 /** What the server listens on, and how it speaks HTTP. */
 export const listening = {
   port: option({
     name: 'PORT',
     description: 'Port to listen on; 0 picks a free one.',
-    default: '3000',
     accepts: 'an integer from 0 to 65535',
-    schema: integer(0, 65_535, 3000),
+    kind: integer(0, 65_535),
+    fallback: 3000,
   }),
   host: option({
     name: 'HOST',
     description: 'Address to listen on.',
-    default: '0.0.0.0',
-    accepts: 'an IP address or a host name',
-    schema: z.string().regex(HOST).default('0.0.0.0'),
+    kind: host,
+    fallback: '0.0.0.0',
   }),
   workers: option({
     name: 'WORKERS',
     description: 'Number of worker processes.',
     default: 'number of cores',
-    accepts: 'an integer from 1 to 256',
-    schema: integer(1, 256, availableParallelism()),
+    kind: integer(1, 256),
+    fallback: availableParallelism(),
+    isOfRun: true,
   }),
   workerPorts: option({
     name: 'WORKER_PORTS',
@@ -32,41 +33,40 @@ export const listening = {
       'First port of a range with one port for each worker. Each worker listens on its own port, besides the port ' +
       'that all share, so that a proxy can choose the worker of a client. docs/guide/placement.md has configurations ' +
       'of proxies.',
-    default: 'none',
     accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
-    schema: optionalInteger(1, 65_535),
+    kind: integer(1, 65_535),
+    isOfRun: true,
   }),
   tlsKey: option({
     name: 'TLS_KEY',
     description: 'PEM file with the private key for https and wss; requires TLS_CERT.',
-    default: 'none',
     accepts: 'the path of a readable PEM file with a private key, together with TLS_CERT',
-    schema: text(),
+    kind: text(),
   }),
   tlsCert: option({
     name: 'TLS_CERT',
     description: 'PEM file with the certificate chain; requires TLS_KEY.',
-    default: 'none',
     accepts: 'the path of a readable PEM file with a certificate, together with TLS_KEY',
-    schema: text(),
+    kind: text(),
   }),
   trustProxy: option({
     name: 'TRUST_PROXY',
     description:
       'Number of proxies in front of the server. The client address is the entry of X-Forwarded-For that the ' +
       'outermost proxy added. 0 ignores the header.',
-    default: '0',
-    accepts: 'an integer from 0 to 16',
-    schema: integer(0, 16, 0),
+    kind: engineOptions.trustProxy.kind,
+    fallback: 0,
+    isOfRun: true,
   }),
   keepAlive: option({
     name: 'KEEP_ALIVE',
     description:
       'Whether HTTP connections stay open for further requests: on, off, or auto. With auto, the server closes ' +
       'connections of proxies, because a proxy could reuse an idle connection just as the server closes it.',
-    default: 'auto',
     accepts: 'auto, on or off',
-    schema: oneOf(['auto', 'on', 'off'], 'auto'),
+    kind: engineOptions.keepAlive.kind,
+    fallback: 'auto',
+    isOfRun: true,
   }),
   allowedHosts: option({
     name: 'ALLOWED_HOSTS',
@@ -74,8 +74,8 @@ export const listening = {
       'Host names, without ports, by which requests may address this server, separated by commas. Requests with ' +
       'other names get the status 421.',
     default: 'every name',
-    accepts: 'host names separated by commas, such as chat.example.com,localhost',
-    schema: hosts(),
+    kind: engineOptions.allowedHosts.kind,
+    isOfRun: true,
   }),
   corsOrigin: option({
     name: 'CORS_ORIGIN',
@@ -83,21 +83,21 @@ export const listening = {
       'Origins whose pages may connect, over WebSockets too, separated by commas; https://*.example.com allows every ' +
       'subdomain of example.com, and * every origin. Pages of other origins get the status 403.',
     default: 'same origin only; with gjallar run, what the application sets',
-    accepts: '*, or origins such as https://example.com or https://*.example.com, separated by commas',
-    schema: origins(),
+    kind: engineOptions.origins.kind,
+    isOfRun: true,
   }),
   allowEIO3: option({
     name: 'ALLOW_EIO3',
     description: 'Whether clients of Socket.IO v2, which speak revision 3 of Engine.IO, may connect.',
-    default: 'false',
-    accepts: 'true or false',
-    schema: flag(false),
+    kind: flag,
+    fallback: false,
+    isOfRun: true,
   }),
   demoPage: option({
     name: 'DEMO_PAGE',
     description: 'Whether the server serves the demo page at /: on or off.',
-    default: 'on',
     accepts: 'on or off',
-    schema: oneOf(['on', 'off'], 'on'),
+    kind: oneOf(['on', 'off']),
+    fallback: 'on',
   }),
 } as const;

@@ -1,4 +1,5 @@
-import { duration, oneOf } from '../values.js';
+import { oneOf } from '../../../base/options.js';
+import { duration } from '../values.js';
 import { option } from './option.js';
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
@@ -8,9 +9,9 @@ export const operation = {
   logLevel: option({
     name: 'LOG_LEVEL',
     description: 'Lowest level that is logged.',
-    default: 'info',
-    accepts: `one of ${logLevels.join(', ')}`,
-    schema: oneOf(logLevels, 'info'),
+    kind: oneOf(logLevels),
+    fallback: 'info',
+    isOfRun: true,
   }),
   drainTimeout: option({
     name: 'DRAIN_TIMEOUT',
@@ -18,8 +19,9 @@ export const operation = {
       'How long a worker that stops or is replaced may take to move its clients elsewhere: a number with ms, s, m ' +
       'or h; 0 disconnects clients at once.',
     default: '10s',
-    accepts: '0, or a number with ms, s, m or h up to 24h, such as 10s',
-    schema: duration('10s').refine((ms) => ms <= 86_400_000),
+    kind: duration('10s', 86_400_000),
+    fallback: 10_000,
+    isOfRun: true,
   }),
   reloadSettle: option({
     name: 'RELOAD_SETTLE',
@@ -28,7 +30,8 @@ export const operation = {
       'is not ready, the reload is aborted and the old workers stay. A number with ms, s, m or h; with 0, they ' +
       'only have to listen and be ready.',
     default: '5s',
-    accepts: '0, or a number with ms, s, m or h up to 1h, such as 5s',
-    schema: duration('5s').refine((ms) => ms <= 3_600_000),
+    kind: duration('5s', 3_600_000),
+    fallback: 5000,
+    isOfRun: true,
   }),
 } as const;
