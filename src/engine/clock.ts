@@ -1,20 +1,31 @@
+import { performance } from 'node:perf_hooks';
+
 /** The time and the timers of time-dependent parts. Tests pass their own clock. */
 export interface Clock {
   /** Milliseconds; never goes backwards. */
   now(): number;
+  /** How long the event loop has waited for events, in ms. */
+  idle(): number;
   setTimeout(callback: () => void, ms: number): unknown;
   clearTimeout(timer: unknown): void;
   /** Calls back after the pending input has been read. */
   setImmediate(callback: () => void): unknown;
   clearImmediate(immediate: unknown): void;
+  /** Calls back once all ticks, and the microtasks before, have run. */
+  afterTicks(callback: () => void): void;
 }
+
+const { nodeTiming } = performance as Partial<typeof performance>;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
+  // Other runtimes do not have it.
+  idle: () => nodeTiming?.idleTime ?? 0,
   setTimeout: (callback, ms) => setTimeout(callback, ms),
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
   setImmediate: (callback) => setImmediate(callback),
   clearImmediate: (immediate) => clearImmediate(immediate as NodeJS.Immediate),
+  afterTicks: (callback) => process.nextTick(queueMicrotask, callback),
 };
 
 let current = 0;

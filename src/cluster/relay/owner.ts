@@ -180,7 +180,8 @@ export class RelayedWebSocket implements WebSocketConnection {
 
   /** The client has sent a message. */
   onMessage(message: Buffer, isBinary: boolean): void {
-    this.guards.frameGuard.message(this.receiver, message, isBinary);
+    // Several may come at once.
+    this.guards.frameGuard.message(this.receiver, message, isBinary, true);
   }
 
   cork(callback: () => void): void {

@@ -54,8 +54,8 @@ export interface FrameHost {
 export class FrameEvents {
   constructor(private readonly host: FrameHost) {}
 
-  message(receiver: FrameReceiver, message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    this.host.frameGuard.message(receiver, message, isBinary);
+  message(...message: Parameters<FrameGuard['message']>): void {
+    this.host.frameGuard.message(...message);
   }
 
   /** The client has sent a ping or a pong. */

@@ -19,11 +19,34 @@ export const MAX_QUEUED_BYTES_IN_ALL = 64 * 1024 * 1024;
 /** Memory of a waiting frame besides its data, in bytes. */
 const FRAME_OVERHEAD = 128;
 
+/**
+ * How many frames are handled before their listeners run, so that their answers are written together: as many as take
+ * `TOGETHER_MS` by what the last ones took.
+ */
+const MAX_TOGETHER = 10;
+const TOGETHER_MS = 1;
+/** From this number of bytes on, a frame is large: it may take long to read. */
+const LARGE_BYTES = 16_384;
+
+/** Decompresses the messages of a WebSocket. */
+export interface Inflater {
+  /** Returns undefined if that is not possible: the WebSocket is about to close. */
+  inflated(data: Buffer, isBinary: boolean): Buffer | undefined;
+}
+
+interface Frame {
+  readonly data: Buffer;
+  readonly isBinary: boolean;
+  readonly inflater: Inflater | undefined;
+}
+
 /** The waiting frames of one WebSocket. */
 class Queue extends Holder {
-  frames: { data: Buffer; isBinary: boolean }[] = [];
+  frames: Frame[] = [];
   /** The index of the first waiting frame. */
   at = 0;
+  /** Whether its frames are handled in this turn. */
+  isFollowing = false;
   /** Set once the WebSocket is closed. Its owner is told after the last waiting frame. */
   closed: { code: number; reason: string } | undefined;
 
@@ -36,13 +59,19 @@ class Queue extends Holder {
     super(all);
   }
 
-  add(data: Buffer, isBinary: boolean): void {
-    this.frames.push({ data, isBinary });
-    this.hold(sizeOf(data));
+  add(frame: Frame): void {
+    this.frames.push(frame);
+    this.hold(sizeOf(frame.data));
+  }
+
+  /** Copies what waits. */
+  own(): void {
+    this.frames = this.frames.slice(this.at).map((frame) => ({ ...frame, data: copyOf(frame.data) }));
+    this.at = 0;
   }
 
   /** The first waiting frame, which waits no longer. */
-  take(): { data: Buffer; isBinary: boolean } | undefined {
+  take(): Frame | undefined {
     const frame = this.frames[this.at];
     if (!frame) return undefined;
     this.at++;
@@ -56,16 +85,30 @@ class Queue extends Holder {
   }
 }
 
+function copyOf(message: ArrayBuffer | Buffer): Buffer {
+  return Buffer.from(new Uint8Array(message as ArrayBuffer));
+}
+
 /** The memory of a waiting frame, in bytes. */
 function sizeOf(data: Buffer): number {
   return data.length + FRAME_OVERHEAD;
 }
 
+/** A pass over the waiting frames: how many WebSockets it has left, whose turn it is, and until when. */
+interface Pass {
+  queues: number;
+  readonly end: number;
+  queue: Queue | undefined;
+  queueEnd: number;
+}
+
 /**
  * Keeps one client from occupying a worker. uWebSockets.js reads a socket again as long as each read returns half a
- * megabyte. No timer and no other socket runs meanwhile. The guard handles the frames of one WebSocket for a few
- * milliseconds per turn of the event loop. Further frames are copied, and wait in order for the next turns. If too many
- * bytes wait, the client sends faster than the worker can follow, and is closed.
+ * megabyte, and node:http may read many frames at once. No timer and no other socket runs meanwhile. The guard handles the
+ * frames of one WebSocket for a few milliseconds per turn of the event loop. Further frames are copied, and wait in order
+ * for the next turns. If too many bytes wait, the client sends faster than the worker can follow, and is closed.
+ *
+ * The time of a frame lasts until the next one: Socket.IO calls listeners in later ticks, and these may go on in microtasks.
  */
 export class FrameGuard {
   /** WebSockets that were closed because too many bytes waited, or because of too many control frames. */
@@ -76,9 +119,17 @@ export class FrameGuard {
   /** Time spent on the frames of the current WebSocket, and of all, since the last observed turn, in ms. */
   private spent = 0;
   private spentInAll = 0;
+  /** When the time was counted last, and how long the event loop had been idle then, in ms. NaN after a turn. */
+  private countedAt = 0;
+  private idle = Number.NaN;
+  /** The frames that were handled since, and the time that one frame has taken of late, in ms. */
+  private together = 0;
+  private cost = 0;
   private controlFrames = 0;
   private watchedSince = 0;
   private isPlanned = false;
+  /** The pass over the waiting frames that is under way. */
+  private pass: Pass | undefined;
 
   /** @param incoming counts the waiting frames, among everything that came in and waits */
   constructor(
@@ -91,27 +142,30 @@ export class FrameGuard {
     return this.queuedBytes;
   }
 
-  /** Passes a message on, now or in one of the next turns. */
-  message(receiver: FrameReceiver, message: ArrayBuffer | Buffer, isBinary: boolean): void {
+  /**
+   * Passes a message on, now or in one of the next turns.
+   * @param isFurther whether the call of the event loop has had another message before: its listeners run first
+   * @param inflater set if the message is compressed
+   */
+  message(
+    receiver: FrameReceiver,
+    message: ArrayBuffer | Buffer,
+    isBinary: boolean,
+    isFurther = false,
+    inflater?: Inflater,
+  ): void {
     if (this.queues.size > 0) {
       const queue = this.queues.get(receiver);
-      if (queue) return this.enqueue(queue, message, isBinary);
+      if (queue) return this.enqueue(queue, message, isBinary, inflater);
     }
+    const isLarge = inflater !== undefined || message.byteLength > LARGE_BYTES;
+    if (isFurther && (isLarge || !this.mayGoOn)) return this.follow(receiver, message, isBinary, inflater);
+    if (!isFurther) this.count();
     this.enter(receiver);
-    if (this.spent > SLICE_MS || (this.spentInAll > TURN_MS && this.spent > 0)) {
-      const queue = new Queue(receiver, this.incoming, () => this.flood(receiver));
-      this.queues.set(receiver, queue);
-      return this.enqueue(queue, message, isBinary);
-    }
-    const start = this.clock.now();
-    try {
-      receiver.onMessage(message, isBinary);
-    } finally {
-      const took = this.clock.now() - start;
-      this.spent += took;
-      this.spentInAll += took;
-      if (this.spentInAll > SLICE_MS) this.plan();
-    }
+    if (this.isOver || (isLarge && this.spentInAll > TURN_MS)) {
+      this.enqueue(this.add(receiver), message, isBinary, inflater);
+      this.plan();
+    } else this.deliver(receiver, message, isBinary, inflater);
   }
 
   /** Counts a ping or pong. */
@@ -135,24 +189,50 @@ export class FrameGuard {
   }
 
   /**
-   * Runs steps of work, for a few milliseconds per turn of the event loop.
-   * @param done called after the last step; if all steps fit into one turn, before this method returns
+   * Runs steps of work, each once the listeners of the one before have run, for a few milliseconds per turn of the event loop.
+   * @param done called after the last step; if there is only one and no need to wait, before this method returns
    */
-  slice(steps: Iterator<unknown>, done: () => void): void {
-    const start = this.clock.now();
-    for (;;) {
-      if (steps.next().done) {
-        this.spentInAll += this.clock.now() - start;
-        if (this.spentInAll > SLICE_MS) this.plan();
-        return done();
-      }
-      const took = this.clock.now() - start;
-      if (took < SLICE_MS && this.spentInAll + took < TURN_MS) continue;
-      this.spentInAll += took;
-      this.plan();
-      this.clock.setImmediate(() => this.slice(steps, done));
-      return;
+  slice(steps: Iterator<unknown>, done: () => void, since = this.clock.now()): void {
+    this.count();
+    this.current = undefined;
+    if (this.spentInAll < TURN_MS && this.countedAt - since < SLICE_MS) {
+      if (steps.next().done) return done();
+      return this.clock.afterTicks(() => this.slice(steps, done, since));
     }
+    this.plan();
+    this.clock.setImmediate(() => this.slice(steps, done));
+  }
+
+  /** Counts the time since it was called last, if the event loop has not been idle since. */
+  private count(): void {
+    const now = this.clock.now();
+    const idle = this.clock.idle();
+    if (idle === this.idle) {
+      const took = now - this.countedAt;
+      this.spent += took;
+      this.spentInAll += took;
+      this.cost += (took / Math.max(1, this.together) - this.cost) / 8;
+      if (this.spentInAll > SLICE_MS) this.plan();
+    } else this.turned(idle);
+    this.countedAt = now;
+    this.together = 0;
+  }
+
+  /** Whether one more frame is handled before the listeners of the last ones run. */
+  private get mayGoOn(): boolean {
+    return this.together < MAX_TOGETHER && this.together * this.cost < TOGETHER_MS;
+  }
+
+  private turned(idle: number): void {
+    this.idle = idle;
+    this.current = undefined;
+    this.spent = 0;
+    this.spentInAll = 0;
+  }
+
+  /** Whether the current WebSocket has had its time of this turn. */
+  private get isOver(): boolean {
+    return this.spent > SLICE_MS || (this.spentInAll > TURN_MS && this.spent > 0);
   }
 
   private enter(receiver: FrameReceiver): void {
@@ -162,13 +242,54 @@ export class FrameGuard {
     this.controlFrames = 0;
   }
 
-  private enqueue(queue: Queue, message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    const data = Buffer.from(new Uint8Array(message as ArrayBuffer));
+  private add(receiver: FrameReceiver): Queue {
+    const queue = new Queue(receiver, this.incoming, () => this.flood(receiver));
+    this.queues.set(receiver, queue);
+    return queue;
+  }
+
+  private enqueue(
+    queue: Queue,
+    message: ArrayBuffer | Buffer,
+    isBinary: boolean,
+    inflater: Inflater | undefined,
+  ): void {
+    // What follows in the same call is usually handled in this turn, and its memory is not used again until then.
+    const data = queue.isFollowing ? (message as Buffer) : copyOf(message);
     this.queuedBytes += sizeOf(data);
-    queue.add(data, isBinary);
+    queue.add({ data, isBinary, inflater });
     if (queue.bufferedAmount > MAX_QUEUED_BYTES) this.flood(queue.receiver);
     else if (this.queuedBytes > MAX_QUEUED_BYTES_IN_ALL) this.flood(this.largest().receiver);
-    this.plan();
+  }
+
+  /** Handles what has come in one call in this turn, each message once the listeners of the one before have run. */
+  private follow(
+    receiver: FrameReceiver,
+    message: ArrayBuffer | Buffer,
+    isBinary: boolean,
+    inflater: Inflater | undefined,
+  ): void {
+    const queue = this.add(receiver);
+    queue.isFollowing = true;
+    this.enqueue(queue, message, isBinary, inflater);
+    this.clock.afterTicks(() => this.next(queue));
+  }
+
+  private next(queue: Queue): void {
+    if (this.queues.get(queue.receiver) !== queue) return;
+    this.count();
+    this.enter(queue.receiver);
+    if (this.isOver) {
+      queue.isFollowing = false;
+      // A frame must not keep the memory of all that came with it.
+      queue.own();
+      return this.plan();
+    }
+    try {
+      this.handle(queue);
+    } finally {
+      this.clock.afterTicks(() => this.next(queue));
+    }
   }
 
   private largest(): Queue {
@@ -199,31 +320,63 @@ export class FrameGuard {
 
   private readonly onTurn = (): void => {
     this.isPlanned = false;
-    this.current = undefined;
-    this.spent = 0;
-    this.spentInAll = 0;
-    const end = this.clock.now() + PASS_MS;
-    try {
-      for (const queue of [...this.queues.values()]) {
-        this.handle(queue, Math.min(end, this.clock.now() + SHARE_MS));
-        if (this.clock.now() >= end) break;
-      }
-    } finally {
+    this.turned(Number.NaN);
+    if (this.pass || this.queues.size === 0) return;
+    this.count();
+    this.pass = { queues: this.queues.size, end: this.countedAt + PASS_MS, queue: undefined, queueEnd: 0 };
+    this.step();
+  };
+
+  /** Handles waiting frames, and the next ones once their listeners have run. */
+  private readonly step = (): void => {
+    this.count();
+    const queue = this.nextInPass();
+    if (!queue) {
+      this.pass = undefined;
+      this.turned(Number.NaN);
       if (this.queues.size > 0) this.plan();
+      return;
+    }
+    try {
+      this.handle(queue);
+    } finally {
+      this.clock.afterTicks(this.step);
     }
   };
 
-  /** Handles at least one frame, and moves the queue behind the others. */
-  private handle(queue: Queue, until: number): void {
-    this.queues.delete(queue.receiver);
-    this.queues.set(queue.receiver, queue);
+  /** The WebSocket whose turn it is; undefined at the end of the pass. */
+  private nextInPass(): Queue | undefined {
+    const pass = this.pass!;
+    const now = this.countedAt;
+    const { queue: last } = pass;
+    if (last && now < pass.queueEnd && this.queues.get(last.receiver) === last) return last;
+    const [next] = this.queues.values();
+    if (!next || pass.queues === 0 || now >= pass.end) return undefined;
+    pass.queues--;
+    pass.queue = next;
+    pass.queueEnd = Math.min(pass.end, now + SHARE_MS);
+    // Behind the others.
+    this.queues.delete(next.receiver);
+    this.queues.set(next.receiver, next);
+    return next;
+  }
+
+  /** Handles waiting frames, and does not wait for their listeners. */
+  private handle(queue: Queue): void {
+    const { receiver } = queue;
     do {
       const frame = queue.take();
-      if (!frame) break;
+      if (!frame) return;
       this.queuedBytes -= sizeOf(frame.data);
-      queue.receiver.onMessage(frame.data, frame.isBinary);
-    } while (this.clock.now() < until && this.queues.get(queue.receiver) === queue);
-    if (this.queues.get(queue.receiver) !== queue) return;
+      try {
+        if (!this.deliver(receiver, frame.data, frame.isBinary, frame.inflater)) queue.at = queue.frames.length;
+      } finally {
+        if (this.queues.get(receiver) === queue) this.tidy(queue);
+      }
+    } while (this.queues.get(receiver) === queue && this.mayGoOn);
+  }
+
+  private tidy(queue: Queue): void {
     if (queue.at < queue.frames.length) {
       // Handled frames are removed in batches, so the list does not grow endlessly.
       if (queue.at >= 1024) {
@@ -234,5 +387,19 @@ export class FrameGuard {
     }
     this.remove(queue);
     if (queue.closed) queue.receiver.onClose(queue.closed.code, queue.closed.reason);
+  }
+
+  /** Returns false if the message is compressed and cannot be read. */
+  private deliver(
+    receiver: FrameReceiver,
+    message: ArrayBuffer | Buffer,
+    isBinary: boolean,
+    inflater: Inflater | undefined,
+  ): boolean {
+    const isHeavy = inflater !== undefined || message.byteLength > LARGE_BYTES;
+    this.together += isHeavy ? MAX_TOGETHER : 1;
+    const content = inflater ? inflater.inflated(message as Buffer, isBinary) : message;
+    if (content) receiver.onMessage(content, isBinary);
+    return content !== undefined;
   }
 }

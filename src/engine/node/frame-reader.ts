@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { PartsOfBody } from '../incoming/parts-of-body.js';
 import { COMPRESSED, FINAL, inflate, opcodes, unmask } from './frames.js';
 
-/** What gets the frames of a WebSocket. The bytes of a message are valid during the call only. */
+/** What gets the frames of a WebSocket. */
 export interface FrameTarget {
   /** Once it is false, the rest of what has arrived is ignored. */
   readonly isReading: boolean;
@@ -11,6 +11,8 @@ export interface FrameTarget {
   /** Whether the client may compress messages. */
   readonly compresses: boolean;
   onMessage(data: Buffer, isBinary: boolean): void;
+  /** A compressed message; see {@link inflated}. */
+  onCompressed(data: Buffer, isBinary: boolean): void;
   onPing(data: Buffer): void;
   onPong(data: Buffer): void;
   onCloseFrame(code: number, reason: Buffer): void;
@@ -170,15 +172,21 @@ function onFrame(
 
 function onMessage(first: number, payload: Buffer, target: FrameTarget): void {
   const isBinary = (first & 0x0f) === opcodes.binary;
-  const content = (first & COMPRESSED) === 0 ? payload : inflated(payload, target);
-  if (!content) return;
-  if (!isBinary && !isUtf8(content)) fail(target, closeCodes.invalid, 'text that is not UTF-8');
-  else target.onMessage(content, isBinary);
+  if ((first & COMPRESSED) !== 0) target.onCompressed(payload, isBinary);
+  else if (isReadable(payload, isBinary, target)) target.onMessage(payload, isBinary);
 }
 
-function inflated(payload: Buffer, target: FrameTarget): Buffer | undefined {
+function isReadable(content: Buffer, isBinary: boolean, target: FrameTarget): boolean {
+  if (isBinary || isUtf8(content)) return true;
+  fail(target, closeCodes.invalid, 'text that is not UTF-8');
+  return false;
+}
+
+/** The content of a compressed message; undefined if it is faulty. */
+export function inflated(payload: Buffer, isBinary: boolean, target: FrameTarget): Buffer | undefined {
   try {
-    return inflate(payload, target.maxPayload);
+    const content = inflate(payload, target.maxPayload);
+    return isReadable(content, isBinary, target) ? content : undefined;
   } catch (error) {
     const isTooBig = (error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE';
     if (isTooBig) failAsTooBig(target);

@@ -1,8 +1,9 @@
 import type { Socket } from 'node:net';
 import { raise } from '../../base/owner.js';
 import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
+import type { Inflater } from '../limits/frame-guard.js';
 import type { Writable } from '../uws/app.js';
-import { closeCodes, type FrameTarget, readFrames, type Unfinished } from './frame-reader.js';
+import { closeCodes, type FrameTarget, inflated, readFrames, type Unfinished } from './frame-reader.js';
 import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
 import type { SocketOwner } from './socket-owner.js';
 import { OutgoingMessage } from './topics.js';
@@ -22,7 +23,7 @@ const EMPTY = Buffer.alloc(0);
 const NO_TOPICS: ReadonlySet<string> = new Set();
 
 /** A WebSocket on a connection that node:http has upgraded. */
-export class NodeWebSocket implements NativeWebSocket, FrameTarget, SocketOwner {
+export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, SocketOwner {
   isReading = true;
   private isOpen = true;
   /** The last sweep before something came from the client, in s. */
@@ -31,6 +32,8 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, SocketOwner 
   private unfinished: Unfinished | undefined = undefined;
   private topics: Set<string> | undefined = undefined;
   private awaitsDrain = false;
+  /** Whether a message has come with the bytes that are being read. */
+  private hasMessage = false;
 
   constructor(
     readonly socket: Socket,
@@ -62,6 +65,7 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, SocketOwner 
 
   onData(chunk: Buffer): void {
     this.heardAt = this.host.seconds;
+    this.hasMessage = false;
     this.unfinished = readFrames(chunk, this.unfinished, this);
   }
 
@@ -76,13 +80,23 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, SocketOwner 
     if (this.isReading) this.closed(closeCodes.abnormal, '');
   }
 
-  onMessage(data: Buffer, isBinary: boolean): void {
+  onMessage(data: Buffer, isBinary: boolean, inflater?: this): void {
+    const isFurther = this.hasMessage;
+    this.hasMessage = true;
     // The messages that have come behind it must not be lost with it.
     try {
-      this.host.events.message(this.receiver, data, isBinary);
+      this.host.events.message(this.receiver, data, isBinary, isFurther, inflater);
     } catch (error) {
       raise(error);
     }
+  }
+
+  onCompressed(data: Buffer, isBinary: boolean): void {
+    this.onMessage(data, isBinary, this);
+  }
+
+  inflated(data: Buffer, isBinary: boolean): Buffer | undefined {
+    return inflated(data, isBinary, this);
   }
 
   onPing(data: Buffer): void {

@@ -95,11 +95,13 @@ export class PollingPosts {
   /** Handles the packets of a POST, one per step. */
   private *handle(body: Buffer, isBinary: boolean): Generator<void> {
     const { transport } = this;
+    let isFurther = false;
     try {
       for (const [type, data] of this.packetsOf(body, isBinary)) {
+        if (isFurther) yield;
+        isFurther = true;
         if (type === 'close') return transport.onClosePacket();
         if (!this.onPacket(type, data)) return;
-        yield;
       }
     } catch (error) {
       if (!(error instanceof PacketFormatError)) throw error;

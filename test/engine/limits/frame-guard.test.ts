@@ -100,6 +100,36 @@ describe('the frames of one WebSocket', () => {
     expect(log).toEqual(['r1 x', 'r1 y', 'r2 x', 'r2 y', 'r3 x', 'r4 x', 'r5 x']);
   });
 
+  test('wait if they are large or compressed, once all together have taken long', () => {
+    const inflater = {
+      inflated: (data: Buffer) => {
+        clock.stall(12);
+        log.push(`inflated ${data}`);
+        return data;
+      },
+    };
+    const busy = upTo(6).map((n) => receiver(`r${n}`, 0));
+    for (const [n, one] of busy.entries()) guard.message(one, Buffer.from(`x${n}`), false, false, inflater);
+    expect(log.at(-1)).toBe('r5 x4');
+    log = [];
+    guard.message(receiver('large', 0), Buffer.alloc(20_000, '.'), false);
+    send(receiver('small', 0), 'y');
+    expect(log).toEqual(['small y']);
+    turn();
+    expect(log.slice(1)).toEqual(['inflated x5', 'r6 x5', 'large ..........']);
+  });
+
+  test('are no longer handled after one that cannot be decompressed', () => {
+    const mallory = receiver('m', 30);
+    send(mallory, 1);
+    guard.message(mallory, Buffer.from('faulty'), false, false, { inflated: () => undefined });
+    send(mallory, 3);
+    guard.closed(mallory, 1006, '');
+    turn();
+    expect(log).toEqual(['m 1', 'm detached', 'm closed 1006 ']);
+    expect(guard.waitingBytes).toBe(0);
+  });
+
   test('do not keep later frames from being handled if one fails', () => {
     const mallory = receiver('m', 30, (text) => {
       if (text === '2') throw new Error('a handler failed');

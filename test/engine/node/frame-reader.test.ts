@@ -1,6 +1,6 @@
 import { constants, deflateRawSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { type FrameTarget, readFrames, type Unfinished } from '../../../src/engine/node/frame-reader.js';
+import { type FrameTarget, inflated, readFrames, type Unfinished } from '../../../src/engine/node/frame-reader.js';
 import { Random } from '../../io/rooms/support/random.js';
 
 /** What the reader of frames makes of the bytes of a client. Source of the cases: RFC 6455, RFC 7692, and the tests of ws. */
@@ -55,6 +55,11 @@ class Events implements FrameTarget {
   isReading = true;
 
   constructor(readonly compresses: boolean) {}
+
+  onCompressed(data: Buffer, isBinary: boolean): void {
+    const content = inflated(data, isBinary, this);
+    if (content) this.onMessage(content, isBinary);
+  }
 
   onMessage(data: Buffer, isBinary: boolean): void {
     this.lines.push(isBinary ? `bytes ${short(data.toString('hex'))}` : `text ${short(data.toString())}`);

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Session } from '../../../src/engine/session/session.js';
 import { busyFor } from '../../support/until.js';
+import { serveDropIn } from '../support/application.js';
 import { closeEngines, startEngine } from '../support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';
 
@@ -113,4 +115,83 @@ test('a second POST while the first one is being handled ends the session', asyn
   expect((await second)?.[0]).toBe(500);
   expect((await first)[0]).toBe(200);
   expect(handled).toBeLessThan(1000);
+});
+
+describe.each([
+  ['native', 'auto'],
+  ['portable', 'node'],
+] as const)('listeners of Socket.IO on %s sockets', (_base, portOwner) => {
+  const count = 200;
+  const work = '42["work"]';
+  /** Those that go on in a microtask are listeners, too. */
+  const listeners: [string, (busy: () => void) => unknown][] = [
+    ['synchronous', (busy) => busy()],
+    ['asynchronous', (busy) => Promise.resolve().then(() => Promise.resolve().then(busy))],
+  ];
+  type Sender = () => unknown;
+  const senders: [string, (url: string) => Promise<Sender>][] = [
+    [
+      'frames of one segment',
+      async (url) => {
+        const client = openWebSocket(url);
+        await client.next();
+        client.send('40');
+        await client.next();
+        return () => {
+          const { _socket: socket } = client.socket as unknown as { _socket: Socket };
+          socket.cork();
+          for (let n = 0; n < count; n++) client.send(work);
+          socket.uncork();
+        };
+      },
+    ],
+    [
+      'packets of one POST',
+      async (url) => {
+        const client = await openPolling(url);
+        await client.post('40');
+        await client.poll();
+        return () => client.post(Array(count).fill(work).join('\x1e'));
+      },
+    ],
+  ];
+
+  test.each(
+    senders.flatMap(([what, sender]) => listeners.map(([kind, listener]) => [kind, what, sender, listener] as const)),
+  )('that are %s and need 5 ms each for %s leave others their turn', async (_kind, _what, sender, listener) => {
+    let done = 0;
+    let before = -1;
+    const { url, close } = await serveDropIn(
+      (io) => {
+        io.on('connection', (socket) => {
+          socket.on('other', () => {
+            before = done;
+          });
+          socket.on('work', () =>
+            listener(() => {
+              busyFor(5);
+              if (++done === 10) other.send('42["other"]');
+              if (done === count) finished();
+            }),
+          );
+        });
+      },
+      { portOwner } as object,
+    );
+    let finished = () => {};
+    const all = new Promise<void>((resolve) => {
+      finished = resolve;
+    });
+    const address = `${url}/socket.io/?EIO=4`;
+    const other = openWebSocket(address);
+    await other.next();
+    other.send('40');
+    await other.next();
+    void (await sender(address))();
+    await all;
+    await close();
+    // 50 ms later, and what one turn of a busy machine may take.
+    expect(before).toBeGreaterThan(0);
+    expect(before).toBeLessThan(60);
+  });
 });

@@ -3,11 +3,20 @@ import type { Clock } from '../../../src/engine/clock.js';
 /** A clock in the test's hand: time passes with {@link advance} only. */
 export class TestClock implements Clock {
   private time = 0;
+  private idleTime = 0;
   private readonly immediates: (() => void)[] = [];
   private readonly timers = new Set<{ at: number; callback: () => void }>();
 
   now(): number {
     return this.time;
+  }
+
+  idle(): number {
+    return this.idleTime;
+  }
+
+  afterTicks(callback: () => void): void {
+    callback();
   }
 
   setTimeout(callback: () => void, ms: number): unknown {
@@ -52,5 +61,6 @@ export class TestClock implements Clock {
       due.callback();
     }
     this.time = end;
+    this.idleTime += ms;
   }
 }
