@@ -12,6 +12,7 @@
 import { spawnSync } from 'node:child_process';
 import {
   appendFileSync,
+  copyFileSync,
   cpSync,
   existsSync,
   readdirSync,
@@ -87,9 +88,8 @@ async function generate() {
   const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   append('configuration', commandLine(await allHelpTexts(version)).join('\n'));
-  const { describeApi } = await import(join(root, 'build/service/chat/api-description.js'));
-  const api = JSON.parse(JSON.stringify(describeApi()));
-  writeFileSync(join(pages, 'public/openapi.json'), JSON.stringify(api, undefined, 2));
+  const api = JSON.parse(readFileSync(join(root, 'public/openapi.json'), 'utf8'));
+  copyFileSync(join(root, 'public/openapi.json'), join(pages, 'public/openapi.json'));
   const lines = [
     '',
     '## Endpoints',
@@ -109,9 +109,13 @@ async function generate() {
   // Vue would read tags outside blocks of code.
   append('http-api', lines.join('\n').replaceAll('<', '&lt;'));
 
+  function shared({ $ref }) {
+    return $ref && api.components.parameters[$ref.split('/').at(-1)];
+  }
+
   function endpoints([path, methods]) {
     return Object.entries(methods).flatMap(([method, operation]) => {
-      const { parameters = [] } = operation;
+      const parameters = (operation.parameters ?? []).map((one) => shared(one) ?? one);
       return [
         '',
         `### ${method.toUpperCase()} ${path.replaceAll('{', '\\{')}`,

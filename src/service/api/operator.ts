@@ -10,14 +10,7 @@ export const MAX_ROOMS_LISTED = 1000;
 /** About how long a room is in a response, in bytes. */
 const ROOM_BYTES = 100;
 
-export const statsQuery = z.object({
-  limit: z
-    .int()
-    .min(1)
-    .max(MAX_ROOMS_LISTED)
-    .default(100)
-    .describe('Maximum number of rooms to list, those with the most members first.'),
-});
+const statsQuery = z.object({ limit: z.int().min(1).max(MAX_ROOMS_LISTED).default(100) });
 
 /** The parts that the operator's routes use. */
 export interface OperatorOptions {

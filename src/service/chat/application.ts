@@ -94,7 +94,6 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     drain: () => worker.drainMachine(),
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
-    describe: async () => (await import('./api-description.js')).describeApi(),
   });
   servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
   return {

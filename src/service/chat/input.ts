@@ -27,18 +27,17 @@ const text = z.string().min(1).max(10_000).refine(isWellFormed);
 
 const position = z.int().min(0).optional();
 export const pageQuery = z.object({
-  epoch: z.string().max(128).optional().describe('The epoch of the offset in "after" or "before".'),
-  after: position.describe('Return messages after this offset; 0 starts at the beginning.'),
-  before: position.describe('Return messages before this offset; without "after", the newest of them.'),
-  limit: z.int().min(1).max(MAX_PAGE).default(50).describe('Maximum number of messages.'),
+  epoch: z.string().max(128).optional(),
+  after: position,
+  before: position,
+  limit: z.int().min(1).max(MAX_PAGE).default(50),
 });
 
 /** The maximum number of messages in one batch. */
 export const MAX_BATCH = 100;
 /** A message of the HTTP API. Each of its fields has an error code of its own. */
-export const newMessage = z.object({ text, from: userName.default('api').describe("The sender's name.") });
-/** A batch. Its messages are checked one by one. */
-export const newMessages = z.object({ messages: z.array(newMessage).min(1).max(MAX_BATCH) });
+export const newMessage = z.object({ text, from: userName.default('api') });
+/** Its messages are checked one by one. */
 const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MAX_BATCH);
 export const postKey = z
   .string()
@@ -48,14 +47,10 @@ export const postKey = z
 const time = z.int().min(0);
 /** What the operator revokes. */
 export const revocation = z.object({
-  jti: z.string().min(1).max(256).optional().describe('The claim "jti" of one token; leave out "user" and "before".'),
-  user: userName.optional().describe('All tokens of this user.'),
-  before: time.optional().describe('Only tokens issued before this time, in ms since 1970. Default with "user": now.'),
-  expires: time
-    .optional()
-    .describe(
-      'When the server may forget the revocation because the tokens have expired, in ms since 1970. Default: in a year.',
-    ),
+  jti: z.string().min(1).max(256).optional(),
+  user: userName.optional(),
+  before: time.optional(),
+  expires: time.optional(),
 });
 
 /** @throws GjallarError */
