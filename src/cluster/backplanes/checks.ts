@@ -16,11 +16,6 @@ const RESERVED = new Set<unknown>([
   ...['newListener', 'removeListener', 'new_namespace'],
 ]);
 
-/** The request types of `@socket.io/redis-adapter`. */
-const requests = { join: 2, leave: 3, disconnect: 4, fetch: 5, serverSideEmit: 6, broadcast: 7 } as const;
-/** The type of a response of `@socket.io/redis-adapter`. */
-const CLIENT_COUNT = 8;
-
 function expectThat(isTrue: boolean, what: string): void {
   if (!isTrue) throw new MalformedMessage(what);
 }
@@ -51,7 +46,7 @@ function checkPacket(value: unknown): void {
 }
 
 /** The rooms that a message is for. Emitters in other languages omit what is empty. */
-export function checkOptions(value: unknown): void {
+function checkOptions(value: unknown): void {
   const { rooms, except, flags } = fieldsOf(value, 'the options');
   for (const list of [rooms, except]) expectThat((list ?? undefined) === undefined || Array.isArray(list), 'rooms');
   if ((flags ?? undefined) !== undefined) fieldsOf(flags, 'the flags');
@@ -107,38 +102,3 @@ const clusterChecks: { [type in MessageType]?: (data: Fields) => void } = {
     expectThat(typeof clientCount === 'number', 'the number of clients must be a number'),
   [MessageType.BROADCAST_ACK]: () => {},
 };
-
-/** A broadcast of `@socket.io/redis-adapter`. */
-export function checkBroadcast(value: unknown): void {
-  expectThat(Array.isArray(value), 'a broadcast must be an array');
-  const [uid, packet, opts] = value as unknown[];
-  checkId(uid, 'the sender');
-  checkPacket(packet);
-  checkOptions(opts);
-}
-
-/** A request of `@socket.io/redis-adapter`. */
-export function checkRequest(value: unknown): void {
-  const { type, requestId, opts, rooms, data, packet } = fieldsOf(value, 'the request');
-  expectThat(Number.isInteger(type), 'the type of a request must be an integer');
-  checkId(requestId, 'the id of a request');
-  if ((rooms ?? undefined) !== undefined) checkRooms(rooms);
-  // Old versions name one socket instead of options.
-  const needsOptions = type === requests.fetch || type === requests.broadcast;
-  if (needsOptions || (opts ?? undefined) !== undefined) checkOptions(opts);
-  if (type === requests.serverSideEmit) checkEvent(data);
-  if (type === requests.broadcast) checkPacket(packet);
-  if (type === requests.join || type === requests.leave) {
-    if (opts) checkRooms(rooms);
-  }
-}
-
-/** A response of `@socket.io/redis-adapter`. */
-export function checkResponse(value: unknown): void {
-  const { type, requestId, clientCount, sockets } = fieldsOf(value, 'the response');
-  checkId(requestId, 'the id of a request');
-  if (type === CLIENT_COUNT) expectThat(typeof clientCount === 'number', 'the number of clients must be a number');
-  // The ids of sockets, in the responses to another type of request.
-  const areIds = Array.isArray(sockets) && sockets.every((socket) => typeof socket === 'string');
-  if (sockets !== undefined && !areIds) checkSockets(sockets);
-}

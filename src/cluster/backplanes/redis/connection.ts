@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import type { Rejections } from '../connection-health.js';
+import { isConnectionRejected, reasonOf } from '../broker-cause.js';
+import type { ConnectionHealth } from '../connection-health.js';
 
 /** As {@link isClusterNode}, over a connection that is made for it. */
 export async function isClusterUrl(url: string): Promise<boolean | undefined> {
@@ -157,24 +158,48 @@ function watchOne(redis: Redis): void {
   if (redis.status === 'ready') begin();
 }
 
+/** How often Redis is asked again on a connection that it rejects, in ms. */
+const RETRY_INTERVAL_MS = 1000;
+
 /**
- * Lets an adapter count its servers while Redis is unreachable: it reports the last known number. A request that waits
- * for their answers then fails with a timeout.
+ * Updates the connection health when a connection is made or lost.
+ * @returns whether Redis answers on a connection: the system accepts connections for a Redis that hangs, too
  */
-export function countingServers<T extends { serverCount(): Promise<number> }>(adapter: T, rejections: Rejections): T {
-  const count = adapter.serverCount.bind(adapter);
-  let last = 1;
-  adapter.serverCount = async () => {
-    try {
-      last = await count();
-      rejections.note(['PUBSUB']);
-    } catch (error) {
-      rejections.note(['PUBSUB'], error);
-      // socket.io does not expect counting to fail. An unhandled rejection would end the process.
-    }
-    return last;
-  };
-  return adapter;
+export function observe(
+  connections: Iterable<Redis>,
+  outage: ConnectionHealth,
+  update: () => void,
+): (redis: Redis) => boolean {
+  const answering = new Set<Redis>();
+  for (const redis of connections) {
+    redis.on('error', (error: Error) => {
+      outage.reason = reasonOf(error);
+      if (!answering.has(redis)) update();
+    });
+    redis.on('ready', () => {
+      const answered = () => {
+        if (redis.status !== 'ready') return;
+        answering.add(redis);
+        outage.reason = '';
+        update();
+      };
+      const ask = () =>
+        redis.ping().then(answered, (error: Error) => {
+          if (error.name !== 'ReplyError') return;
+          // A Redis that rejects the command has answered, too, unless it rejects everything.
+          if (!isConnectionRejected(error.message)) return answered();
+          outage.reason = reasonOf(error);
+          update();
+          if (redis.status === 'ready') setTimeout(() => redis.status === 'ready' && ask(), RETRY_INTERVAL_MS).unref();
+        });
+      ask();
+    });
+    redis.on('close', () => {
+      answering.delete(redis);
+      update();
+    });
+  }
+  return (redis) => answering.has(redis);
 }
 
 /** A node of a cluster, in the form that ioredis accepts. */

@@ -3,8 +3,7 @@ import { own } from '../../../base/owner.js';
 import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
-import { observe } from './classic.js';
-import { isClusterNode, openNode } from './connection.js';
+import { isClusterNode, observe, openNode } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
 
 /** Keeps the listener of a pub/sub, and tells it whenever all connections and subscriptions are there, for the first time or again. */
@@ -62,9 +61,8 @@ export class RedisPubSub implements PubSub {
       health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };
     this.renewal = new Renewal(update);
-    this.subscriptions = new Subscriptions(subscriber, update, health.rejections, (channel, bytes) =>
-      this.renewal.listener?.onMessage(channel.toString(), bytes),
-    );
+    this.subscriptions = new Subscriptions(subscriber, update, health.rejections);
+    this.subscriptions.onMessage = (channel, bytes) => this.renewal.listener?.onMessage(channel.toString(), bytes);
     const answers = observe(redis, health, update);
     publisher.on('ready', () => {
       const asked = isClusterNode(publisher).then((isNode) => {

@@ -1,6 +1,5 @@
-import { captureRejectionSymbol, EventEmitter } from 'node:events';
 import type { Redis } from 'ioredis';
-import { own, owned, reportFailure } from '../../../base/owner.js';
+import { own, owned } from '../../../base/owner.js';
 import type { Rejections } from '../connection-health.js';
 
 type Channels = string | readonly string[];
@@ -8,55 +7,37 @@ type Channels = string | readonly string[];
 /** How long to wait until rejected requests are repeated, in ms. */
 const RETRY_INTERVAL_MS = 1000;
 
-/** Hands a message to the adapters: calls `emit` with what they shall get. */
-export type Receiver = (channel: Buffer, bytes: Buffer, isPattern: boolean, emit: (message: unknown) => void) => void;
-
-export type RejectionListener = (error: unknown, channel: Buffer, message: unknown) => void;
-
 /**
- * The subscriptions of a backplane on one connection, in the form of the client that socket.io's adapters expect. While
- * Redis is unreachable they are kept here, because queued commands would pile up. Each new connection renews them.
+ * The subscriptions of a backplane on one connection. While Redis is unreachable they are kept here, because queued commands would
+ * pile up. Each new connection renews them.
  */
-export class Subscriptions extends EventEmitter {
+export class Subscriptions {
   private readonly channels = new Set<string>();
   private readonly patterns = new Set<string>();
   private readonly pending = new Set<Promise<unknown>>();
   private timer: NodeJS.Timeout | undefined;
   /** Whether Redis has confirmed all subscriptions since the last connect. */
   isRenewed = false;
+  /** Gets each message, with the pattern if it came by one. */
+  onMessage: (channel: Buffer, bytes: Buffer, pattern?: Buffer) => void = () => {};
 
-  /**
-   * @param onChange called when {@link isRenewed} has changed
-   * @param receive gets each message
-   * @param onRejection gets what a listener for messages rejects with
-   */
+  /** @param onChange called when {@link isRenewed} has changed */
   constructor(
     private readonly redis: Redis,
     private readonly onChange: () => void,
     private readonly rejections: Rejections,
-    receive: Receiver,
-    private readonly onRejection: RejectionListener = (error) => reportFailure('handling a message of Redis', error),
   ) {
-    // The adapters answer requests in asynchronous listeners. Their rejections arrive at the method below.
-    super({ captureRejections: true });
-    // Each namespace listens.
-    this.setMaxListeners(0);
-    const onMessage = (channel: Buffer, bytes: Buffer) =>
-      receive(channel, bytes, false, (message) => this.emit('messageBuffer', channel, message));
-    const onPatternMessage = (pattern: Buffer, channel: Buffer, bytes: Buffer) =>
-      receive(channel, bytes, true, (message) => this.emit('pmessageBuffer', pattern, channel, message));
-    redis.on('messageBuffer', owned('reading a message of Redis', onMessage));
-    redis.on('pmessageBuffer', owned('reading a message of Redis', onPatternMessage));
+    const read = owned('reading a message of Redis', (...message: Parameters<Subscriptions['onMessage']>) =>
+      this.onMessage(...message),
+    );
+    redis.on('messageBuffer', (channel: Buffer, bytes: Buffer) => read(channel, bytes));
+    redis.on('pmessageBuffer', (pattern: Buffer, channel: Buffer, bytes: Buffer) => read(channel, bytes, pattern));
     redis.on('ready', () => this.renewNow());
     redis.on('close', () => {
       this.isRenewed = false;
       clearTimeout(this.timer);
       onChange();
     });
-  }
-
-  override [captureRejectionSymbol](error: unknown, _event: string, channel: Buffer, message: unknown): void {
-    this.onRejection(error, channel, message);
   }
 
   /** Resolves when every request made so far is confirmed or has failed. */
@@ -79,10 +60,6 @@ export class Subscriptions extends EventEmitter {
 
   punsubscribe(patterns: Channels): void {
     this.remove(this.patterns, patterns, (all) => this.redis.punsubscribe(...all));
-  }
-
-  disconnect(): void {
-    this.redis.disconnect();
   }
 
   private async add(
