@@ -1,7 +1,7 @@
 // Bundles for users: a process starts in half the time if it reads a few files instead of hundreds. The declarations are
 // tsc's, and so is `build`, the single modules that tests use.
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
@@ -9,8 +9,8 @@ const root = dirname(fileURLToPath(import.meta.url));
 const source = join(root, 'src');
 const dist = join(root, 'dist');
 
-/** What package.json exports. */
-const { exports: exported } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+/** What package.json exports, and what the program says of itself. */
+const { exports: exported, version, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 /** The files that package.json names, and those that a process is started with. */
 const entries = [
   'main',
@@ -24,7 +24,7 @@ const entries = [
   'cluster/hub/thread',
   'features/state/hub-service',
   'features/recovery/hub-service',
-  // Loaded when they are needed, by loadPart().
+  // Loaded when they are needed, by requireHere().
   'features/recovery/index',
 ];
 /**
@@ -40,7 +40,14 @@ const processes = {
   primary: ['cli/service', 'cli/primary'],
   runner: ['cli/run', 'cli/primary'],
   hub: ['cluster/hub/thread'],
+  stateHub: ['features/state/hub-service'],
+  state: ['features/state/index'],
+  history: ['features/history/index'],
+  presence: ['features/presence/index'],
+  emitter: ['cluster/emitter/index'],
 };
+/** What all of these load is small, and one file for all processes. */
+const MOST = ['library', 'runner', 'hub'];
 /**
  * Packages that become a part of the bundle. zod loads the messages of its errors in 60 languages, of which the bundle has
  * none.
@@ -67,13 +74,44 @@ function users() {
 }
 
 const known = users();
+const isCommon = (names) => names.includes('any') || MOST.every((name) => names.includes(name));
+
+/** The part of the source that a module belongs to, which stack traces show as the name of a file. */
+function partOf(file) {
+  const [room, folder] = relative(source, file).split('/');
+  return ['cluster', 'features'].includes(room) ? folder : room;
+}
+
+/** The names of the files, by the kinds of processes that load them: the part that most of their code comes from. */
+function fileNames() {
+  const sizes = new Map();
+  for (const [file, names] of known) {
+    if (entryFiles.includes(file) || isCommon(names)) continue;
+    const parts = sizes.get(String(names)) ?? new Map();
+    parts.set(partOf(file), (parts.get(partOf(file)) ?? 0) + readFileSync(file).length);
+    sizes.set(String(names), parts);
+  }
+  const named = new Map();
+  const taken = new Map();
+  const largest = (parts) => [...parts].sort(([, one], [, other]) => other - one)[0];
+  for (const [names, parts] of [...sizes].sort(([, one], [, other]) => largest(other)[1] - largest(one)[1])) {
+    const [name] = largest(parts);
+    const count = (taken.get(name) ?? 0) + 1;
+    taken.set(name, count);
+    named.set(names, count === 1 ? name : `${name}-${count}`);
+  }
+  return named;
+}
+
 const entryFiles = entries.map((entry) => join(source, `${entry}.ts`));
+
+const fileNameOf = fileNames();
 
 /** The file of a module. What only an entry does when it is loaded must stay there. */
 function groupOf(id) {
   if (entryFiles.includes(id)) return null;
   const names = known.get(id);
-  if (names) return names.includes('any') ? 'common' : `for-${names.join('-')}`;
+  if (names) return isCommon(names) ? 'common' : fileNameOf.get(String(names));
   return INLINED.find((name) => id.includes(`/node_modules/${name}/`)) ?? null;
 }
 
@@ -90,7 +128,7 @@ const licenses = {
 const rest = {
   name: 'rest',
   writeBundle(_options, bundle) {
-    const types = Object.values(exported).flatMap(({ types }) => types ?? []);
+    const types = Object.values(exported).flatMap(({ types, default: other }) => types ?? other?.types ?? []);
     const reached = new Set(types.filter((path) => path.startsWith('./dist/')).map((path) => join(root, path)));
     for (const file of reached) {
       const text = readFileSync(file, 'utf8');
@@ -106,18 +144,83 @@ const rest = {
   },
 };
 
+/** Files that load each other would see what the other one has not defined yet. */
+const acyclic = {
+  name: 'acyclic',
+  generateBundle(_options, bundle) {
+    const visit = (file, path) => {
+      if (path.includes(file)) throw new Error(`files load each other: ${[...path, file].join(' → ')}`);
+      for (const next of bundle[file]?.imports ?? []) visit(next, [...path, file]);
+    };
+    for (const file of Object.keys(bundle)) visit(file, []);
+  },
+};
+
+/** The names that a list of an import or export statement gives: `a as b, c`. */
+const namesIn = (list) =>
+  [...list.matchAll(/([\w$]+)(?: as ([\w$]+))?/g)].map(([, name, alias = name]) => ({ name, alias }));
+
+/** Where the code itself is. A bundle that is an ES module has no `__filename`, so there it is the program. */
+const HERE = 'require("node:url").pathToFileURL(typeof __filename === "undefined" ? process.argv[1] : __filename).href';
+
+/**
+ * Makes CommonJS of the ES modules that Rolldown writes: every tool loads it, with `require()` and `import` alike, and a
+ * process has one copy. Rolldown's own CommonJS reads each import anew from a getter, also on the way of every message.
+ */
+const commonJs = {
+  name: 'to-common-js',
+  renderChunk(code, { fileName }) {
+    const converted = code
+      .replace(/^import (?:\* as )?([\w$]+) from ("[^"]+");$/gm, 'const $1 = require($2);')
+      .replace(/^import (?:([\w$]+), )?\{(.+)\} from ("[^"]+");$/gm, (_all, whole, list, source) => {
+        const names = namesIn(list).map(({ name, alias }) => (name === alias ? name : `${name}: ${alias}`));
+        return `const ${whole ? `${whole} = require(${source}), ` : ''}{ ${names.join(', ')} } = require(${source});`;
+      })
+      .replace(/^import ("[^"]+");$/gm, 'require($1);')
+      .replace(/^export \{(.*)\};$/gm, (_all, list) =>
+        namesIn(list)
+          .map(({ name, alias }) => `exports.${alias} = ${name};`)
+          .join(' '),
+      )
+      .replace(/\bimport\(("\.[^"]+")\)/g, 'Promise.resolve().then(() => require($1))')
+      .replace(/\brequireHere\("([^"]+)"\)/g, (_all, path) => `require("${fromFile(fileName, path)}")`)
+      .replaceAll('import.meta.url', HERE);
+    const left = /^(?:import|export)\b.*$/m.exec(converted);
+    if (left) throw new Error(`${fileName}: no rule makes CommonJS of ${left[0]}`);
+    return converted.replace(/^(?!#!)/m, '"use strict"; ');
+  },
+  writeBundle() {
+    // Of the files of this folder alone: the rest of the package are ES modules.
+    copyFileSync(join(root, 'public/gjallar-client.d.ts'), join(dist, 'client.d.ts'));
+    writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
+    // Node.js waits for an ES module that it imports before the program.
+    writeFileSync(join(dist, 'host/run/preload.mjs'), 'import { ready } from "./preload.js";\nawait ready;\n');
+  },
+};
+
+/** A path from the folder of the bundle as a file of the bundle names it. */
+function fromFile(file, path) {
+  if (!path.startsWith('./')) return path;
+  const found = relative(dirname(file), path);
+  return found.startsWith('.') ? found : `./${found}`;
+}
+
 const isOwn = (id) => id.startsWith('.') || id.startsWith('/') || INLINED.some((name) => id.split('/')[0] === name);
 
 // By the API, since the command prints a line for each file.
 await build({
-  input: Object.fromEntries(entries.map((entry) => [entry, join(source, `${entry}.ts`)])),
+  input: {
+    ...Object.fromEntries(entries.map((entry) => [entry, join(source, `${entry}.ts`)])),
+    client: join(root, 'public/gjallar-client.js'),
+  },
   platform: 'node',
   logLevel: 'warn',
   external: (id) => !isOwn(id),
   resolve: { extensionAlias: { '.js': ['.ts', '.js'] } },
   tsconfig: false,
   preserveEntrySignatures: 'allow-extension',
-  plugins: [licenses, rest],
+  plugins: [licenses, acyclic, commonJs, rest],
+  transform: { define: { PACKAGE: JSON.stringify({ version, homepage }) } },
   output: {
     dir: dist,
     format: 'esm',

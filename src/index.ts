@@ -18,7 +18,7 @@
  * ```
  */
 import './engine/uws/environment.js';
-import { loadPart } from './base/package.js';
+import { requireHere } from './base/package.js';
 import type { Engine } from './engine/engine.js';
 import type * as Recovery from './features/recovery/index.js';
 import type { AnyNamespace, AnyServer } from './io/any.js';
@@ -100,5 +100,5 @@ export function onSessionExpired(
   of: AnyServer | AnyNamespace,
   listener: (session: Recovery.ExpiredSession) => void,
 ): () => void {
-  return loadPart<typeof Recovery>('./features/recovery/index.js').onSessionExpired(of, listener);
+  return (requireHere('./features/recovery/index.js') as typeof Recovery).onSessionExpired(of, listener);
 }

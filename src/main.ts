@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import module from 'node:module';
+import nodeModule from 'node:module';
 import { parseArgs } from 'node:util';
 import { GjallarError } from './base/errors.js';
 import { version } from './base/package.js';
@@ -14,17 +14,18 @@ const FLUSH_AFTER_MS = 2000;
 if ([undefined, 'run'].includes(process.argv[2])) obeyEarlySignals();
 // Where Node.js has it: the next processes need not compile the code again. By itself, Node.js writes the cache when a
 // process ends. The first reload would come before that.
-const { enableCompileCache, flushCompileCache } = module as { enableCompileCache?(): void; flushCompileCache?(): void };
+const { enableCompileCache, flushCompileCache } = nodeModule as {
+  enableCompileCache?(): void;
+  flushCompileCache?(): void;
+};
 enableCompileCache?.();
 if (flushCompileCache) setTimeout(flushCompileCache, FLUSH_AFTER_MS).unref();
 
-try {
-  await main(process.argv.slice(2));
-} catch (error) {
+main(process.argv.slice(2)).catch((error: unknown) => {
   if (!(error instanceof GjallarError)) throw error;
   console.error(`gjallar: ${error.message}`);
   process.exit(1);
-}
+});
 
 /**
  * Each process loads only what it needs: starting a server is mostly that. uWebSockets.js is loaded late also because a

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { allOptions, runOptionKeys } from '../src/host/config/options.js';
 import { libraryOptions } from './support/library-options.js';
@@ -20,12 +21,17 @@ test('the page of options has every option of the library with its default', () 
   expect(table.split('\n\n')[0]!.split('\n')).toEqual(rows);
 });
 
+interface Entry {
+  default?: string | { default: string };
+}
+
 test('the page of the library has every export', async () => {
-  const { exports: entries } = JSON.parse(read('package.json')) as { exports: Record<string, { default: string }> };
+  const { exports: entries } = JSON.parse(read('package.json')) as { exports: Record<string, Entry> };
   const expected: Record<string, string[]> = {};
-  for (const [name, { default: file }] of Object.entries(entries)) {
-    if (!file || name === './register') continue;
-    expected[name.replace('.', 'gjallar')] = Object.keys(await import(pathToFileURL(join(root, file)).href)).sort();
+  for (const [name, { default: entry }] of Object.entries(entries)) {
+    if (!entry || name === './register') continue;
+    const file = typeof entry === 'string' ? entry : entry.default;
+    expected[name.replace('.', 'gjallar')] = Object.keys(createRequire(import.meta.url)(join(root, file))).sort();
   }
   const named: Record<string, string[]> = {};
   let from = '';

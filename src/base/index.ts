@@ -16,6 +16,6 @@
 export { type ErrorCode, errorCodes, GjallarError, MalformedMessage } from './errors.js';
 export { counter, gauge, Histogram, type Metric } from './metric.js';
 export { attempt, own, owned } from './owner.js';
-export { loadPart, packageFile, version } from './package.js';
+export { packageFile, requireHere, version } from './package.js';
 export { thisProcess } from './process.js';
 export { within } from './within.js';

@@ -4,17 +4,15 @@
  * deploy/service/package.json installs them in a clone and in the image.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { GjallarError } from './errors.js';
+import { requireHere } from './package.js';
 
 /** From a version up to the last one that begins with the numbers of `line`. */
 export interface VersionRange {
   readonly from: string;
   readonly line: string;
 }
-
-const require = createRequire(import.meta.url);
 
 /** The oldest version of each package that works, and the newest line of versions. */
 export const supportedVersions = {
@@ -34,8 +32,14 @@ export type OptionalPackage = keyof typeof supportedVersions;
 
 /** The package, which must be a CommonJS one; undefined if it is not installed, or in a version that does not work. */
 export function optionalPackage<T>(name: OptionalPackage): T | undefined {
-  return problemWith(name) ? undefined : (require(name) as T);
+  return problemWith(name) ? undefined : (requireHere(name) as T);
 }
+
+/**
+ * A CommonJS package that {@link requirePackages} has found, or a part of it. Its name is a variable: a bundler of an application
+ * that does not have it would fail.
+ */
+export const requireOptional = <T>(path: OptionalPackage | `${OptionalPackage}/${string}`): T => requireHere(path) as T;
 
 /**
  * Checks that packages are installed, in versions that work.
@@ -98,7 +102,7 @@ export function wordsFor({ from, line }: VersionRange): string {
 
 /** The package that this one would load. Few packages export their package.json, so it is looked for as Node.js does. */
 function find(name: string): Installed | undefined {
-  for (const modules of require.resolve.paths(name) ?? []) {
+  for (const modules of requireHere.resolve.paths(name) ?? []) {
     const folder = join(modules, name);
     try {
       const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };

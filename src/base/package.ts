@@ -2,6 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
+/** What bundle.js puts in: an application that bundles gjallar has another package.json beside it. */
+declare const PACKAGE: Package | undefined;
+
+interface Package {
+  readonly version: string;
+  readonly homepage?: string;
+}
+
 /** The folder that is built. The bundler puts this module directly into it; otherwise it is in `base/`. */
 const built = new URL(/\/base\/package\.[jt]s$/.test(import.meta.url) ? '..' : '.', import.meta.url);
 
@@ -15,14 +23,12 @@ export const packageFile = (path: string): URL => new URL(`../${path}`, built);
 export const packagePath = (path: string): string => fileURLToPath(packageFile(path));
 
 /**
- * Loads a part of gjallar once it is needed, without a promise: every supported version of Node.js can require a module
- * without top-level await. bundle.js has the part among its entries.
- * @param path from the folder that is built
+ * `require()` of the folder that is built, for parts that are loaded once they are needed, and for packages. bundle.js has
+ * those parts among its entries. It makes a plain `require()` of a call with a literal, which bundlers of applications follow;
+ * packages that may be missing are named by variables, which bundlers leave alone.
  */
-export const loadPart = createRequire(new URL('any.js', built)) as <Part>(path: `./${string}.js`) => Part;
+export const requireHere = createRequire(new URL('any.js', built));
 
 /** The version of this package, and the site with its documentation. */
-export const { version, homepage } = JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) as {
-  readonly version: string;
-  readonly homepage?: string;
-};
+export const { version, homepage }: Package =
+  typeof PACKAGE === 'undefined' ? JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) : PACKAGE;

@@ -1,3 +1,4 @@
+import { GjallarError } from './errors.js';
 import type { Problems } from './problems.js';
 
 /** The log, as pino takes it. */
@@ -66,7 +67,24 @@ export interface ProcessHost {
 /** In the library alone, nothing but these reports. */
 export const thisProcess: ProcessHost = { reports: libraryReports() };
 
+/** Where other copies of gjallar in this process find the one that hosts the application. */
+const HOST = Symbol.for('gjallar.host');
+const shared = process as { [HOST]?: ProcessHost };
+
 /** Makes this process one that hosts an application. Call it before the application starts. */
 export function hostApplication(host: Partial<ProcessHost>): void {
-  Object.assign(thisProcess, host);
+  shared[HOST] = Object.assign(thisProcess, host);
+}
+
+/**
+ * The servers of a second copy would not know that they run on a worker, and answer "Session ID unknown".
+ * @throws GjallarError BAD_CONFIG if another copy hosts the application
+ */
+export function checkCopy(): void {
+  if ((shared[HOST] ?? thisProcess) === thisProcess) return;
+  throw new GjallarError(
+    'BAD_CONFIG',
+    'the application has a copy of gjallar of its own, which cannot share clients with other workers. If a bundler made ' +
+      'it, exclude gjallar and socket.io from the bundle (esbuild: --packages=external; webpack: externals), and start it again',
+  );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { GjallarError } from '../base/errors.js';
+import { requireHere } from '../base/package.js';
 
 /** The flags of Node.js that are passed on to the process of an application, for `parseArgs()`. */
 export const nodeFlags = {
@@ -48,7 +48,7 @@ export function asksForHelp(args: readonly string[]): boolean {
 export function fileOf(given: string): string {
   const path = resolve(given);
   try {
-    return createRequire(import.meta.url).resolve(path);
+    return requireHere.resolve(path);
   } catch {
     if (existsSync(path)) return path;
     throw new GjallarError('BAD_CONFIG', `cannot find ${given}; give the file that starts the application`);

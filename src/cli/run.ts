@@ -31,7 +31,7 @@ export function runApplication(args: readonly string[]): Promise<void> {
   return runPrimary(config, {
     file,
     arguments: rest,
-    nodeFlags: [...youngGeneration(process.env), ...flags, '--import', packageFile('dist/host/run/preload.js').href],
+    nodeFlags: [...youngGeneration(process.env), ...flags, '--import', packageFile('dist/host/run/preload.mjs').href],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
     onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
     started: (facts) => greet(file, config, facts),

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { GjallarError } from '../base/errors.js';
 import { isWithin, type VersionRange, wordsFor } from '../base/optional-packages.js';
+import { requireHere } from '../base/package.js';
 
 /**
  * The versions of socket.io that gjallar was checked against. Older sockets have no connection state recovery, and older
@@ -16,12 +16,16 @@ export interface SocketIoCopy {
   readonly folder: string;
 }
 
-/** The copy of socket.io that this package finds. Before 4.8, socket.io does not export its package.json. */
-export function installedCopy(): SocketIoCopy {
-  const file = createRequire(import.meta.url).resolve('socket.io');
-  const copy = copyOf(file);
-  if (!copy) throw new Error(`${file} is in no package with the name socket.io`);
-  return copy;
+/**
+ * The copy of socket.io that this package finds; undefined where an application's bundle has it. Before 4.8, socket.io does
+ * not export its package.json.
+ */
+export function installedCopy(): SocketIoCopy | undefined {
+  try {
+    return copyOf(requireHere.resolve('socket.io'));
+  } catch {
+    return undefined;
+  }
 }
 
 /** The copy of socket.io that a file belongs to; undefined for files of other packages, such as socket.io-parser. */
@@ -52,7 +56,7 @@ export function versionProblem({ version, folder }: SocketIoCopy): string | unde
 }
 
 /** @throws GjallarError BAD_CONFIG if the copy does not work */
-export function checkVersion(copy: SocketIoCopy): void {
-  const problem = versionProblem(copy);
+export function checkVersion(copy: SocketIoCopy | undefined): void {
+  const problem = copy && versionProblem(copy);
   if (problem) throw new GjallarError('BAD_CONFIG', problem);
 }

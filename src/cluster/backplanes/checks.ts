@@ -1,6 +1,6 @@
-import { MessageType } from 'socket.io-adapter';
 import { MalformedMessage } from '../../base/errors.js';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
+import { MessageType } from './message-type.js';
 
 /**
  * Checks of what arrives from a backplane. socket.io's adapters take the form of messages for granted, but every program

@@ -1,9 +1,9 @@
-import { MessageType } from 'socket.io-adapter';
 import { GjallarError } from '../../base/errors.js';
 import { PacketType, reservedEvents } from '../../engine/parser/socket-io-parser.js';
 import type { EncodedPackets } from '../../io/rooms/encoded-packet.js';
 import { encodeBroadcast } from '../backplanes/frames/wire/broadcast.js';
 import { EMITTER, encodeMessage, type Message } from '../backplanes/frames/wire/message.js';
+import { MessageType } from '../backplanes/message-type.js';
 import type { Delivery, Outgoing } from './connection.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: as in socket.io, events have any arguments unless they are declared

@@ -3,8 +3,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { hubServices, type OpenHubService } from '../../base/hub-service.js';
-import { own } from '../../base/owner.js';
-import { loadPart } from '../../base/package.js';
+import { own, raise } from '../../base/owner.js';
+import { requireHere } from '../../base/package.js';
 import { ownWindow } from '../../engine/delivery/shared-window.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
 import { ALIVE_INTERVAL_MS } from '../protocol.js';
@@ -20,7 +20,7 @@ const services: { readonly [service: number]: `./${string}.js` } = {
 
 function loadService(service: number): OpenHubService | undefined {
   const file = services[service];
-  return file && loadPart<{ openHubService: OpenHubService }>(file).openHubService;
+  return file && (requireHere(file) as { openHubService: OpenHubService }).openHubService;
 }
 
 const { directory, machine, address } = workerData as HubData;
@@ -33,12 +33,19 @@ const isLinked = new Promise<void>((resolve) => {
   linked = resolve;
 });
 const workers = workersOnMesh(mesh);
-const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true, loadService });
-await mesh.listen();
-primary.on('message', (message: ToHub) => {
-  if (message.type === 'join') return own('linking the hub with the workers', mesh.join(message.workers).then(linked));
-  hub.close();
-  primary.close();
-});
-say({ type: 'ready' });
-setInterval(() => say({ type: 'alive' }), ALIVE_INTERVAL_MS).unref();
+
+async function start(): Promise<void> {
+  const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true, loadService });
+  await mesh.listen();
+  primary.on('message', (message: ToHub) => {
+    if (message.type === 'join')
+      return own('linking the hub with the workers', mesh.join(message.workers).then(linked));
+    hub.close();
+    primary.close();
+  });
+  say({ type: 'ready' });
+  setInterval(() => say({ type: 'alive' }), ALIVE_INTERVAL_MS).unref();
+}
+
+// An error ends the thread.
+start().catch(raise);

@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
 import { asTextOrBytes } from '../../base/bytes.js';
+import { requireHere } from '../../base/package.js';
 
 /** The copy of socket.io-parser that socket.io itself has loaded. `import` would load a second one. */
-const parser = createRequire(import.meta.url)('socket.io-parser') as typeof import('socket.io-parser');
+const parser = requireHere('socket.io-parser') as typeof import('socket.io-parser');
 
 export const { Decoder, PacketType } = parser;
 

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { GjallarError } from '../../base/errors.js';
+import { requireHere } from '../../base/package.js';
 import type { Sockets } from './app.js';
 import { checkRuntime, otherRuntime } from './runtime.js';
 
@@ -14,7 +15,6 @@ export interface Binary {
   load(): Sockets;
 }
 
-const require = createRequire(import.meta.url);
 const { platform, arch, versions } = process;
 const [major] = versions.node.split('.');
 
@@ -36,7 +36,7 @@ export function binaries(): Binary[] {
 /** The folders of a package: one that the application's program finds, and one that gjallar finds. */
 function packagesNamed(name: string): string[] {
   const program = process.argv[1];
-  const requires = program ? [createRequire(join(dirname(program), 'x.js')), require] : [require];
+  const requires = program ? [createRequire(join(dirname(program), 'x.js')), requireHere] : [requireHere];
   const folders = requires.flatMap((each) => each.resolve.paths(name) ?? []);
   return [...new Set(folders)].map((folder) => join(folder, name));
 }
@@ -49,16 +49,16 @@ function ownBinary(folder: string): Binary {
     load() {
       const [path] = [join(folder, 'dist/bin', file), join(folder, file)].filter((each) => existsSync(each));
       if (path) checkWhole(path);
-      return require(path ?? folder);
+      return requireHere(path ?? folder);
     },
   };
 }
 
 /** A package with the binary for one platform, which lies beside its program. */
 function requireWhole(name: string): Sockets {
-  const file = join(dirname(require.resolve(name)), 'uws.node');
+  const file = join(dirname(requireHere.resolve(name)), 'uws.node');
   if (existsSync(file)) checkWhole(file);
-  return require(name);
+  return requireHere(name);
 }
 
 /** Where a file of 64-bit ELF says how long it is: its table of sections comes last. Source: elf(5). */

@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { replaceMethod } from '../../base/foreign-objects.private.js';
 import { own } from '../../base/owner.js';
+import { requireHere } from '../../base/package.js';
 import { hostApplication } from '../../base/process.js';
 import type { Backplane } from '../../cluster/backplanes/index.js';
 import { windowOf } from '../../io/server/default-adapter.js';
@@ -105,7 +105,7 @@ const MEMORY_STORE =
 
 /** Logs a warning, once, when an express-session that the application has loaded keeps a session in memory. */
 function warnOfMemoryStore(log: Logger): void {
-  const loaded = Object.entries(createRequire(import.meta.url).cache);
+  const loaded = Object.entries(requireHere.cache);
   for (const [file, module] of loaded.filter(([file]) => /[\\/]express-session[\\/]index\.js$/.test(file))) {
     const prototype = (module?.exports as { MemoryStore?: { prototype: object } } | undefined)?.MemoryStore?.prototype;
     if (!prototype) continue;

@@ -8,7 +8,10 @@ import { isMainThread } from 'node:worker_threads';
 import { version } from '../../base/package.js';
 import { forkedSurroundings, holdSignals, isOfMachine } from '../runtime/surroundings.js';
 
-if (isMainThread && cluster.worker && isOfMachine()) {
+/** bundle.js adds preload.mjs, which waits for it: Node.js starts the application after that. */
+export const ready = isMainThread && cluster.worker && isOfMachine() ? prepare() : undefined;
+
+async function prepare(): Promise<void> {
   holdSignals();
   const { loadRunConfig } = await import('../config/load.js');
   const { startWorker } = await import('../runtime/worker.js');

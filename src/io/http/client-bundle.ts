@@ -14,7 +14,9 @@ export const pageBundles = /^socket\.io(\.esm)?(\.min)?\.js$/;
 
 /** Adds the files of socket.io's client bundle at a path that ends in a slash. */
 export function addClientBundle(files: StaticFiles, path: string, accept = allBundles): StaticFiles {
-  const { folder, version } = installedCopy();
+  const copy = installedCopy();
+  if (!copy) return files;
+  const { folder, version } = copy;
   // socket.io's own ETag: browsers can reuse the files that they have from a stock server.
   return files.add(path, join(folder, 'client-dist'), (name) => accept.test(name), `"${version}"`);
 }

@@ -1,6 +1,6 @@
 import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
-import { loadPart } from '../../base/package.js';
+import { requireHere } from '../../base/package.js';
 import { thisProcess } from '../../base/process.js';
 import { ownWindow, type SharedWindow } from '../../engine/delivery/shared-window.js';
 import { Engine } from '../../engine/engine.js';
@@ -15,7 +15,7 @@ const recoveries = new WeakMap<Server, Recoveries.Recovery>();
 export function alone(nsp: Namespace): Adapter {
   if (!wantsRecovery(nsp)) return new LocalAdapter(nsp);
   const recovery =
-    recoveries.get(nsp.server) ?? loadPart<typeof Recoveries>('./features/recovery/index.js').openRecovery();
+    recoveries.get(nsp.server) ?? (requireHere('./features/recovery/index.js') as typeof Recoveries).openRecovery();
   recoveries.set(nsp.server, recovery);
   return recovery.wrap((of) => new LocalAdapter(of))(nsp);
 }

@@ -4,12 +4,14 @@ import type { Server as HttpsServer } from 'node:https';
 import type { DefaultEventsMap } from 'socket.io';
 // A named import of an old version fails before anything can say why.
 import * as stock from 'socket.io';
+import { checkCopy } from '../../base/process.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { checkVersion, installedCopy } from '../socket-io-version.js';
 import type { GjallarOptions } from './engine-options.js';
 import { install } from './install.js';
 import type { ServerMembers } from './types.js';
 
+checkCopy();
 checkVersion(installedCopy());
 
 /** The objects to which a server can be attached. */

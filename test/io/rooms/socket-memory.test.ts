@@ -19,7 +19,7 @@ test('a socket keeps its acknowledgements in the Map that is replaced', async ()
   const socket = await stockSocket();
   if (!(acksOf(socket) instanceof Map)) {
     throw new Error(
-      `socket.io ${installedCopy().version} has no Socket.acks any more: adapt src/io/rooms/socket-memory.private.ts`,
+      `socket.io ${installedCopy()!.version} has no Socket.acks any more: adapt src/io/rooms/socket-memory.private.ts`,
     );
   }
   socket.emit('event', () => {});

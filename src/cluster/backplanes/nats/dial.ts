@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module';
 import { connect as connectSocket } from 'node:net';
 import type { NatsConnection as Client } from '@nats-io/transport-node';
 import { requirePackages } from '../../../base/optional-packages.js';
+import { requireHere } from '../../../base/package.js';
 import { hostAndPort, type NatsAddress, type NatsHost, readNatsUrls } from './address.js';
 
 /** The client library. It is an optional dependency: only servers that use NATS load it. */
@@ -9,10 +9,8 @@ const PACKAGE = '@nats-io/transport-node';
 
 type NatsClient = typeof import('@nats-io/transport-node');
 
-const require = createRequire(import.meta.url);
-
 function loadNatsClient(): NatsClient {
-  return require(PACKAGE) as NatsClient;
+  return requireHere(PACKAGE) as NatsClient;
 }
 
 /**

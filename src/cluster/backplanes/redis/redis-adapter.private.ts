@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { requireHere } from '../../../base/package.js';
 
 /** What `@socket.io/redis-adapter` encodes its messages with; replaced through its option `parser`. */
 export interface MessageParser {
@@ -11,7 +12,6 @@ export interface MessageParser {
  * `test/io/socket-io.test.ts` fails if a version has none.
  */
 export function defaultParser(): MessageParser {
-  const require = createRequire(import.meta.url);
   // It is a dependency of the adapter, which may have a copy of its own.
-  return createRequire(require.resolve('@socket.io/redis-adapter'))('notepack.io') as MessageParser;
+  return createRequire(requireHere.resolve('@socket.io/redis-adapter'))('notepack.io') as MessageParser;
 }

@@ -1,4 +1,5 @@
 import type Database from 'libsql';
+import { requireOptional } from '../../../base/optional-packages.js';
 import { freshEpoch } from '../store.js';
 import { createSeed } from './append.js';
 import type { Writer } from './connection.js';
@@ -61,8 +62,8 @@ export async function openFile(
   maxFileBytes: number | undefined,
   retry: <T>(attempt: () => Promise<T> | T) => Promise<T>,
 ): Promise<SqliteFile> {
-  const { default: Database } = await import('libsql');
-  const { default: AsyncDatabase } = await import('libsql/promise');
+  const Database = requireOptional<typeof import('libsql')>('libsql');
+  const AsyncDatabase = requireOptional<typeof import('libsql/promise')>('libsql/promise');
   const writer = await retry(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
   // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
   const reader = await retry(() => new Database(path, { timeout: 5000 }));

@@ -1,11 +1,12 @@
 import { deserialize, serialize } from 'node:v8';
-import { type ClusterMessage, type ClusterResponse, MessageType } from 'socket.io-adapter';
+import type { ClusterMessage, ClusterResponse } from 'socket.io-adapter';
 import { MalformedMessage } from '../../../../base/errors.js';
 import { sendable } from '../../../../base/sendable.js';
 import { Encoder, PacketType, TrustedDecoder } from '../../../../engine/parser/socket-io-parser.js';
-import { decodePackets, type EncodedPackets } from '../../../../io/rooms/index.js';
+import { decodePackets, type EncodedPackets } from '../../../../io/rooms/encoded-packet.js';
 import { type SocketDetails, sendableSocket } from '../../../../io/socket-io.private.js';
 import { checkClusterMessage } from '../../checks.js';
+import { MessageType } from '../../message-type.js';
 
 /** The name of every sender that is no worker. Socket.IO's adapters count no server of this name. */
 export const EMITTER = 'emitter';
