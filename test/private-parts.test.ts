@@ -11,7 +11,6 @@ const parts = {
   'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',
-  'features/history/archive/knex.private.ts': 'features/history/knex.test.ts',
   'io/rooms/socket-memory.private.ts': 'io/rooms/socket-memory.test.ts',
   'io/socket-io-server.private.ts': 'io/socket-io-server.test.ts',
   'io/socket-io.private.ts': 'io/socket-io.test.ts',

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { io } from 'socket.io-client';
 import { parse, stringify } from 'yaml';
+import { postgres } from '../../test/support/databases.js';
 import { freePort } from '../../test/support/ports.js';
 import { startService, until, withRedis } from './support.mjs';
 
@@ -96,7 +97,8 @@ export function grafana() {
   return withRedis(async (REDIS_URL) => {
     const folder = mkdtempSync(join(tmpdir(), 'gjallar-grafana-'));
     const { PATH, HOME } = process.env;
-    const env = { PATH, HOME, WORKERS: '2', REDIS_URL, ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` };
+    const database = await postgres();
+    const env = { PATH, HOME, WORKERS: '2', REDIS_URL, ARCHIVE_URL: database.url };
     const servers = await Promise.all([1, 2].map(() => startService(env)));
     const prometheus = { stop: () => {}, gone: undefined };
     let endLoad = async () => {};
@@ -118,6 +120,7 @@ export function grafana() {
       prometheus.stop();
       await prometheus.gone;
       await Promise.all(servers.map((server) => server.stop()));
+      await database.remove();
       rmSync(folder, { recursive: true, force: true });
     }
   });

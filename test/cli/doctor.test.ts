@@ -10,6 +10,7 @@ import { Redis } from 'ioredis';
 import { doctor } from '../../src/cli/doctor/doctor.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { postgres } from '../support/databases.js';
 import { NatsProcess } from '../support/nats.js';
 import { freePort, freePorts } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
@@ -56,7 +57,8 @@ async function examine(environment: Record<string, string>, args: readonly strin
 }
 
 test('a machine where all is well: exit code 0', async () => {
-  const { code, lines, failed } = await run({ ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` });
+  const database = await postgres();
+  const { code, lines, failed } = await run({ ARCHIVE_URL: database.url }).finally(() => database.remove());
   expect({ code, failed }).toEqual({ code: 0, failed: [] });
   expect(lines).toContain('ok    the configuration is valid');
   expect(lines).toContain('ok    the database of ARCHIVE_URL answers');

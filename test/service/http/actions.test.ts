@@ -1,13 +1,10 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { Rooms } from '../../../public/gjallar-client.js';
 import { routes } from '../../../src/service/api/api.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
-import { postgres } from '../../support/databases.js';
+import { mariadb, postgres } from '../../support/databases.js';
 import { sumOf } from '../../support/metrics.js';
 import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -28,13 +25,13 @@ interface Setup {
 }
 
 async function oneMachine(): Promise<Setup> {
-  const folder = await mkdtemp(join(tmpdir(), 'gjallar-actions-'));
-  const server = await startServer({ ...common, ARCHIVE_URL: `sqlite:${join(folder, 'archive.db')}` });
+  const database = await mariadb();
+  const server = await startServer({ ...common, ARCHIVE_URL: database.url });
   return {
     servers: [server],
     remove: async () => {
       await server.stop();
-      await rm(folder, { recursive: true, force: true });
+      await database.remove();
     },
   };
 }
@@ -53,7 +50,7 @@ async function twoMachines(): Promise<Setup> {
 }
 
 describe.each([
-  ['SQLite', oneMachine],
+  ['SQLite and MariaDB', oneMachine],
   ['Redis and PostgreSQL, on two machines', twoMachines],
 ])('the operator of a chat with %s', (_name, start) => {
   let setup: Setup;

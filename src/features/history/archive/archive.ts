@@ -3,16 +3,7 @@ import type { Knex } from 'knex';
 import { checkQuery } from '../checked-store.js';
 import type { ArchivePage } from '../page.js';
 import { type Change, HistoryError, type PageQuery } from '../store.js';
-import {
-  connect,
-  encode,
-  type LogRow,
-  type MessageRow,
-  migrate,
-  retryBusy,
-  type StateRow,
-  tables,
-} from './database.js';
+import { connect, encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './database.js';
 import {
   type ArchivedMessage,
   type ArchivedPlace,
@@ -33,7 +24,7 @@ export class ArchiveConflict extends Error {
   }
 }
 
-/** Rows in one statement: SQLite takes 32,766 parameters, and MySQL as little as a megabyte. */
+/** Rows in one statement: MySQL takes as little as a megabyte. */
 const MAX_ROWS = 500;
 const MAX_TEXT = 250_000;
 
@@ -50,7 +41,7 @@ export class Archive {
   /**
    * Connects and migrates the tables.
    *
-   * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
+   * @param url `postgres://…` or `mysql://…`
    * @throws RangeError for another scheme
    * @throws HistoryError `HISTORY_UNAVAILABLE` if the database cannot be reached or used
    */
@@ -69,13 +60,13 @@ export class Archive {
 
   /** The position in the history's changes up to which they are archived; undefined before the first. */
   async cursor(): Promise<string | undefined> {
-    const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'cursor').first());
+    const row = await this.knex<StateRow>(tables.state).where('name', 'cursor').first();
     return row?.value || undefined;
   }
 
   /** Names the last erasure. Read it before the changes that {@link write} takes. */
   async lastErasure(): Promise<string> {
-    const row = await retryBusy(async () => this.knex<StateRow>(tables.state).where('name', 'erasures').first());
+    const row = await this.knex<StateRow>(tables.state).where('name', 'erasures').first();
     return row?.value ?? '';
   }
 
@@ -107,7 +98,7 @@ export class Archive {
         await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
       }
     };
-    await retryBusy(() => this.knex.transaction(work));
+    await this.knex.transaction(work);
   }
 
   /**
@@ -118,7 +109,7 @@ export class Archive {
   async read(conversation: string, query: PageQuery): Promise<ArchivePage> {
     checkQuery(conversation, query);
     try {
-      return await retryBusy(() => readArchive(this.knex, hashOf(conversation), query));
+      return await readArchive(this.knex, hashOf(conversation), query);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
@@ -155,8 +146,8 @@ export class Archive {
 
   private async erasing(erase: (knex: Knex) => Promise<number>): Promise<number> {
     try {
-      await retryBusy(() => rejectBatchesInFlight(this.knex));
-      return await retryBusy(() => erase(this.knex));
+      await rejectBatchesInFlight(this.knex);
+      return await erase(this.knex);
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }
@@ -173,12 +164,7 @@ export class Archive {
     const now = Date.now();
     const free = (row: Knex.QueryBuilder) => row.where('value', owner).orWhere('until', '<', now);
     const lease = { value: owner, until: forMs === 0 ? 0 : now + forMs };
-    const updated = await retryBusy(() =>
-      this.knex.transaction((trx) =>
-        trx<StateRow>(tables.state).where('name', 'archiver').andWhere(free).update(lease),
-      ),
-    );
-    return updated === 1;
+    return (await this.knex<StateRow>(tables.state).where('name', 'archiver').andWhere(free).update(lease)) === 1;
   }
 
   async close(): Promise<void> {

@@ -1,25 +1,15 @@
-import { dirname, resolve } from 'node:path';
 import type { Knex } from 'knex';
-import type Database from 'libsql';
 import { type OptionalPackage, requirePackages } from '../../../base/optional-packages.js';
-import { createFolder, retryWhileBusy } from '../files.js';
 
-type Dialect = 'sqlite' | 'postgres' | 'mysql';
+type Dialect = 'postgres' | 'mysql';
 
 /** The kind of database that an `ARCHIVE_URL` names; undefined if there is no driver for it. */
 function dialectOf(url: string): Dialect | undefined {
-  const scheme = /^([a-z0-9+]+):/.exec(url)?.[1] ?? '';
-  const dialects = new Map<string, Dialect>([
-    ['sqlite', 'sqlite'],
-    ['postgres', 'postgres'],
-    ['postgresql', 'postgres'],
-    ['mysql', 'mysql'],
-    ['mariadb', 'mysql'],
-  ]);
-  return dialects.get(scheme);
+  if (/^postgres(ql)?:/.test(url)) return 'postgres';
+  return /^(mysql|mariadb):/.test(url) ? 'mysql' : undefined;
 }
 
-const drivers: Readonly<Record<Dialect, OptionalPackage>> = { sqlite: 'libsql', postgres: 'pg', mysql: 'mysql2' };
+const drivers: Readonly<Record<Dialect, OptionalPackage>> = { postgres: 'pg', mysql: 'mysql2' };
 
 /** The packages that an archive at this URL needs. */
 export function packagesOf(url: string): OptionalPackage[] {
@@ -28,26 +18,17 @@ export function packagesOf(url: string): OptionalPackage[] {
 }
 
 /**
- * @param url `sqlite:<path>`, `postgres://…` or `mysql://…`
+ * @param url `postgres://…` or `mysql://…`
  * @throws RangeError for another scheme
  * @throws GjallarError BAD_CONFIG if a package is missing, or too old or new
  */
 export async function connect(url: string): Promise<{ knex: Knex; dialect: Dialect }> {
   const dialect = dialectOf(url);
+  if (!dialect) throw new RangeError('ARCHIVE_URL must begin with postgres:// or mysql://');
   requirePackages('ARCHIVE_URL', packagesOf(url));
   const { default: knexModule } = await import('knex');
-  switch (dialect) {
-    case 'sqlite':
-      return { dialect, knex: await connectSqlite(url.replace(/^sqlite:(\/\/(?=\/))?/, '')) };
-    case 'postgres':
-      return { dialect, knex: knexModule({ client: 'pg', connection: url, ...remote }) };
-    case 'mysql': {
-      const connection = url.replace(/^mariadb:/, 'mysql:');
-      return { dialect, knex: knexModule({ client: 'mysql2', connection, ...remote }) };
-    }
-    default:
-      throw new RangeError('ARCHIVE_URL must begin with sqlite:, postgres:// or mysql://');
-  }
+  const client = drivers[dialect];
+  return { dialect, knex: knexModule({ client, connection: url.replace(/^mariadb:/, 'mysql:'), ...remote }) };
 }
 
 const ignore = () => {};
@@ -56,29 +37,8 @@ const log = { warn: ignore, error: ignore, deprecate: ignore, debug: ignore };
 /** One process needs few connections: one to archive, the others to read. */
 const remote = { log, acquireConnectionTimeout: 10_000, pool: { min: 0, max: 4 } };
 
-async function connectSqlite(filename: string): Promise<Knex> {
-  const { default: knexModule } = await import('knex');
-  const { LibsqlClient } = await import('./knex.private.js');
-  createFolder(dirname(resolve(filename)));
-  return knexModule({
-    client: LibsqlClient,
-    connection: { filename },
-    useNullAsDefault: true,
-    log,
-    pool: {
-      min: 1,
-      max: 1,
-      afterCreate(connection: Database.Database, done: (error: Error | null, connection: unknown) => void) {
-        connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');
-        done(null, connection);
-      },
-    },
-  });
-}
-
 /** Runs `work` in a transaction that no other process runs at the same time. */
 async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: Knex) => Promise<T>): Promise<T> {
-  if (dialect === 'sqlite') return retryBusy(() => knex.transaction(work));
   return knex.transaction(async (trx) => {
     if (dialect === 'postgres') {
       await trx.raw('SELECT pg_advisory_xact_lock(hashtext(?))', [LOCK]);
@@ -95,11 +55,6 @@ async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: Knex) =>
 }
 
 const LOCK = 'gjallar_archive';
-
-/** Repeats an attempt while another process writes to the SQLite file. */
-export const retryBusy = <T>(attempt: () => Promise<T>): Promise<T> => retryWhileBusy(attempt, BUSY_TIMEOUT_MS, 20);
-
-const BUSY_TIMEOUT_MS = 6000;
 
 /** A conversation's log in one epoch. */
 export interface LogRow {
@@ -199,6 +154,6 @@ export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
   });
 }
 
-/** PostgreSQL stores no NUL in a text, and libsql reads none: NUL is written as SUB and `0`, SUB itself as SUB and `1`. */
+/** PostgreSQL stores no NUL in a text: it is written as SUB and `0`, SUB itself as SUB and `1`. */
 export const encode = (text: string): string => text.replaceAll('\x1a', '\x1a1').replaceAll('\0', '\x1a0');
 export const decode = (text: string): string => text.replaceAll('\x1a0', '\0').replaceAll('\x1a1', '\x1a');

@@ -37,10 +37,7 @@ export const history = {
   archiveUrl: option({
     name: 'ARCHIVE_URL',
     isSecret: true,
-    description: 'Database that keeps all messages permanently: sqlite:<path>, postgres://… or mysql://…',
-    kind: text(
-      'a URL that begins with sqlite:, postgres:// or mysql://',
-      /^(sqlite:.|(postgres|postgresql|mysql):\/\/.)/,
-    ),
+    description: 'Database that keeps all messages permanently: postgres://… or mysql://…',
+    kind: text('a URL that begins with postgres:// or mysql://', /^(postgres|postgresql|mysql):\/\/./),
   }),
 } as const;

@@ -140,10 +140,10 @@ export const expectations: Record<keyof Config, Expectation> = {
   dataDir: { good: [['/srv/gjallar', '/srv/gjallar']], bad: [] },
   archiveUrl: {
     default: undefined,
-    good: ['sqlite:./archive.db', 'postgres://localhost/chat', 'postgresql://u:p@db/chat', 'mysql://db/chat'].map(
+    good: ['postgres://localhost/chat', 'postgresql://u:p@db/chat', 'mysql://db/chat'].map(
       (url) => [url, url],
     ),
-    bad: ['./archive.db', 'sqlite:', 'http://localhost', 'mongodb://localhost/chat'],
+    bad: ['./archive.db', 'sqlite:./archive.db', 'http://localhost', 'mongodb://localhost/chat'],
   },
   stateMaxRooms: {
     good: [
