@@ -1,6 +1,9 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import cors from 'cors';
 import { raise } from '../base/owner.js';
 import { thisProcess } from '../base/process.js';
+import { warnOnce } from '../base/warnings.js';
 import { type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
@@ -63,6 +66,8 @@ export class Engine extends EngineParts {
 
   private readonly pending = new PendingSessions((session) => announce(session, this));
   private holdsCork = false;
+  /** Serves the requests that the application hands over. */
+  private handed: NodeApp | undefined;
   private readonly admission: Admission;
   private readonly handshake: Handshake;
   private readonly openings: Readonly<Record<TransportName, string>>;
@@ -159,10 +164,40 @@ export class Engine extends EngineParts {
   close(): this {
     if (this.holdsCork) corkHolder.release();
     this.holdsCork = false;
+    this.handed?.stop();
+    this.handed = undefined;
     this.outbox.flush();
     for (const session of this.sessions.values()) session.close(true);
     this.closeParts();
     return this;
+  }
+
+  /** Handles a request of an `http.Server` of the application, whatever its path. */
+  handleRequest(message: IncomingMessage, response: ServerResponse): void {
+    this.appOfHanded().onRequest(message, response);
+  }
+
+  /** Handles an upgrade of an `http.Server` of the application, whatever its path. */
+  handleUpgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
+    this.appOfHanded().onUpgrade(message, socket, head);
+  }
+
+  private appOfHanded(): NodeApp {
+    if (!this.handed) {
+      this.handed = NodeApp.on(createServer(), false);
+      this.attach(this.handed, { path: '', addTrailingSlash: false, below: true });
+    }
+    return this.handed;
+  }
+
+  /** Always undefined: there is no server of `ws`. Reading it is reported, because applications go on to its members. */
+  get ws(): undefined {
+    warnOnce(
+      'GJALLAR_NO_WS',
+      'io.engine.ws is undefined: gjallar has no server of the package ws. Use io.engine.clientsCount, io.engine.clients, ' +
+        "io.engine.on('connection'), or a WebSocketServer of ws with noServer for WebSockets of your own.",
+    );
+    return undefined;
   }
 
   /** Handles a request that is no upgrade. */

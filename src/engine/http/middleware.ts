@@ -16,6 +16,8 @@ export type Middleware = (
   next: (error?: unknown) => void,
 ) => unknown;
 
+type Done = () => void;
+
 /**
  * A response as Connect middleware sees it: the part of node:http's ServerResponse that middleware uses. Headers are
  * kept until the engine answers. Middleware may wrap `writeHead` and `end` (express-session does both), so the engine
@@ -88,18 +90,23 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
   }
 
   /** Keeps a part of the body until `end` is called. */
-  write(chunk: string | Uint8Array, encoding?: BufferEncoding): boolean {
+  write(chunk: string | Uint8Array, encoding?: BufferEncoding | Done, done?: Done): boolean {
+    const written = typeof encoding === 'function' ? encoding : done;
     this._implicitHeader();
-    this.written.push(typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+    this.written.push(typeof chunk === 'string' ? Buffer.from(chunk, encodingOf(encoding)) : chunk);
+    if (written) process.nextTick(written);
     return true;
   }
 
-  end(body: string | Uint8Array | null = ''): this {
+  end(body?: string | Uint8Array | null | Done, encoding?: BufferEncoding | Done, done?: Done): this {
+    const ended = [body, encoding, done].find((value) => typeof value === 'function');
+    if (ended) process.nextTick(ended);
     if (this.finished) return this;
     this._implicitHeader();
     this.finished = true;
     const { written } = this;
-    const rest = body ?? '';
+    const last = typeof body === 'function' ? '' : (body ?? '');
+    const rest = encodingOf(encoding) ? Buffer.from(last as string, encodingOf(encoding)) : last;
     const whole = written.length > 0 ? Buffer.concat([...written, Buffer.from(rest as string)]) : rest;
     this.exchange.send(this.statusCode, this.collected(), whole);
     this.emit('finish');
@@ -112,6 +119,8 @@ class MiddlewareResponse extends EventEmitter implements CollectedResponse {
     return withoutInvalid(Object.fromEntries([...this.headers.values()].map(({ name, value }) => [name, value])));
   }
 }
+
+const encodingOf = (value: BufferEncoding | Done | undefined) => (typeof value === 'string' ? value : undefined);
 
 /** The response to which middleware and `allowRequest` can add headers. */
 export function responseOf(exchange: HttpExchange): CollectedResponse {

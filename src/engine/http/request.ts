@@ -213,12 +213,29 @@ export function intern(text: string): string {
   return text;
 }
 
+/** The properties of a net.Socket that applications read, for a connection of uWebSockets.js. */
+class Connection implements RequestConnection {
+  constructor(
+    readonly remoteAddress: string,
+    readonly encrypted: boolean,
+  ) {}
+
+  get remoteFamily(): 'IPv4' | 'IPv6' {
+    return this.remoteAddress.includes(':') ? 'IPv6' : 'IPv4';
+  }
+
+  /** A private property of node:net, from which applications take the address. */
+  get _peername(): { address: string; family: string } {
+    return { address: this.remoteAddress, family: this.remoteFamily };
+  }
+}
+
 let lastConnection: RequestConnection | undefined;
 
 /** Clients behind one proxy share an address, and therefore an object. It is frozen because it is shared. */
 function connectionOf(remoteAddress: string, encrypted: boolean): RequestConnection {
   if (lastConnection?.remoteAddress !== remoteAddress || lastConnection.encrypted !== encrypted) {
-    lastConnection = Object.freeze({ remoteAddress, encrypted });
+    lastConnection = Object.freeze(new Connection(remoteAddress, encrypted));
   }
   return lastConnection;
 }

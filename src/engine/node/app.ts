@@ -10,7 +10,7 @@ import { ListenSocket, listen, serverOf } from './listen.js';
 import { responseOn } from './node-net.private.js';
 import { Progress } from './progress.js';
 import { readMessage } from './request.js';
-import { gone, onError } from './socket-owner.js';
+import { gone, isOwned, onError } from './socket-owner.js';
 import { Topics } from './topics.js';
 import { isHandshake, NodeUpgradeExchange } from './upgrade.js';
 import { NodeWebSockets } from './web-sockets.js';
@@ -170,6 +170,8 @@ export class NodeApp implements TemplatedApp {
 
   /** Takes a request for which node:http has given its connection up. */
   onUpgrade(message: IncomingMessage, socket: Socket, head: Buffer): void {
+    // An application may hand over what this server has got from node:http itself.
+    if (isOwned(socket)) return;
     // A connection that is older than the engine.
     if (!this.connections.has(socket)) this.onConnection(socket);
     const earlier = responseOn(socket);

@@ -26,6 +26,9 @@ export function own(socket: Duplex, owner: SocketOwner): void {
   if (!isListening) socket.on('data', onData).on('end', onEnd).on('error', onError);
 }
 
+/** Whether a connection has an owner. It is no longer node:http's. */
+export const isOwned = (socket: Duplex): boolean => (socket as OwnedSocket)[OWNER] !== undefined;
+
 /** The connection has ended. */
 export function gone(socket: Duplex): void {
   (socket as OwnedSocket)[OWNER]?.onGone();

@@ -48,6 +48,11 @@ export class Session
     transport.owner = this;
   }
 
+  /** The engine, under its name in engine.io. */
+  get server(): Engine {
+    return this.host;
+  }
+
   get protocol(): Protocol {
     return this.transport.protocol;
   }

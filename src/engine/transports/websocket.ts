@@ -1,4 +1,5 @@
 import { closeCodeOf, type ErrorCode } from '../../base/errors.js';
+import { warnOnce } from '../../base/warnings.js';
 import { currentTick } from '../clock.js';
 import type { Closing } from '../delivery/closing.js';
 import type { Outbox } from '../delivery/outbox.js';
@@ -59,6 +60,16 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
 
   get name(): 'websocket' {
     return 'websocket';
+  }
+
+  /** Always undefined: there is no WebSocket of `ws`. Reading it is reported, because applications go on to its members. */
+  get socket(): undefined {
+    warnOnce(
+      'GJALLAR_NO_WS',
+      'socket.conn.transport.socket is undefined: gjallar has no WebSocket of the package ws. Use socket.conn.remoteAddress, ' +
+        'socket.conn.bufferedAmount and socket.conn.close().',
+    );
+    return undefined;
   }
 
   get canSend(): boolean {

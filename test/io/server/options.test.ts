@@ -1,5 +1,6 @@
 import { constants } from 'node:buffer';
-import { createConnection } from 'node:net';
+import { createServer } from 'node:http';
+import { type AddressInfo, createConnection } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Server as StockServer } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
@@ -39,6 +40,38 @@ describe.each(classes)('options of %s', (_name, Class) => {
       'set-cookie': [expect.stringContaining('sticky=')],
     });
     expect((await get(port, path)).status).toBe(403);
+  });
+
+  test('show the engine to each connection, and let middleware end a response with a callback', async () => {
+    const { io, port, url } = await run(Class);
+    const users = new Promise((resolve) => {
+      io.on('connection', ({ conn }) => resolve((conn as unknown as { server: Engine }).server.clientsCount));
+    });
+    client(url);
+    expect(await users).toBe(1);
+    const ended = new Promise<void>((resolve) => {
+      io.engine.use((_request: unknown, response: { statusCode: number; end(done: () => void): void }) => {
+        response.statusCode = 401;
+        response.end(resolve);
+      });
+    });
+    expect(await get(port, '/socket.io/?EIO=4&transport=polling')).toMatchObject({ status: 401, body: '' });
+    await ended;
+  });
+
+  test('may be without a server: the application hands requests and upgrades over', async () => {
+    const { io } = await run(Class);
+    const http = closeLater(createServer((message, response) => io.engine.handleRequest(message as never, response)));
+    http.on('upgrade', (message, socket, head) => io.engine.handleUpgrade(message as never, socket, head));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    io.on('connection', (socket) => socket.on('echo', (value, reply) => reply(value)));
+    const one = client(`http://127.0.0.1:${(http.address() as AddressInfo).port}`, { path: '/any/' });
+    await nextEvent(one, 'connect');
+    if (one.io.engine.transport.name === 'polling') await nextEvent(one.io.engine as never, 'upgrade');
+    expect(await one.emitWithAck('echo', 'x')).toBe('x');
+    const heard = nextEvent(one, 'all');
+    io.emit('all');
+    await heard;
   });
 
   test('may come with attach()', async () => {
@@ -186,6 +219,25 @@ test.each([
   expect((await get(port, '/socket.io/socket.io.js')).status).toBe(200);
 });
 
+test('what only `ws` has is undefined, and one warning says so', async () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  const { io, url } = await run(Server);
+  const connected = nextEvent<[Socket]>(io, 'connection');
+  client(url, { transports: ['websocket'] });
+  const [{ conn }] = await connected;
+  for (let round = 0; round < 2; round++) {
+    expect([(io.engine as unknown as { ws?: unknown }).ws, (conn.transport as { socket?: unknown }).socket]).toEqual([
+      undefined,
+      undefined,
+    ]);
+  }
+  expect(warn.mock.calls.map(([text]) => String(text).split(' ', 1)[0])).toEqual([
+    'io.engine.ws',
+    'socket.conn.transport.socket',
+  ]);
+  warn.mockRestore();
+});
+
 test('rooms are topics', async () => {
   const { io, url } = await run(Server);
   io.on('connection', (socket) => socket.join('room'));
@@ -277,6 +329,11 @@ test.each([['polling'], ['websocket']])('socket.request is what applications exp
   expect(request).toMatchObject({ method: 'GET', httpVersion: '1.1', headers: { 'x-mine': 'yes' } });
   expect(request.rawHeaders).toEqual(expect.arrayContaining(['x-mine', 'yes']));
   expect(request.socket.remoteAddress).toBe('127.0.0.1');
+  expect(request).toMatchObject({ httpVersionMajor: 1, httpVersionMinor: 1, headersDistinct: { 'x-mine': ['yes'] } });
+  expect((request as unknown as { client: { _peername: object } }).client._peername).toMatchObject({
+    address: '127.0.0.1',
+    family: 'IPv4',
+  });
   const gone = nextEvent(request, 'close');
   one.disconnect();
   await gone;
