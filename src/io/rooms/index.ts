@@ -35,6 +35,7 @@ export {
   hasNativeRooms,
   makeAdapter,
   type RoomsEngine,
+  reportOtherEngine,
   withNativeRooms,
 } from './native-rooms.js';
 export { addToRooms, isMember, looksLikeSocketId, sizeOf, useRoomSets } from './room-sets.js';

@@ -1,5 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import { Adapter, type BroadcastOptions, type SocketId } from 'socket.io-adapter';
+import { warnOnce } from '../../base/warnings.js';
 import type { Engine } from '../../engine/engine.js';
 import type { NativeWebSocket } from '../../engine/http/exchange.js';
 import { encodeToBytes } from '../../engine/parser/socket-io-parser.js';
@@ -159,11 +160,7 @@ class NativeRooms {
   private warnOfOtherEngine({ conn }: Socket): void {
     if (hasWarned || (conn as unknown) instanceof Session || conn.constructor.name !== 'Socket') return;
     hasWarned = true;
-    process.emitWarning(
-      "Clients connect over socket.io's own engine, which io.attach() and io.listen() set up. Remove those calls, or " +
-        "import Server from 'gjallar'. See docs/compatibility.md of gjallar.",
-      { type: 'GjallarWarning', code: 'GJALLAR_OTHER_ENGINE' },
-    );
+    reportOtherEngine();
   }
 
   /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */
@@ -244,4 +241,13 @@ class NativeRooms {
       if (webSocket && webSocket.getBufferedAmount() > 0) yield webSocket;
     }
   }
+}
+
+/** Says once what an engine that is not gjallar's costs. */
+export function reportOtherEngine(): void {
+  warnOnce(
+    'GJALLAR_OTHER_ENGINE',
+    "Clients connect over an engine that is not gjallar's. Rooms are no topics there, and on several workers, most clients " +
+      'on polling get "Session ID unknown". Give io.bind() an Engine of gjallar, or let io.attach() of its Server create one.',
+  );
 }

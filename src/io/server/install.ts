@@ -3,7 +3,7 @@ import type { Server } from 'socket.io';
 import { thisProcess } from '../../base/process.js';
 import { Engine } from '../../engine/engine.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
-import type { AdapterClass, AdapterFactory } from '../rooms/index.js';
+import { type AdapterClass, type AdapterFactory, reportOtherEngine } from '../rooms/index.js';
 import { methodsOf, privateParts } from '../socket-io-server.private.js';
 import { warnOfUnused } from './engine-options.js';
 import { answerNotFound } from './listeners.js';
@@ -58,7 +58,8 @@ export function install(prototype: object): void {
     },
 
     bind(this: Server, engine: unknown) {
-      if (engine instanceof Engine && !wiringOf(this).owns(engine)) warnOfUnused(privateParts(this).opts, engine);
+      if (!(engine instanceof Engine)) reportOtherEngine();
+      else if (!wiringOf(this).owns(engine)) warnOfUnused(privateParts(this).opts, engine);
       return bind.call(this, engine);
     },
 

@@ -17,7 +17,7 @@ const loader = Module as unknown as { _load?: unknown; _resolveFilename?: Resolv
 if (typeof loader._load === 'function') {
   replaceMethod(loader, '_load', (_self, request, load) => {
     const exports = load(...request);
-    if (String(request[0]).includes('socket.io')) change(exports, () => loader._resolveFilename?.(...request));
+    change(exports, () => loader._resolveFilename?.(...request));
     return exports;
   });
 } else {
@@ -26,16 +26,23 @@ if (typeof loader._load === 'function') {
 
 const checked = new WeakSet<object>();
 
-/** Makes socket.io run on gjallar, if the loaded module is a copy of it. */
+/**
+ * Makes socket.io run on gjallar, if the loaded module is a copy of it, under whatever name the application loads it.
+ * @param file the module's file, which is costly to find out
+ */
 function change(exports: unknown, file: () => string | undefined): void {
-  // Up to version 2, the module is the class itself.
-  const { Server = exports } = (exports ?? {}) as { Server?: unknown };
-  const prototype = (Server as { prototype?: object } | undefined)?.prototype;
-  if (!prototype || !('of' in prototype && 'attach' in prototype && 'bind' in prototype)) return;
+  if ((typeof exports !== 'object' && typeof exports !== 'function') || exports === null) return;
+  // Up to version 2, the module is the class itself. A getter of another module must not be called.
+  const Server: unknown = Object.getOwnPropertyDescriptor(exports, 'Server')?.value ?? exports;
+  const prototype: unknown = typeof Server === 'function' ? Server.prototype : undefined;
+  if (typeof prototype !== 'object' || prototype === null) return;
+  if (!('of' in prototype && 'attach' in prototype && 'bind' in prototype)) return;
   if (checked.has(prototype)) return;
-  checked.add(prototype);
   const path = file() ?? '';
   const copy = copyOf(path);
+  // A class of the application that extends socket.io's has the methods, too.
+  if (!copy && !path.includes('socket.io')) return;
+  checked.add(prototype);
   const missing = missingInServer(prototype);
   const problem = copy
     ? versionProblem(copy)

@@ -25,6 +25,23 @@ ${business}`,
 const server = require('http').createServer((request, response) => response.end(String(request.headers.cookie?.length)));
 const io = require('socket.io')(server, { connectionStateRecovery: {} });
 ${business}`,
+  'package.json': JSON.stringify({ imports: { '#io': 'realtime' } }),
+  'alias.cjs': `
+const server = require('http').createServer((request, response) => response.end(String(request.headers.cookie?.length)));
+const { Server } = require('realtime');
+const io = new Server(server);
+${business}`,
+  'alias.mjs': `
+import { createServer } from 'node:http';
+import { Server } from 'realtime';
+const server = createServer((request, response) => response.end(String(request.headers.cookie?.length)));
+const io = new Server(server);
+${business}`,
+  'imports.cjs': `
+const server = require('http').createServer((request, response) => response.end(String(request.headers.cookie?.length)));
+const { Server } = require('#io');
+const io = new (class extends Server {})(server);
+${business}`,
   'module.mjs': `
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
@@ -72,6 +89,9 @@ describe.each([
   ['node --import gjallar/register commonjs.cjs', true],
   ['node --import gjallar/register function.cjs', true],
   ['node --import gjallar/register module.mjs', true],
+  ['node --import gjallar/register alias.cjs', true],
+  ['node --import gjallar/register alias.mjs', true],
+  ['node --import gjallar/register imports.cjs', true],
   ['node --import gjallar/register require.cjs', true],
   ['node --import gjallar/register old-way.mjs', true],
   ['node require.cjs', true],

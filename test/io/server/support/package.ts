@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +14,8 @@ export function applicationWith(files: Record<string, string>): { folder: string
     symlinkSync(join(root, 'node_modules', name), join(modules, name));
   }
   symlinkSync(root, join(modules, 'gjallar'));
+  // What `npm install realtime@npm:socket.io` gives, and a project with dependencies of its own.
+  cpSync(join(root, 'node_modules/socket.io'), join(modules, 'realtime'), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
   return { folder, remove: () => rmSync(folder, { recursive: true }) };
 }
