@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Room } from 'socket.io-adapter';
 
 /**
  * Names of rooms: texts that stand for rooms as parts of a topic, and in what processes tell each other.
@@ -52,21 +53,17 @@ export function isNamedHere(name: string): boolean {
   return name.startsWith(HERE);
 }
 
-/** The rooms with these names. Objects of other processes are left out, and those that nothing refers to any more. */
-export function roomsNamed(names: Iterable<string>): unknown[] {
-  const rooms: unknown[] = [];
-  for (const name of names) {
-    if (name.charCodeAt(0) !== 0) rooms.push(name);
-    else if (!isNamedHere(name)) rooms.push(valueNamed(name.slice(MARK.length)));
-    else {
-      const value = valuesHere.get(name)?.deref();
-      if (value !== undefined) rooms.push(value);
-    }
-  }
-  return rooms;
+/** In place of an object that this process does not have, or that nothing refers to any more. No socket is in this room. */
+export const NO_ROOM = Symbol('a room of another process') as unknown as Room;
+
+/** The rooms with these names. */
+export function roomsNamed(names: readonly string[]): Room[] {
+  return names.map((name) => (name.charCodeAt(0) === 0 ? (valueNamed(name) as Room) : name));
 }
 
-function valueNamed(text: string): unknown {
+function valueNamed(name: string): unknown {
+  if (isNamedHere(name)) return valuesHere.get(name)?.deref() ?? NO_ROOM;
+  const text = name.slice(MARK.length);
   if (text.startsWith(QUOTE)) return JSON.parse(text);
   if (text.startsWith(SYMBOL)) return Symbol.for(JSON.parse(text.slice(SYMBOL.length)) as string);
   if (CONSTANTS.has(text)) return CONSTANTS.get(text);

@@ -1,5 +1,5 @@
 import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
-import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat, SocketId } from 'socket.io-adapter';
 import { replaceMethod } from '../base/foreign-objects.private.js';
 import { sendable } from '../base/sendable.js';
 import { privateParts } from './socket-io-server.private.js';
@@ -116,9 +116,22 @@ export function forgetAcknowledgement(socket: Socket | undefined, { id }: Broadc
   if (socket && id !== undefined) (socket as unknown as { acks: Map<number, unknown> }).acks.delete(id);
 }
 
-/** The step in which socket.io looks the session of a returning client up, and begins with the middlewares. */
-interface ConnectingStep {
+/** The steps in which socket.io looks the session of a returning client up, and begins with the middlewares. */
+interface ConnectingSteps {
   _add(client: object, auth: object, ...values: unknown[]): Promise<void>;
+  run(socket: Socket, ...values: unknown[]): void;
+}
+
+/** The ids that socket.io itself gives to new sockets of a namespace. A middleware may replace them. */
+export function givenIdsOf(nsp: Namespace): WeakMap<Socket, SocketId> {
+  const ids = new WeakMap<Socket, SocketId>();
+  const steps = nsp as unknown as ConnectingSteps;
+  const { run } = steps;
+  steps.run = (socket, ...values) => {
+    ids.set(socket, socket.id);
+    run.call(nsp, socket, ...values);
+  };
+  return ids;
 }
 
 /**
@@ -126,7 +139,7 @@ interface ConnectingStep {
  * sessions.
  */
 export function completeOffsets(nsp: Namespace, offset: string): void {
-  const steps = nsp as unknown as ConnectingStep;
+  const steps = nsp as unknown as ConnectingSteps;
   const { _add } = steps;
   steps._add = (client, auth, ...values) => {
     const { pid, offset: named } = auth as { pid?: unknown; offset?: unknown };

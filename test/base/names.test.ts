@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isNamedHere, joinTexts, nameOf, roomsNamed, splitTexts } from '../../src/base/names.js';
+import { isNamedHere, joinTexts, NO_ROOM, nameOf, roomsNamed, splitTexts } from '../../src/base/names.js';
 
 const PLAIN = ['', 'a', 'room 😀', 'é', '€', '7', '"7"', 'null', '#1', 'a\0', '\x1f', '1:a', '\ufffd', '\ufffdd800'];
 /** UTF-8 alone would make many of them equal. */
@@ -46,7 +46,7 @@ describe('the name of a room', () => {
   test('tells which rooms no other process has', () => {
     expect([...TEXTS, ...OTHERS].map(nameOf).filter(isNamedHere)).toEqual([]);
     expect(HERE.map(nameOf).every(isNamedHere)).toBe(true);
-    expect(roomsNamed([nameOf({}).replace(/ .*/, ' of another process')])).toEqual([]);
+    expect(roomsNamed([nameOf({}).replace(/ .*/, ' of another process')])).toEqual([NO_ROOM]);
   });
 });
 

@@ -1,4 +1,5 @@
 import { GjallarError } from '../../base/errors.js';
+import { nameOf } from '../../base/names.js';
 import { PacketType, reservedEvents } from '../../engine/parser/socket-io-parser.js';
 import type { EncodedPackets } from '../../io/rooms/encoded-packet.js';
 import { encodeBroadcast } from '../backplanes/frames/wire/broadcast.js';
@@ -88,19 +89,9 @@ export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
     const { nsp, outgoing, encoder } = this.surroundings;
     const packet = { type: PacketType.EVENT, nsp, data: [event, ...values] };
     const { rooms, except, flags } = this.options();
-    if ([...rooms, ...except].every((room) => typeof room === 'string')) {
-      const encoded = encoder.encode(packet as never) as EncodedPackets;
-      outgoing.add(
-        encodeBroadcast({
-          nsp,
-          packetType: packet.type,
-          rooms: rooms as string[],
-          except: except as string[],
-          flags,
-          encoded,
-        }),
-      );
-    } else this.send(MessageType.BROADCAST, { packet, opts: this.options() });
+    const names = { rooms: rooms.map(nameOf), except: except.map(nameOf) };
+    const encoded = encoder.encode(packet as never) as EncodedPackets;
+    outgoing.add(encodeBroadcast({ nsp, packetType: packet.type, ...names, flags, encoded }));
     return true;
   }
 

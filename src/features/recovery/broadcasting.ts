@@ -1,5 +1,6 @@
 import type { Adapter, BroadcastOptions, Room, SocketId } from 'socket.io-adapter';
 import type { PacketType as Type } from 'socket.io-parser';
+import { nameOf, roomsNamed } from '../../base/names.js';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
 import { EncodedPacket, type EncodedPackets, sizeOf } from '../../io/rooms/index.js';
 import { type BroadcastPacket, broadcastStepsOf, packetStepsOf } from '../../io/socket-io.private.js';
@@ -36,8 +37,8 @@ function markOf(kept: unknown): Mark | undefined {
   return isMark && typeof at === 'number' && at > 0 ? (kept as unknown as Mark) : undefined;
 }
 
-function textsOf(rooms: Iterable<Room> | undefined): string[] {
-  return rooms ? Array.from(rooms, String) : [];
+function namesOf(rooms: Iterable<Room> | undefined): string[] {
+  return rooms ? Array.from(rooms, nameOf) : [];
 }
 
 /**
@@ -84,8 +85,8 @@ export class Broadcasting {
       const encoded = this.encode(packet);
       const kept = this.heads.nextMark();
       const [, number, at] = kept;
-      const rooms = textsOf(options.rooms);
-      this.namespace.keep({ number, at, rooms, except: textsOf(options.except), packets: [...encoded.encoded] });
+      const rooms = namesOf(options.rooms);
+      this.namespace.keep({ number, at, rooms, except: namesOf(options.except), packets: [...encoded.encoded] });
       return broadcast.call(adapter, encoded, { ...options, flags: { ...flags, kept } as object });
     };
     steps._encode = (packet, options) => {
@@ -118,8 +119,8 @@ export class Broadcasting {
   ): BroadcastOptions | undefined {
     const flags = (options.flags ?? {}) as MarkedFlags;
     const mark = markOf(flags.kept);
-    const rooms = textsOf(options.rooms);
-    const except = textsOf(options.except);
+    const rooms = namesOf(options.rooms);
+    const except = namesOf(options.except);
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
       if (isKept(packet, flags) && !flags.local)
@@ -141,8 +142,7 @@ export class Broadcasting {
     if (rooms.size !== 1 || (except && except.size > 0)) return undefined;
     const [room] = rooms as Set<SocketId>;
     const session = this.live.of(room!);
-    if (!session || sizeOf(this.adapter.rooms, room!) !== 1 || this.namespace.isShared(room!)) return undefined;
-    return session;
+    return session && !session.isShared && sizeOf(this.adapter.rooms, room!) === 1 ? session : undefined;
   }
 
   /** Sends a packet to one socket. It is kept with the session, so no other worker has work with it. */
@@ -163,6 +163,10 @@ export class Broadcasting {
     const packet = new EncodedPacket(PacketType.EVENT, this.namespace.nsp.name, packets, () =>
       this.writer.decode(packets),
     );
-    this.broadcastHere(packet, { rooms: new Set(rooms), except: new Set(except), flags: { kept } as object });
+    this.broadcastHere(packet, {
+      rooms: new Set(roomsNamed(rooms)),
+      except: new Set(roomsNamed(except)),
+      flags: { kept } as object,
+    });
   }
 }

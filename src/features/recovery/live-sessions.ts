@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import { nameOf } from '../../base/names.js';
 import { Allowance, type Rate } from '../../engine/limits/rates.js';
 import { pidOf } from '../../io/socket-io.private.js';
 import { type Floor, Floors, type RoomsFloor } from './keeper/memory.js';
@@ -34,6 +35,8 @@ export interface LiveSession {
   readonly connectedAt: number;
   /** What the keeper knows: nothing, its rooms, or only that it is in too many of them. */
   told: 'nothing' | 'all' | 'too many rooms';
+  /** Whether other sockets may be in its own room, here or on other workers. */
+  isShared: boolean;
   /** The rooms that were joined since, with their floors, and those that were left. */
   changes: Map<string, Floor | undefined> | undefined;
   /** The data that the keeper has, or a hash of it. */
@@ -78,7 +81,10 @@ export class LiveSessions {
     return this.bySid.get(sid);
   }
 
-  add(socket: Socket, state: Pick<LiveSession, 'resumedFrom' | 'aliveAt' | 'floors' | 'has'>): LiveSession {
+  add(
+    socket: Socket,
+    state: Pick<LiveSession, 'resumedFrom' | 'aliveAt' | 'floors' | 'has' | 'isShared'>,
+  ): LiveSession {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const pid = pidOf(socket);
     const connectedAt = performance.now();
@@ -94,22 +100,22 @@ export class LiveSessions {
   }
 
   /** Notes that a session has joined a room, after this worker had received what `floor` says. */
-  joined(session: LiveSession, room: string | number, floor: Floor): void {
+  joined(session: LiveSession, room: string, floor: Floor): void {
     session.floors ??= new Floors(undefined);
     session.floors.join(room, floor);
     this.young.add(session);
     this.note(session, room, floor);
   }
 
-  left(session: LiveSession, room: string | number): void {
+  left(session: LiveSession, room: string): void {
     session.floors?.leave(room);
     this.note(session, room, undefined);
   }
 
-  private note(session: LiveSession, room: string | number, floor: Floor | undefined): void {
+  private note(session: LiveSession, room: string, floor: Floor | undefined): void {
     session.changes ??= new Map();
     // A session with more changes is described as a whole.
-    if (session.changes.size <= this.maxRooms) session.changes.set(String(room), floor);
+    if (session.changes.size <= this.maxRooms) session.changes.set(room, floor);
     this.plan(session);
   }
 
@@ -117,6 +123,13 @@ export class LiveSessions {
   sent(session: LiveSession, { number, at, packets }: Pick<KeptPacket, 'number' | 'at' | 'packets'>): void {
     this.introduceOne(session);
     this.post({ type: 'direct', pid: session.pid, number, at, packets });
+  }
+
+  /** Another socket has joined the own room of a session, here or on another worker. */
+  share(session: LiveSession): void {
+    if (session.isShared) return;
+    session.isShared = true;
+    this.post({ type: 'shared', pid: session.pid });
   }
 
   /** The client is disconnected, and may return. */
@@ -224,27 +237,34 @@ export class LiveSessions {
     }
     const { data } = session.socket;
     const packed = this.packer.pack(data);
-    const isKnown = session.data === nameOf(packed);
-    session.data = nameOf(packed);
+    const isKnown = session.data === digestOf(packed);
+    session.data = digestOf(packed);
     const described = { user: this.userOf(data), ...(isKnown ? {} : { data: packed }) };
     return { left, joined: [...joined].map(([floor, rooms]) => ({ ...floor, rooms })), ...described, packed };
   }
 
   private stateOf(session: LiveSession): SessionState {
-    const { socket, pid, resumedFrom, aliveAt, floors, has, address, connection } = session;
+    const { socket, pid, resumedFrom, aliveAt, floors, has, isShared, address, connection } = session;
     const user = this.userOf(socket.data);
-    const own = { pid, sid: socket.id, aliveAt, has, user, address, connection };
+    const own = { pid, sid: socket.id, aliveAt, has, isShared, user, address, connection };
     // Only so much is kept that the client can be told apart from an unknown one.
     if (session.told === 'too many rooms')
       return { ...own, rooms: [], data: undefined, worker: NO_WORKER, resumedFrom: undefined, floors: undefined };
     const data = this.packer.pack(socket.data);
-    session.data = nameOf(data);
-    return { ...own, rooms: [...socket.rooms], data, worker: this.worker, resumedFrom, floors: floors?.state() };
+    session.data = digestOf(data);
+    return {
+      ...own,
+      rooms: Array.from(socket.rooms, nameOf),
+      data,
+      worker: this.worker,
+      resumedFrom,
+      floors: floors?.state(),
+    };
   }
 }
 
 /** What tells packed data from other data. */
-function nameOf(packed: unknown): unknown {
+function digestOf(packed: unknown): unknown {
   const isLong = typeof packed === 'string' && packed.length > MAX_REMEMBERED;
   return isLong ? createHash('sha1').update(packed, 'latin1').digest('base64') : packed;
 }

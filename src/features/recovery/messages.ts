@@ -14,6 +14,7 @@ export const WINDOW_MS = 10;
 export interface SessionState {
   readonly pid: string;
   readonly sid: string;
+  /** Their names, see `base/names.ts`: a keeper knows no other form, nor that of packets' rooms. */
   readonly rooms: readonly string[];
   /** As the link to the keeper packs it, see {@link DataPacker}. */
   readonly data: unknown;
@@ -27,6 +28,8 @@ export interface SessionState {
   readonly floors: readonly RoomsFloor[] | undefined;
   /** What the client had received, beyond its offset, before its worker had: numbers as in an offset. */
   readonly has: string | undefined;
+  /** Whether other sockets may be in its own room. */
+  readonly isShared: boolean;
   /** The user, the address and the connection of the client, by which the operator may name it. */
   readonly user: string | undefined;
   readonly address: string | undefined;
@@ -159,6 +162,8 @@ export type ToKeeper =
   /** These sessions have changes that are not posted yet. If their worker is killed, the keeper does not know their rooms. */
   | { type: 'stale'; space: string; pids: readonly string[] }
   | { type: 'direct'; space: string; pid: string; number: number; at: number; packets: EncodedPackets }
+  /** Another socket has joined the own room of the session. */
+  | { type: 'shared'; space: string; pid: string }
   /** The session has ended, and does not come back. */
   | { type: 'gone'; space: string; pid: string }
   /** The client is disconnected, and may return. */

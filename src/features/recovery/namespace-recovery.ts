@@ -1,15 +1,17 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
-import { joinTexts } from '../../base/names.js';
+import { joinTexts, NO_ROOM, nameOf, roomsNamed } from '../../base/names.js';
 import { isMember, looksLikeSocketId } from '../../io/rooms/index.js';
 import {
   completeOffsets,
+  givenIdsOf,
   passEverything,
   type RecoverySettings,
   recoverySettingsOf,
 } from '../../io/socket-io.private.js';
 import { Broadcasting } from './broadcasting.js';
 import { Heads } from './heads.js';
+import { JoinedRooms } from './joined-rooms.js';
 import type { ExpiredSession, ExpiryListener } from './keeper/expiries.js';
 import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
@@ -22,8 +24,6 @@ import { Ahead, receivedBefore } from './returns/ahead.js';
 import type { Gate } from './returns/gate.js';
 import { type Returning, Returns } from './returns/returns.js';
 
-/** Rooms of sockets that have members on other workers. */
-const MAX_SHARED = 10_000;
 /** By how much longer than packets are kept the floors of sessions are, in ms. */
 const FLOOR_SLACK_MS = 30_000;
 
@@ -36,7 +36,8 @@ export class NamespaceRecovery {
   readonly gate: Gate;
   private readonly space: string;
   private readonly removals = new Removals();
-  private readonly shared = new Set<string>();
+  private readonly joined = new JoinedRooms();
+  private readonly givenIds: WeakMap<Socket, SocketId>;
   private readonly returns: Returns;
   private readonly broadcasting: Broadcasting;
   private readonly listeners = new Set<ExpiryListener>();
@@ -62,6 +63,7 @@ export class NamespaceRecovery {
     this.writer = new OffsetWriter(nsp);
     this.returns = new Returns(this);
     this.broadcasting = new Broadcasting(this);
+    this.givenIds = givenIdsOf(nsp);
     this.install();
     link.add(this.space, this);
   }
@@ -108,7 +110,7 @@ export class NamespaceRecovery {
     };
     adapter.del = (id, room) => {
       const session = this.live.of(id);
-      if (session && isMember(adapter.sids, id, room)) this.live.left(session, room);
+      if (session && isMember(adapter.sids, id, room)) this.live.left(session, nameOf(room));
       return del.call(adapter, id, room);
     };
     adapter.delAll = (id) => {
@@ -121,13 +123,15 @@ export class NamespaceRecovery {
   private onJoin(session: LiveSession, rooms: readonly Room[]): void {
     const floor = this.heads.floor();
     for (const room of rooms) {
-      this.live.joined(session, room, floor);
-      if (room !== session.socket.id) this.tellJoined(String(room));
+      this.live.joined(session, nameOf(room), floor);
+      if (room !== session.socket.id) this.tellJoined(room);
     }
   }
 
-  private tellJoined(room: string): void {
-    if (!looksLikeSocketId(room) || this.live.of(room)) return;
+  private tellJoined(room: Room): void {
+    const owner = this.live.of(room);
+    if (owner) return this.live.share(owner);
+    if (!looksLikeSocketId(room)) return;
     this.post({ type: 'joined', room });
     this.hurry();
   }
@@ -139,7 +143,9 @@ export class NamespaceRecovery {
       const offset = receivedBefore(socket);
       const has = offset && this.noteLead(socket.id, offset.senders, offset.at);
       const floors = new Floors(this.heads.floor());
-      this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has });
+      // Sockets elsewhere may have the id that an application gives, or be in its room. Of others, nobody has known the id yet.
+      const isShared = !looksLikeSocketId(socket.id) || this.givenIds.get(socket) !== socket.id;
+      this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has, isShared });
       return;
     }
     if (this.removals.covers({ ...returning.session, disconnectedAt: Date.now() }))
@@ -153,8 +159,9 @@ export class NamespaceRecovery {
     for (const [sender, number] of [...heads, ...decodeOffset(resumedFrom)!.senders])
       senders.set(sender, Math.max(number, senders.get(sender) ?? 0));
     const has = this.noteLead(socket.id, senders, undefined);
-    const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has });
-    for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(String(room));
+    const isShared = session.isShared || this.joined.mayHave(socket.id);
+    const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has, isShared });
+    for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(room);
     return live;
   }
 
@@ -176,8 +183,9 @@ export class NamespaceRecovery {
   /** A middleware may have added rooms to those of the session. */
   private floorsOf({ floors: kept, rooms, sid }: SessionState, socket: Socket): Floors {
     const floors = Floors.of(kept);
-    const known = new Set<Room>(rooms);
-    for (const room of socket.rooms) if (room !== sid && !known.has(room)) floors.join(room, this.heads.floor());
+    const known = new Set(rooms);
+    for (const name of Array.from(socket.rooms, nameOf))
+      if (name !== sid && !known.has(name)) floors.join(name, this.heads.floor());
     return floors;
   }
 
@@ -213,11 +221,6 @@ export class NamespaceRecovery {
 
   get bus(): ServerRecovery['bus'] {
     return this.host.bus;
-  }
-
-  /** Whether a socket on another worker has joined the room of a socket here. */
-  isShared(room: string): boolean {
-    return this.shared.has(room);
   }
 
   /** Asks the keeper for a session, and for what its client lacks. */
@@ -288,7 +291,9 @@ export class NamespaceRecovery {
   }
 
   onJoined(room: string): void {
-    if (this.shared.size < MAX_SHARED) this.shared.add(room);
+    const session = this.live.of(room);
+    if (session) this.live.share(session);
+    else this.joined.add(room);
   }
 
   onEnded(sender: string, last: number): void {
@@ -312,14 +317,17 @@ export class NamespaceRecovery {
 
   onExpired(session: ExpiredSession): void {
     const data = this.unpack(session.data);
-    for (const listener of this.listeners) listener({ ...session, data });
+    const rooms = roomsNamed(session.rooms).filter((room) => room !== NO_ROOM);
+    for (const listener of this.listeners) listener({ ...session, rooms, data });
   }
 
   sweep(): void {
     this.ahead.sweep();
     this.heads.sweep();
     this.live.sweep(Date.now() - this.retentionMs - FLOOR_SLACK_MS);
-    this.removals.sweep(Date.now() - this.settings.durationMs);
+    const oldest = Date.now() - this.settings.durationMs;
+    this.removals.sweep(oldest);
+    this.joined.sweep(oldest);
   }
 
   close(): void {

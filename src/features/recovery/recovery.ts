@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { nameOf } from '../../base/names.js';
 import { owned } from '../../base/owner.js';
 import type { HubLink } from '../../base/worker-links.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
@@ -186,8 +187,9 @@ export class ServerRecovery implements Recovery {
     return { ...((link.reporter === this && link.figures) || noFigures), outcomes };
   }
 
-  async remove(target: RemovalTarget): Promise<string[]> {
+  async remove(given: RemovalTarget): Promise<string[]> {
     if (this.namespaces.size === 0) return [];
+    const target = 'room' in given ? { ...given, room: nameOf(given.room) } : given;
     const found = [...this.namespaces.values()].flatMap((namespace) => namespace.remove(target));
     const server = String(this.server);
     const answer = await this.link.ask<Extract<ToWorker, { type: 'removed' }>>((request) => ({

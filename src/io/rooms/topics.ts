@@ -24,7 +24,7 @@ export function topicNameOf(namespace: string, room: RoomKey): string {
 /** Namespace and room of the topic's name of a room that is a text. */
 export function roomOfTopic(name: string): { namespace: string; room: string } {
   const [, namespace, room] = splitTexts(name);
-  return { namespace: namespace!, room: roomsNamed([room!])[0] as string };
+  return { namespace: namespace!, room: roomsNamed([room!])[0]! };
 }
 
 /** The topics of a namespace's rooms, and the members that each topic reaches. */

@@ -172,6 +172,51 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       await until(() => wanderer.of('shared').length >= other.of('shared').length);
     });
 
+    test('sends it to them after a return, too, and however many rooms are named like sockets', async () => {
+      const wanderer = await client(0);
+      const { id } = wanderer.socket;
+      const [one, other, late] = [await client(0), await client(1), await client(1)];
+      // Claims of rooms take a moment each on other buses.
+      const count = name === 'embedded' ? 10_500 : 100;
+      const many = Array.from({ length: count }, (_, index) => String(index).padStart(20, '_'));
+      await nodes[1]!.io.of('/').sockets.get(other.socket.id!)!.join(many);
+      await other.socket.emitWithAck('join', id);
+      await until(() => {
+        nodes[0]!.io.to(id!).emit('n', 'before', 1);
+        return other.of('before').length > 0;
+      });
+      await one.socket.emitWithAck('join', id);
+      await wanderer.cutOff();
+      await gone(id);
+      await late.socket.emitWithAck('join', id);
+      await wanderer.comeBack(nodes[1]!.url);
+      nodes[1]!.io.to(id!).emit('n', 'after', 1);
+      await until(() => [wanderer, one, other, late].every((each) => each.of('after').length === 1));
+    });
+
+    test('tells rooms apart that have the same text, and ends for none', async () => {
+      const wanderer = await client(0, 'websocket', 7 as unknown as string);
+      const { id } = wanderer.socket;
+      await wanderer.socket.emitWithAck('join', [['list']]);
+      await wanderer.socket.emitWithAck('join', { toString: 1 });
+      const named = ['7', 'list', '[object Object]'];
+      // The adapter of Socket.IO itself throws.
+      if (name !== 'redis') named.push({ toString: 1 } as unknown as string);
+      for (const { io } of nodes) for (const room of named) io.to(room).emit('n', 'wrong', 1);
+      await wanderer.cutOff();
+      await gone(id);
+      for (const { io } of nodes) for (const room of named) io.to(room).emit('n', 'wrong', 1);
+      for (const { io } of nodes) io.to(7 as unknown as string).emit('n', 'right', 1);
+      await wanderer.comeBack(nodes[1]!.url);
+      // Objects are kept only in the process in which they were joined, while something refers to them.
+      const rooms: unknown[] = await wanderer.socket.emitWithAck('rooms');
+      expect(rooms.filter((room) => typeof room !== 'object')).toEqual([id, 7]);
+      for (const { io } of nodes) for (const room of named) io.to(room).emit('n', 'wrong', 1);
+      nodes[0]!.io.to(7 as unknown as string).emit('n', 'right', 2);
+      await until(() => wanderer.of('right').length === nodes.length + 1);
+      expect(wanderer.of('wrong')).toEqual([]);
+    });
+
     test.each([0, 1])('brings a client back whose old connection is not found dead yet, on worker %d', async (at) => {
       const wanderer = await client(0);
       const { id } = wanderer.socket;

@@ -11,6 +11,7 @@ import {
   type Room,
   type SocketId,
 } from 'socket.io-adapter';
+import { isNamedHere, nameOf, roomsNamed } from '../../../base/names.js';
 import { attempt } from '../../../base/owner.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
 import {
@@ -112,9 +113,8 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
       send: (event: string, notice: Notice, to?: string) => this.notify([event, notice], to),
     });
     bus.members.set(this.name, this);
-    // A socket is known before it enters its own room, which is not announced.
-    this.on('create-room', (room: Room) => this.sids.has(room) || this.announce(String(room)));
-    this.on('delete-room', (room: Room) => this.withdraw(String(room)));
+    this.on('create-room', (room: Room) => this.announce(room));
+    this.on('delete-room', (room: Room) => this.withdraw(room));
   }
 
   get isUp(): boolean {
@@ -123,7 +123,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
 
   override close(): void {
     super.close();
-    for (const room of this.rooms.keys()) this.withdraw(String(room));
+    for (const room of this.rooms.keys()) this.withdraw(room);
     this.bus.members.delete(this.name);
   }
 
@@ -131,19 +131,26 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   override addAll(id: SocketId, rooms: Set<Room>): Promise<void> | void {
     const { size } = this.rooms;
     addToRooms(this, id, rooms);
-    // A socket's own room is never announced.
+    // Nobody waits until a socket is in its own room.
     if (rooms.has(id) || this.rooms.size === size || !this.bus.hasPeers) return;
     return whenAwaited(async () => void (await this.bus.announced()));
   }
 
-  private announce(room: string): void {
-    if (!looksLikeSocketId(room)) return this.bus.rooms.add(this.name, room);
+  private announce(room: Room): void {
+    const name = nameOf(room);
+    // Another worker cannot have the room.
+    if (isNamedHere(name)) return;
+    if (!looksLikeSocketId(room)) return this.bus.rooms.add(this.name, name);
+    // A socket is known before it enters its own room, which is not announced, unless the application gave it another kind of id.
+    if (this.sids.has(room)) return;
     this.idLike.add(room);
     this.bus.claim(this.name, room);
   }
 
-  private withdraw(room: string): void {
-    if (!looksLikeSocketId(room) || this.idLike.delete(room)) this.bus.rooms.remove(this.name, room);
+  private withdraw(room: Room): void {
+    const name = nameOf(room);
+    if (isNamedHere(name)) return;
+    if (!looksLikeSocketId(room) || this.idLike.delete(room)) this.bus.rooms.remove(this.name, name);
   }
 
   /** Another worker has members of a room with this name. If it is the own room of a socket of this one, both announce it. */
@@ -156,7 +163,11 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
     const Decoder = decoderOf(nspOf(this).server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
-    Adapter.prototype.broadcast.call(this, packet, { rooms: new Set(rooms), except: new Set(except), flags });
+    Adapter.prototype.broadcast.call(this, packet, {
+      rooms: new Set(roomsNamed(rooms)),
+      except: new Set(roomsNamed(except)),
+      flags,
+    });
   }
 
   receiveMessage(message: Message): void {
@@ -318,7 +329,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     const broadcast = this.encodedBroadcast(message);
     if (broadcast) return this.bus.broadcast(broadcast);
     this.bus.sendToAll(encodeMessage(message));
-    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(String));
+    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(nameOf));
   }
 
   /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
@@ -328,9 +339,8 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     // A packet with an acknowledgement gets an id of its own from each worker.
     if (!(packet instanceof EncodedPacket)) return undefined;
     const { rooms, except, flags } = message.data.opts;
-    // Some applications use numbers for rooms, which other workers must not take for strings.
-    if (!areTexts(rooms) || !areTexts(except)) return undefined;
-    return { nsp: this.name, packetType: packet.type, rooms, except, flags, encoded: packet.encoded };
+    const names = { rooms: rooms.map(nameOf), except: except.map(nameOf) };
+    return { nsp: this.name, packetType: packet.type, ...names, flags, encoded: packet.encoded };
   }
 
   private encode(packet: Packet): EncodedPacket {
@@ -355,11 +365,6 @@ function localOnly(options: BroadcastOptions): BroadcastOptions {
 /** Options as workers exchange them. */
 function plain({ rooms, except, flags }: BroadcastOptions) {
   return { rooms: [...rooms] as string[], except: [...(except ?? [])] as string[], flags: flags ?? {} };
-}
-
-function areTexts(values: readonly unknown[]): boolean {
-  for (const value of values) if (typeof value !== 'string') return false;
-  return true;
 }
 
 /** A promise that does its work only if it is awaited. */

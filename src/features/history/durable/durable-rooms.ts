@@ -228,7 +228,7 @@ export class LocalDurableRooms {
       const values = [...event.values, { room, ...positionOf(message) }];
       this.nsp.local
         .to(room)
-        .except(roomsNamed(event.except) as string[])
+        .except(roomsNamed(event.except))
         .emit(event.event, ...values);
       for (const reader of this.excludedReaders(room, event.except)) reader.emit(event.event, ...values);
     } catch (error) {
@@ -242,7 +242,7 @@ export class LocalDurableRooms {
    */
   private *excludedReaders(room: string, except: readonly string[]): Generator<AnySocket> {
     const { adapter, sockets } = this.nsp;
-    const ids = new Set(roomsNamed(except).flatMap((each) => [...(adapter.rooms.get(each as string) ?? [])]));
+    const ids = new Set(roomsNamed(except).flatMap((each) => [...(adapter.rooms.get(each) ?? [])]));
     for (const id of ids) {
       const socket = sockets.get(id);
       if (socket?.rooms.has(room) && this.readers.has(socket)) yield socket;

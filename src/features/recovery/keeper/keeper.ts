@@ -139,6 +139,8 @@ export class Keeper {
       }
       case 'direct':
         return space.sentTo(worker, message);
+      case 'shared':
+        return space.shared(worker, message.pid);
       case 'gone':
         return space.gone(worker, message.pid);
       case 'away':

@@ -25,7 +25,7 @@ const MAX_DELAY_MS = 1000;
 
 /** The floors of a connected socket. Those of rooms that were joined at once are one object. */
 export class Floors {
-  private rooms: Map<string | number, Floor> | undefined;
+  private rooms: Map<string, Floor> | undefined;
 
   /** @param base counts for all rooms that have none of their own */
   constructor(private base: Floor | undefined) {}
@@ -36,13 +36,13 @@ export class Floors {
     return floors;
   }
 
-  join(room: string | number, floor: Floor): void {
+  join(room: string, floor: Floor): void {
     if (floor === this.base) return;
     this.rooms ??= new Map();
     this.rooms.set(room, floor);
   }
 
-  leave(room: string | number): void {
+  leave(room: string): void {
     this.rooms?.delete(room);
   }
 
@@ -61,8 +61,8 @@ export class Floors {
     const grouped = new Map<Floor, string[]>();
     for (const [room, floor] of this.rooms ?? []) {
       const rooms = grouped.get(floor);
-      if (rooms) rooms.push(String(room));
-      else grouped.set(floor, [String(room)]);
+      if (rooms) rooms.push(room);
+      else grouped.set(floor, [room]);
     }
     const state: RoomsFloor[] = this.base ? [{ at: this.base.at, numbers: this.base.numbers }] : [];
     for (const [{ at, numbers }, rooms] of grouped) state.push({ at, numbers, rooms });

@@ -118,7 +118,7 @@ export class Packets {
         if (stream && stream.last < number && this.here.has(sender)) return { outcome: 'worker behind' };
       }
     }
-    const rooms = new Set(question.session.rooms.map(String));
+    const rooms = new Set(question.session.rooms);
     for (const [sender, stream] of this.streams) {
       const number = offset.senders.get(sender) ?? 0;
       while (stream.isLongFor(rooms, number) && !stream.indexSome(INDEXED_AT_ONCE)) await nextTurn();

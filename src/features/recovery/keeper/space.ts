@@ -1,3 +1,4 @@
+import { nameOf } from '../../../base/names.js';
 import type { AwayState, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
 import { type ExpiredSession, Expiries } from './expiries.js';
 import { Floors, Removals, type RemovalTarget } from './memory.js';
@@ -129,7 +130,13 @@ export class Space {
 
   sentTo(worker: number, { pid, number, at, packets }: Extract<ToKeeper, { type: 'direct' }>): void {
     const live = this.live.get(pid);
-    if (live?.worker === worker) live.direct.add({ number, at, rooms: [live.session.sid], except: [], packets });
+    if (live?.worker === worker)
+      live.direct.add({ number, at, rooms: [nameOf(live.session.sid)], except: [], packets });
+  }
+
+  shared(worker: number, pid: string): void {
+    const live = this.live.get(pid);
+    if (live?.worker === worker) live.session = { ...live.session, isShared: true };
   }
 
   gone(worker: number, pid: string): void {

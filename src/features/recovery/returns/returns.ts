@@ -1,5 +1,6 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import { NO_ROOM, roomsNamed } from '../../../base/names.js';
 import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
 import { roomsFor } from '../keeper/expiries.js';
@@ -15,6 +16,12 @@ const COST = 20;
 const BYTES_OF_UNIT = 4096;
 /** How many characters of an offset can be read in one unit. */
 const TEXT_OF_UNIT = 64;
+
+/** socket.io passes each of them to `join()`, which takes an array for several rooms. */
+function roomsToJoin(names: readonly string[]): unknown[] {
+  const rooms: unknown[] = roomsNamed(names).filter((room) => room !== NO_ROOM);
+  return rooms.map((room) => (Array.isArray(room) ? [room] : room));
+}
 
 /** A client whose session was found. */
 export interface Returning extends Extract<Found, { session: SessionState }> {
@@ -45,7 +52,7 @@ export class Returns {
       }
       const { sid, rooms, data } = returning.session;
       this.bySid.set(sid, returning);
-      return { pid, sid, rooms: [...rooms], data: this.namespace.unpack(data), missedPackets: [] };
+      return { pid, sid, rooms: roomsToJoin(rooms), data: this.namespace.unpack(data), missedPackets: [] };
     } finally {
       gate.leave(pid, named);
     }
@@ -139,7 +146,7 @@ export class Returns {
   /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
   private missed(returning: Returning): Missed[] | undefined {
     const { missed, session } = returning;
-    const rooms = new Set(session.rooms.map(String));
+    const rooms = new Set(session.rooms);
     const floors = new FloorCheck(session.floors);
     const later = this.later(returning)?.filter((packet) => {
       const joined = roomsFor(packet, rooms);

@@ -79,7 +79,7 @@ test('a client that was silent while the clock was moved is not taken for one th
   const now = Date.now();
   const session: SessionState = {
     ...{ pid: 'p'.repeat(20), sid: 's'.repeat(20), rooms: ['room'], data: {}, worker: SENDER, aliveAt: now },
-    ...{ resumedFrom: undefined, floors: [], has: undefined },
+    ...{ resumedFrom: undefined, floors: [], has: undefined, isShared: false },
     ...{ user: undefined, address: undefined, connection: undefined },
   };
   const packet = { number: 1, at: now + 1, rooms: ['room'], except: [], packets: ['2["x"]'] };

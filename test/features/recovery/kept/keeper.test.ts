@@ -29,7 +29,7 @@ const began = Date.now() - 60_000;
 
 const sessionOf = (pid: string, room = 'room'): SessionState => ({
   ...{ pid, sid: `s${pid.slice(1)}`, rooms: [room], data: {}, worker: own, aliveAt: began + 50_000 },
-  ...{ resumedFrom: undefined, floors: [], has: undefined },
+  ...{ resumedFrom: undefined, floors: [], has: undefined, isShared: false },
   ...{ user: undefined, address: undefined, connection: undefined },
 });
 

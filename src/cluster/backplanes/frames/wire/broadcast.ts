@@ -7,6 +7,7 @@ export interface Broadcast {
   nsp: string;
   /** PacketType of socket.io-parser. */
   packetType: number;
+  /** Their names, see `base/names.ts`. */
   rooms: string[];
   except: string[];
   flags: object;
@@ -24,15 +25,13 @@ export interface Broadcast {
 const NO_FLAGS = '{}';
 /** No character takes more bytes in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
-/** In the name of a room, U+FFFD and four digits stand for some characters. */
-const MAX_ROOM_CHARACTER_BYTES = 7;
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024);
 let at = 0;
 
 export function encodeBroadcast({ nsp, packetType, rooms, except, flags, encoded }: Broadcast): Buffer {
   const flagsText = flagsOf(flags);
-  reserve(sizeOf(nsp, flagsText, encoded) + sizeOfRooms(rooms) + sizeOfRooms(except));
+  reserve(sizeOf(nsp, flagsText, encoded, rooms, except));
   at = HEADER;
   scratch[at++] = packetType;
   putText(nsp);
@@ -62,12 +61,6 @@ function sizeOf(...parts: (string | readonly (string | Buffer)[])[]): number {
   return size;
 }
 
-function sizeOfRooms(rooms: readonly string[]): number {
-  let size = 0;
-  for (const room of rooms) size += 4 + room.length * MAX_ROOM_CHARACTER_BYTES;
-  return size;
-}
-
 function reserve(size: number): void {
   if (size > scratch.length) scratch = Buffer.allocUnsafeSlow(size);
 }
@@ -90,7 +83,7 @@ function putBytes(bytes: Uint8Array): void {
 
 function putRooms(rooms: readonly string[]): void {
   putNumber(rooms.length);
-  for (const room of rooms) putText(textOfRoom(room));
+  for (const room of rooms) putText(room);
 }
 
 /** @throws Error if the bytes are malformed */
@@ -135,7 +128,7 @@ class Reader {
 
   rooms(): string[] {
     const rooms: string[] = [];
-    for (let left = this.number(); left > 0; left--) rooms.push(roomOfText(this.text()));
+    for (let left = this.number(); left > 0; left--) rooms.push(this.text());
     return rooms;
   }
 
@@ -150,25 +143,4 @@ class Reader {
     if (this.at > this.buffer.length) throw new MalformedMessage('a broadcast ends too early');
     return [start, this.at];
   }
-}
-
-/**
- * Room names in frames, which are UTF-8. UTF-8 has no half of a surrogate pair: each would become U+FFFD, and the message would
- * go to another room. U+FFFD and four digits stand for each, and for U+FFFD itself.
- */
-const MARK = '\ufffd';
-const UNSAFE = /[\ufffd\ud800-\udfff]/u;
-const EACH_UNSAFE = /[\ufffd\ud800-\udfff]/gu;
-const EACH_MARKED = /\ufffd([0-9a-f]{4})/g;
-
-/** Different names have different texts. Nearly every name is its own text. */
-export function textOfRoom(room: string): string {
-  if (!UNSAFE.test(room)) return room;
-  return room.replace(EACH_UNSAFE, (unit) => MARK + unit.charCodeAt(0).toString(16).padStart(4, '0'));
-}
-
-/** The room of a text. */
-export function roomOfText(text: string): string {
-  if (!text.includes(MARK)) return text;
-  return text.replace(EACH_MARKED, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }
