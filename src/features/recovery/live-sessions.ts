@@ -21,6 +21,8 @@ const MAX_REMEMBERED = 64;
 /** A connected socket, as far as the keeper does not know it from elsewhere. */
 export interface LiveSession {
   readonly socket: Socket;
+  /** That in the adapter: the application may have set another one on the socket since. */
+  readonly id: SocketId;
   readonly pid: string;
   readonly resumedFrom: string | undefined;
   /** The client has received everything that it was sent before this time. */
@@ -89,7 +91,17 @@ export class LiveSessions {
     const pid = pidOf(socket);
     const connectedAt = performance.now();
     const session: LiveSession = {
-      ...{ ...state, socket, pid, connection, address, connectedAt, told: 'nothing', changes: undefined },
+      ...{
+        ...state,
+        socket,
+        id: socket.id,
+        pid,
+        connection,
+        address,
+        connectedAt,
+        told: 'nothing',
+        changes: undefined,
+      },
       ...{ data: undefined, costs: undefined, isStale: false, floor: 0, floorAt: 0 },
     };
     this.byPid.set(pid, session);
@@ -140,7 +152,7 @@ export class LiveSessions {
 
   remove(session: LiveSession): void {
     this.byPid.delete(session.pid);
-    this.bySid.delete(session.socket.id);
+    this.bySid.delete(session.id);
     this.changed.delete(session);
     this.young.delete(session);
     this.post({ type: 'gone', pid: session.pid });

@@ -99,10 +99,12 @@ export class NamespaceRecovery {
     adapter.restoreSession = (pid, offset) => this.returns.restore(pid, offset) as never;
     adapter.addAll = (id, rooms) => {
       const session = this.live.of(id);
+      // One that has left all rooms begins again with the next one.
+      const isEntering = rooms.has(id) || !adapter.sids.has(id);
       const joined = session ? [...rooms].filter((room) => !isMember(adapter.sids, id, room)) : [];
       const result = addAll.call(adapter, id, rooms);
       if (session) this.onJoin(session, joined);
-      else if (rooms.has(id)) {
+      else if (isEntering) {
         const socket = this.nsp.sockets.get(id);
         if (socket) this.onConnect(socket);
       }

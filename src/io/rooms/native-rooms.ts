@@ -91,18 +91,18 @@ class NativeRooms {
     const hasStockApply = apply === broadcastStepsOf(Adapter.prototype).apply;
 
     adapter.addAll = (id, rooms) => {
+      // A socket in its own room is connected. Rooms that it joined in a middleware count from then on. One that has left all
+      // rooms begins again with the next one.
+      const isEntering = rooms.has(id) || !adapter.sids.has(id);
       const result = addAll.call(adapter, id, rooms);
-      // A socket in its own room is connected. Rooms that it joined in a middleware count from then on.
       const socket = this.nsp.sockets.get(id);
       if (!socket) return result;
       this.warnOfOtherEngine(socket);
-      if (rooms.has(id)) {
+      if (isEntering) {
         saveMemory(socket);
         this.listeners.watch(socket);
-        this.topics.enter(socket, this.topics.roomsOf(id));
-      } else {
-        this.topics.enter(socket, rooms);
       }
+      this.topics.enter(id, socket, isEntering ? this.topics.roomsOf(id) : rooms);
       return result;
     };
     adapter.del = (id, room) => {

@@ -61,26 +61,27 @@ export class Topics {
     this.topics.set(room, topic);
     for (const id of this.membersOf(room)) {
       const socket = this.nsp.sockets.get(id);
-      if (socket) this.enterTopic(socket, topic);
+      if (socket) this.enterTopic(id, socket, topic);
     }
     return topic;
   }
 
-  enter(socket: Socket, rooms: Iterable<RoomKey>): void {
+  /** @param id that of the socket in the adapter: the application may have set another one on the socket since */
+  enter(id: SocketId, socket: Socket, rooms: Iterable<RoomKey>): void {
     for (const room of rooms) {
       const topic = this.topics.get(room);
-      if (topic) this.enterTopic(socket, topic);
+      if (topic) this.enterTopic(id, socket, topic);
     }
   }
 
-  private enterTopic(socket: Socket, topic: Topic): void {
-    const webSocket = this.nativeSocketOf(socket.id);
+  private enterTopic(id: SocketId, socket: Socket, topic: Topic): void {
+    const webSocket = this.nativeSocketOf(id);
     if (webSocket) {
       this.engine.outbox.subscribe(webSocket, topic.name);
       return;
     }
-    topic.directRecipients.add(socket.id);
-    this.awaitUpgrade(socket);
+    topic.directRecipients.add(id);
+    this.awaitUpgrade(id, socket);
   }
 
   leave(id: SocketId, room: RoomKey): void {
@@ -101,14 +102,14 @@ export class Topics {
   }
 
   /** A client on polling stays a direct recipient until it has upgraded to a WebSocket. */
-  private awaitUpgrade(socket: Socket): void {
-    if (this.awaitingUpgrade.has(socket.id)) return;
-    this.awaitingUpgrade.add(socket.id);
+  private awaitUpgrade(id: SocketId, socket: Socket): void {
+    if (this.awaitingUpgrade.has(id)) return;
+    this.awaitingUpgrade.add(id);
     socket.conn.once('upgrade', () => {
-      if (!this.awaitingUpgrade.delete(socket.id) || !this.nativeSocketOf(socket.id)) return;
-      for (const room of this.roomsOf(socket.id)) {
+      if (!this.awaitingUpgrade.delete(id) || !this.nativeSocketOf(id)) return;
+      for (const room of this.roomsOf(id)) {
         const topic = this.topics.get(room);
-        if (topic?.directRecipients.delete(socket.id)) this.enterTopic(socket, topic);
+        if (topic?.directRecipients.delete(id)) this.enterTopic(id, socket, topic);
       }
     });
   }

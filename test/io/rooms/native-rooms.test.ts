@@ -124,6 +124,41 @@ describe.each<[string, () => Promise<Node>]>([
     },
   );
 
+  test('who leaves all rooms and joins another one hears what is for all again', async () => {
+    const pairs = await inRoom(4);
+    node.io.emit('all', 1);
+    const told: unknown[] = [];
+    pairs[0]!.socket.onAnyOutgoing((event) => told.push(event));
+    for (const { socket } of pairs) {
+      (socket as unknown as { leaveAll(): void }).leaveAll();
+      void socket.join('next');
+    }
+    node.io.emit('all', 2);
+    node.io.to('next').emit('next');
+    pairs[0]!.socket.broadcast.emit('others');
+    node.io.to('room').emit('left');
+    // It excepts the members of its own room, and is none any more.
+    expect(await eventsOf(pairs)).toEqual(pairs.map(() => ['first', 'all 1', 'all 2', 'next', 'others']));
+    expect(told.slice(0, 2)).toEqual(['all', 'next']);
+  });
+
+  test('who gets another id once it is connected hears what is for all, and for rooms of before', async () => {
+    const pairs = await inRoom(4);
+    for (const [index, { socket }] of pairs.entries()) Object.assign(socket, { id: `user-${index}` });
+    const polling = await pairOn(node, { transports: ['polling'] });
+    await polling.socket.join('room');
+    Object.assign(polling.socket, { id: 'user-polling' });
+    node.io.emit('all');
+    node.io.to('room').emit('room');
+    for (const { socket } of pairs) void socket.join('later');
+    node.io.to('later').emit('later');
+    node.io.to('room').emit('room');
+    expect(await eventsOf([...pairs, polling])).toEqual([
+      ...pairs.map(() => ['first', 'all', 'room', 'room']),
+      ['all', 'room', 'room'],
+    ]);
+  });
+
   test('who joins in a middleware is a member once it is connected', async () => {
     const pairs = await Promise.all(Array.from({ length: 4 }, () => pairOn(node, { namespace: '/joining' })));
     node.io.of('/joining').to('room').emit('hello');

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Namespace, Server, type Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
+import { joinTexts } from '../../../../src/base/names.js';
 import type { HubLinkListener } from '../../../../src/base/worker-links.js';
 import { openRecovery, type Recovery } from '../../../../src/features/recovery/index.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
@@ -21,7 +22,7 @@ import { until } from '../../../support/until.js';
 /** What a worker tells its keeper of a session that changes again and again. */
 
 const [WORKER, OTHER] = [1, 2];
-const space = '0\x1e/';
+const space = joinTexts('0', '/');
 const many = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(100, 'x'));
 
 let recovery: Recovery;
