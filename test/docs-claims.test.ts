@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import { allOptions, runOptionKeys } from '../src/host/config/options.js';
+import { allOptions, runOptions } from '../src/host/config/options.js';
 import { libraryOptions } from './support/library-options.js';
 
 /** Holds variables, options, limits, versions and times that pages name to the code and to deploy/. */
@@ -48,7 +48,11 @@ test('the page of the library has every export', async () => {
 test('the page of gjallar run names every variable that applies there', () => {
   const named = section('docs/run.md', 'Configuration').split('Options that')[0]!;
   const variables = [...named.matchAll(/`([A-Z_\d]+)`/g)].map(([, name]) => name);
-  expect(variables.sort()).toEqual(runOptionKeys.map((key) => allOptions[key]!.name).sort());
+  expect(variables.sort()).toEqual(
+    Object.values(runOptions)
+      .map(({ name }) => name)
+      .sort(),
+  );
 });
 
 test('the configuration names the file of every secret', () => {

@@ -1,4 +1,4 @@
-// An unmodified Socket.IO application. `gjallar run` connects its workers on all machines through REDIS_URL.
+// An unmodified Socket.IO application. `gjallar run` connects its workers on all machines through GJALLAR_REDIS_URL.
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
 

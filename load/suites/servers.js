@@ -21,7 +21,9 @@ const hosted = (workers, env) => start(env, program, ['run', app, '--workers', S
 /** Hosts on one Redis, behind HAProxy without affinity: each request goes to the next host. */
 async function startHosts(env) {
   const redis = await RedisProcess.start();
-  const hosts = await Promise.all(Array.from({ length: HOSTS }, () => hosted(1, { ...env, REDIS_URL: redis.url })));
+  const hosts = await Promise.all(
+    Array.from({ length: HOSTS }, () => hosted(1, { ...env, GJALLAR_REDIS_URL: redis.url })),
+  );
   // The application answers no request that is not for Socket.IO.
   const proxy = await HaProxy.start(
     hosts.map((host) => host.port),

@@ -1,4 +1,4 @@
-import { allOptions, type OptionSpec, optionGroups, runOptionKeys } from '../host/config/options.js';
+import { allOptions, type OptionSpec, optionGroups, runOptions } from '../host/config/options.js';
 import { commandHelpText, commands } from './commands.js';
 
 /** The text of `gjallar --help`. */
@@ -14,7 +14,7 @@ gjallar COMMAND --help prints the options of a command, such as run or compare.
 Set these environment variables to configure the server. All of them are optional. A variable that
 holds a secret may be replaced by one with the suffix _FILE, which names a file with the value.
 
-${groupsOf(Object.keys(allOptions))}
+${groupsOf(allOptions)}
 `;
 }
 
@@ -33,7 +33,7 @@ Usage: gjallar run FILE [options] [-- arguments of the application]
 These environment variables configure it. All of them are optional. Options that the application
 gives to its Socket.IO server come first.
 
-${groupsOf(runOptionKeys)}
+${groupsOf(runOptions)}
 `;
 }
 
@@ -72,12 +72,12 @@ function toolRows(): string {
     .join('\n');
 }
 
-/** The options in the groups of their table, as far as they are among the keys. */
-function groupsOf(keys: readonly string[]): string {
+/** These options in the groups of their table. */
+function groupsOf(specs: typeof allOptions): string {
   return Object.entries(optionGroups)
-    .map(([title, group]) => ({ title, rows: Object.keys(group).filter((key) => keys.includes(key)) }))
+    .map(([title, group]) => ({ title, rows: Object.keys(group).filter((key) => key in specs) }))
     .filter(({ rows }) => rows.length > 0)
-    .map(({ title, rows }) => `${title}\n\n${rows.map((key) => rowOf(allOptions[key]!)).join('\n')}`)
+    .map(({ title, rows }) => `${title}\n\n${rows.map((key) => rowOf(specs[key]!)).join('\n')}`)
     .join('\n\n');
 }
 

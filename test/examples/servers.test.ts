@@ -134,7 +134,7 @@ test('redis-cluster: a room on four workers of two servers', async () => {
   const cluster = await RedisCluster.start();
   const servers = example('redis-cluster');
   cleanUps.push(() => cluster.remove());
-  const env = { REDIS_URL: cluster.url, DRAIN_TIMEOUT: '0' };
+  const env = { GJALLAR_REDIS_URL: cluster.url, DRAIN_TIMEOUT: '0' };
   const urls = await Promise.all([servers.serve(env), servers.serve(env)]);
   const [one, two] = urls.map((url) => client(url)) as [Socket, Socket];
   await Promise.all([one, two].map((socket) => socket.emitWithAck('join', 'hall')));

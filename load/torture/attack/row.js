@@ -71,7 +71,7 @@ const environmentOf = (attack, pass, sockets, redis) => ({
   MAX_BUFFERED: '',
   ...pass.environment,
   ...attack.environment,
-  ...(redis && { REDIS_URL: redis.url }),
+  ...(redis && { REDIS_URL: redis.url, GJALLAR_REDIS_URL: redis.url }),
   ...(sockets && { GJALLAR_SOCKETS: sockets }),
 });
 

@@ -198,7 +198,7 @@ async function ofDurableRooms({ short, seed, times, minutes }, use) {
   const [bus, store] = await Promise.all([1, 2].map(() => RedisProcess.start(...settings)));
   for (const redis of [bus, store]) use(redis, 'remove');
   const wires = { bus: use(await Wire.to(bus.port), 'close'), store: use(await Wire.to(store.port), 'close') };
-  const environment = { REDIS_URL: urlOf(wires.bus), STORE_URL: urlOf(wires.store) };
+  const environment = { GJALLAR_REDIS_URL: urlOf(wires.bus), STORE_URL: urlOf(wires.store) };
   const machines = [];
   for (let count = 0; count < 2; count++)
     machines.push(use(await Service.host({ workers: short ? 1 : 2, app: APP, environment })));

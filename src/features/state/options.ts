@@ -52,10 +52,10 @@ export interface StateRoomOptions {
   /**
    * The Redis of `store`: a URL, the URLs of several nodes of a Redis Cluster separated by commas, or a client of
    * ioredis. The application closes such a client and listens to its errors. Create it with `enableOfflineQueue:
-   * false`. @default REDIS_URL in the chat service and under `gjallar run`; there is none otherwise
+   * false`. @default REDIS_URL in the chat service, and GJALLAR_REDIS_URL under `gjallar run`; there is none otherwise
    */
   redis?: string | Redis | Cluster;
-  /** What the names of the keys in Redis begin with. @default `gjallar:`, or REDIS_PREFIX and a colon under `gjallar run` */
+  /** What the names of the keys in Redis begin with. @default `gjallar:`, or GJALLAR_REDIS_PREFIX and a colon under `gjallar run` */
   keyPrefix?: string;
 }
 
@@ -182,7 +182,7 @@ function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings |
     throw new GjallarError(
       'BAD_INPUT',
       'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +
-        'the option redis, or set REDIS_URL for "gjallar run".',
+        'the option redis, or set GJALLAR_REDIS_URL for "gjallar run".',
     );
   }
   if (!urls.every(isReadable)) {

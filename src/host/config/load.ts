@@ -3,7 +3,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../../base/errors.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
 import { requireNatsClient } from '../../cluster/backplanes/nats/dial.js';
-import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptionKeys } from './options.js';
+import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptions } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';
 
 /**
@@ -11,9 +11,9 @@ import { checkAdminPort, checkServicePorts } from './ports.js';
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadConfig(environment: Environment): Config {
-  const config = Object.freeze(withRoomForPayload(parse(Object.keys(options), environment) as Config, environment));
+  const config = Object.freeze(withRoomForPayload(parse(allOptions, environment) as Config, environment));
   checkWorkerPorts(config);
-  checkBus(config);
+  checkBus(config, allOptions);
   checkAdmin(config);
   checkService(config);
   return config;
@@ -25,20 +25,21 @@ export function loadConfig(environment: Environment): Config {
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadRunConfig(environment: Environment): RunConfig {
-  const config = Object.freeze(withRoomForPayload(parse(runOptionKeys, environment) as RunConfig, environment));
+  const config = Object.freeze(withRoomForPayload(parse(runOptions, environment) as RunConfig, environment));
   checkWorkerPorts(config);
   // The address of the workers' ports is the application's.
   checkAdminPort(config);
-  checkBus(config);
+  checkBus(config, runOptions);
   checkAdmin(config);
   return config;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-function parse(keys: readonly string[], environment: Environment): object {
-  const entries = keys.map((key) => {
-    const spec = allOptions[key]!;
+type Specs = typeof allOptions;
+
+function parse(specs: Specs, environment: Environment): object {
+  const entries = Object.entries(specs).map(([key, spec]) => {
     // A compose file passes an unset variable as an empty one.
     const given = environment[spec.name]?.trim() || secretFrom(spec, environment);
     const value = given === undefined ? spec.fallback : spec.kind.read(given);
@@ -79,36 +80,38 @@ function checkWorkerPorts({ workerPorts, workers }: RunConfig): void {
   if (workerPorts !== undefined && workerPorts + workers - 1 > 65_535) throw bad(options.workerPorts, `${workerPorts}`);
 }
 
-function checkBus(config: RunConfig): void {
+function checkBus(config: RunConfig, specs: Specs): void {
   const { bus, redisUrl } = config;
+  const { name: url } = specs.redisUrl!;
   const name = backplaneNameOf(config);
   const { server, isClassic } = backplaneKindOf(name);
   if (server === 'Redis' && !redisUrl) {
-    throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires REDIS_URL; set it, or use BUS=embedded`);
+    throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires ${url}; set it, or use BUS=embedded`);
   }
   if (redisUrl?.includes(',') && isClassic) {
     throw new GjallarError(
       'BAD_CONFIG',
-      `REDIS_URL lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames, or list one node`,
+      `${url} lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames, or list one node`,
     );
   }
-  checkNats(config, server === 'NATS');
+  checkNats(config, server === 'NATS', specs);
 }
 
-function checkNats({ bus, natsUrl, natsCreds }: RunConfig, isUsed: boolean): void {
+function checkNats({ bus, natsUrl, natsCreds }: RunConfig, isUsed: boolean, specs: Specs): void {
+  const [url, creds] = [specs.natsUrl!.name, specs.natsCreds!.name];
   if (isUsed && !natsUrl) {
-    throw new GjallarError('BAD_CONFIG', 'BUS=nats requires NATS_URL; set it, or use BUS=embedded');
+    throw new GjallarError('BAD_CONFIG', `BUS=nats requires ${url}; set it, or use BUS=embedded`);
   }
   if (natsUrl && !isUsed) {
-    throw new GjallarError('BAD_CONFIG', `BUS=${bus} does not use NATS_URL; unset it, or use BUS=nats`);
+    throw new GjallarError('BAD_CONFIG', `BUS=${bus} does not use ${url}; unset it, or use BUS=nats`);
   }
   if (natsCreds && !natsUrl) {
-    throw new GjallarError('BAD_CONFIG', 'NATS_CREDS requires NATS_URL; set it, or unset NATS_CREDS');
+    throw new GjallarError('BAD_CONFIG', `${creds} requires ${url}; set it, or unset ${creds}`);
   }
   if (natsCreds && /@/.test(natsUrl!)) {
     throw new GjallarError(
       'BAD_CONFIG',
-      'NATS_CREDS and a user or token in NATS_URL cannot be set together; remove one of them',
+      `${creds} and a user or token in ${url} cannot be set together; remove one of them`,
     );
   }
   if (isUsed) requireNatsClient();

@@ -46,5 +46,16 @@ type RunKey = { [K in keyof Options]: Options[K] extends { isOfRun: true } ? K :
 /** The options that apply to every application. The other ones are the chat service's. */
 export const runOptionKeys = Object.keys(allOptions).filter((key) => allOptions[key]!.isOfRun) as RunKey[];
 
+/** Applications have variables of these names for their own Redis and NATS. */
+const ofApplications: readonly string[] = ['redisUrl', 'redisPrefix', 'natsUrl', 'natsCreds', 'natsPrefix'];
+
+/** The options that apply to every application, with the names of their variables under `gjallar run`. */
+export const runOptions: Readonly<Record<string, OptionSpec<unknown>>> = Object.fromEntries(
+  runOptionKeys.map((key) => {
+    const spec: OptionSpec<unknown> = options[key];
+    return [key, ofApplications.includes(key) ? { ...spec, name: `GJALLAR_${spec.name}` } : spec];
+  }),
+);
+
 /** The part of the configuration that applies to every application. */
 export type RunConfig = Pick<Config, RunKey>;

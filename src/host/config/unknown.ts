@@ -1,5 +1,5 @@
 import { isNear } from '../../base/nearest.js';
-import { allOptions } from './options.js';
+import { allOptions, runOptions } from './options.js';
 
 /** Variables of systems and programs that are close to ours by accident. */
 const FOREIGN = new Set(['HOME', 'HOSTS', 'HOSTNAME', 'POST', 'SHOST']);
@@ -12,7 +12,8 @@ export interface UnknownVariable {
 
 /** Finds variables that have nearly the name of an option, so that a misspelt one is not silently ignored. */
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
-  const names = Object.values(allOptions).flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
+  const specs = [allOptions, runOptions].flatMap((table) => Object.values(table));
+  const names = specs.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
   const known = new Set(names);
   return Object.keys(environment)
     .filter((name) => !known.has(name) && !FOREIGN.has(name) && /^\w+$/.test(name))

@@ -183,11 +183,11 @@ const local = ['Adapter', 'SessionAwareAdapter'];
 const IN_THE_LIBRARY =
   'The application sets an adapter. It joins rooms, not sessions: if several processes serve the clients, one on polling ' +
   'gets "Session ID unknown" from a process that does not have its session. Use sticky sessions, WebSocket as the only ' +
-  'transport, or npx gjallar run with REDIS_URL, which needs neither. See docs/move.md of gjallar.';
+  'transport, or npx gjallar run with GJALLAR_REDIS_URL, which needs neither. See docs/move.md of gjallar.';
 
 const IN_A_WORKER =
-  'the application sets an adapter, which joins the rooms of several machines, but not their sessions; set REDIS_URL or ' +
-  'NATS_URL, or use sticky sessions between machines, so that clients on polling get no "Session ID unknown"';
+  'the application sets an adapter, which joins the rooms of several machines, but not their sessions; set ' +
+  'GJALLAR_REDIS_URL or GJALLAR_NATS_URL, or use sticky sessions between machines, so that clients on polling get no "Session ID unknown"';
 
 declare module '../../base/process.js' {
   interface ProcessHost {

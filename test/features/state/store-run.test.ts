@@ -41,7 +41,7 @@ test('under gjallar run, the state outlives the servers, and operators learn wha
   await operator.call('CONFIG', 'SET', 'maxmemory', '0');
   operator.on('error', () => {});
   const { url } = redis;
-  const env = { REDIS_URL: url.replace('//', '//gjallar:secret@'), REDIS_PREFIX: 'staging' };
+  const env = { GJALLAR_REDIS_URL: url.replace('//', '//gjallar:secret@'), GJALLAR_REDIS_PREFIX: 'staging' };
   const app = await runApp('state.mjs', { env });
   const { client, view } = connect(app.url);
   await client.emitWithAck('watch', {});
@@ -81,7 +81,7 @@ test('under gjallar run, the state outlives the servers, and operators learn wha
 
 test('an ordered stop while Redis is down says what is lost', async () => {
   redis = await RedisProcess.start();
-  const app = await runApp('state.mjs', { env: { WORKERS: '1', REDIS_URL: redis.url } });
+  const app = await runApp('state.mjs', { env: { WORKERS: '1', GJALLAR_REDIS_URL: redis.url } });
   const { client, view } = connect(app.url);
   await client.emitWithAck('watch', {});
   await redis.stop();
@@ -99,6 +99,6 @@ test('an ordered stop while Redis is down says what is lost', async () => {
   expect(said).not.toContain(`over: ${problem}`);
 }, 60_000);
 
-test('without REDIS_URL and without the option redis, the start says what is missing', async () => {
+test('without GJALLAR_REDIS_URL and without the option redis, the start says what is missing', async () => {
   await expect(runApp('state.mjs', { env: { WORKERS: '1' } })).rejects.toThrow(/store: "redis" needs a Redis/);
 });

@@ -90,6 +90,18 @@ describe('options that go together', () => {
     expect(() => loadConfig(environment as Record<string, string>)).toThrow(rejection(line));
   });
 
+  test('with gjallar run, the variables of Redis and NATS have the prefix GJALLAR_', () => {
+    const { redisUrl, redisPrefix, natsUrl } = loadRunConfig({
+      ...{ REDIS_URL: 'localhost:6379', REDIS_PREFIX: '{bull}', NATS_URL: 'http://a', NATS_CREDS: 'b' },
+      ...{ GJALLAR_REDIS_URL: 'redis://a', GJALLAR_REDIS_PREFIX: 'c' },
+    });
+    expect({ redisUrl, redisPrefix, natsUrl }).toEqual({ redisUrl: 'redis://a', redisPrefix: 'c', natsUrl: undefined });
+    expect(() => loadRunConfig({ GJALLAR_REDIS_URL: 'localhost:6379' })).toThrow(/^GJALLAR_REDIS_URL must be a URL/);
+    expect(() => loadRunConfig({ BUS: 'redis' })).toThrow(
+      rejection('BUS=redis requires GJALLAR_REDIS_URL; set it, or use BUS=embedded'),
+    );
+  });
+
   test.each([
     { PORT: '0', ADMIN_PORT: '0' },
     { PORT: '5100', ADMIN_PORT: '5100', HOST: '127.0.0.2' },

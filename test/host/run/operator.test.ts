@@ -30,7 +30,7 @@ const byOperator = (count: number) => Array.from({ length: count }, () => 'io se
 
 describe('the operator of an application on two machines', () => {
   test('disconnects users, addresses and sockets, and closes rooms, on both of them', async () => {
-    const env = { ...account, REDIS_URL: redis.url };
+    const env = { ...account, GJALLAR_REDIS_URL: redis.url };
     const [here, there] = await Promise.all([runApp('chat.mjs', { env }), runApp('chat.mjs', { env })]);
     const adas = [...(await connectAs(here, 'ada', 5)), ...(await connectAs(there, 'ada', 4))];
     const bobs = [...(await connectAs(here, 'bob', 3)), ...(await connectAs(there, 'bob', 4))];

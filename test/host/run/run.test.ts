@@ -49,7 +49,20 @@ describe('an unmodified application on three workers', () => {
     port = await freePort();
     // They are invalid, and do not concern other applications.
     const ofTheChat = { HISTORY_TTL: 'mine', PORT: 'pipe', JWT_SECRET: '\u0001' };
-    const env = { APP_PORT: String(port), LOG_LEVEL: 'debug', SLOW_MS: '1500', DRAIN_TIMEOUT: '3s', ...ofTheChat };
+    const ofTheApplication = {
+      REDIS_URL: 'ioredis://a',
+      REDIS_PREFIX: '{bull}',
+      NATS_URL: 'nats://a',
+      NATS_CREDS: 'b',
+    };
+    const env = {
+      APP_PORT: String(port),
+      LOG_LEVEL: 'debug',
+      SLOW_MS: '1500',
+      DRAIN_TIMEOUT: '3s',
+      ...ofTheChat,
+      ...ofTheApplication,
+    };
     app = await runApp('chat.mjs', { args: ['--workers', '3'], env });
   });
   // Workers that a test has ended have their successors, and its clients are gone.

@@ -62,7 +62,7 @@ test.concurrent.each(['embedded', 'redis-frames', 'redis'])(
   'what the operator ends is not recovered, on the bus %s: a client that is offline comes back with a new session',
   async (bus) => {
     const isAlone = bus === 'embedded';
-    const env = { ...account, ...(!isAlone && { BUS: bus, REDIS_URL: await startRedis() }) };
+    const env = { ...account, ...(!isAlone && { BUS: bus, GJALLAR_REDIS_URL: await startRedis() }) };
     const start = () => runApp('lifecycle/recovery.mjs', { env });
     const apps = isAlone ? [await start()] : await Promise.all([start(), start()]);
     const [here, there] = [apps[0]!, apps.at(-1)!];
