@@ -42,9 +42,9 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   const recent = new RecentEvents();
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
   logFailures(log);
-  const { workers, drainTimeout, reloadSettle, adminPort: port } = config;
+  const { workers, startTimeout, drainTimeout, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
-  const primary = new Primary({ workers, drainTimeout, reloadSettle, log, ...what });
+  const primary = new Primary({ workers, startTimeout, drainTimeout, reloadSettle, log, ...what });
   const stop = stopOnce(primary);
   obeySignals(primary, stop);
   // Of a process manager.

@@ -42,7 +42,7 @@ interface HubHost {
   readonly address: HubAddress | undefined;
   readonly log: Logger;
   /** Calls `end()` for a hub that hangs. */
-  readonly watchdog: Pick<Watchdog, 'began' | 'heard' | 'forget'>;
+  readonly watchdog: Pick<Watchdog, 'began' | 'started' | 'heard' | 'forget'>;
   /** The workers that accept links. */
   meshed(): number[];
   onStuck(worker: number): void;
@@ -79,6 +79,7 @@ export class HubThread {
       thread.on('message', (message: FromHub) => {
         if (message.type === 'ready') {
           this.isReady = true;
+          watchdog.started(HUB);
           this.tell({ type: 'join', workers: this.host.meshed() });
           resolve();
         } else if (message.type === 'alive') watchdog.heard(HUB);

@@ -1,5 +1,6 @@
 import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
+import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
@@ -8,57 +9,109 @@ import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker, WO
 const REPORTED_TURNS = 3;
 /** A worker that is silent for more intervals than this in a row counts as hung. */
 const MAX_SILENT_TURNS = 10;
-/** The same for a worker that is starting. */
-const MAX_START_TURNS = 30;
-/** Added to the limit of a starting worker for each worker, since all may be starting at the same time. */
-const EXTRA_TURNS_PER_WORKER = 2;
+/** The same for what starts, if it uses no CPU either. */
+const MAX_IDLE_TURNS = 30;
+
+/** What the watchdog knows of what starts. */
+interface Starts {
+  /** How long a start may keep the event loop busy, in ms. */
+  readonly startTimeout: number;
+  /** The CPU time that a worker has used, in any unit; undefined if the system does not tell. */
+  cpuOf(worker: number): number | undefined;
+}
+
+interface Watched {
+  /** Turns without a sign of life. */
+  silent: number;
+  /** While it starts: turns until it counts as hung, whatever CPU it uses. */
+  left?: number | undefined;
+  cpu?: number | undefined;
+}
 
 /**
  * Finds hung workers, and a hung hub: stopped, or in an endless loop. Silence is counted in turns of the primary's own
- * timer. A primary that was itself stopped, or a machine that slept, therefore does not report them.
+ * timer. A primary that was itself stopped, or a machine that slept, therefore does not report them. An application may
+ * block the event loop while it starts: as long as that uses CPU, it is no silence.
  */
 export class Watchdog {
-  private readonly silent = new Map<number, number>();
+  private readonly watched = new Map<number, Watched>();
   private readonly timer: NodeJS.Timeout;
 
   /**
-   * @param workers the number of workers
-   * @param onHung called with the id of a hung worker
+   * @param onHung called with the id of a hung worker, and what it did
    * @param onSilent called when a worker may hang, and when it does not any more
    */
   constructor(
-    private readonly workers: number,
-    onHung: (worker: number) => void,
+    private readonly starts: Starts,
+    private readonly onHung: (worker: number, failure: string) => void,
     private readonly onSilent: (worker: number, isSilent: boolean) => void = () => {},
   ) {
     this.timer = setInterval(() => {
-      for (const [worker, turns] of this.silent) {
-        this.silent.set(worker, turns + 1);
-        if (turns === REPORTED_TURNS) this.onSilent(worker, true);
-        if (turns === MAX_SILENT_TURNS) onHung(worker);
-      }
+      for (const [worker, watched] of this.watched) this.turn(worker, watched);
     }, ALIVE_INTERVAL_MS);
   }
 
   /** A worker was forked. */
   began(worker: number): void {
-    this.silent.set(worker, MAX_SILENT_TURNS - MAX_START_TURNS - EXTRA_TURNS_PER_WORKER * this.workers);
+    this.watched.set(worker, { silent: 0, left: this.maxStartTurns, cpu: this.starts.cpuOf(worker) });
   }
 
   /** A worker has reported that it is alive. */
   heard(worker: number): void {
+    const isStarting = this.watched.get(worker)?.left !== undefined;
     this.forget(worker);
-    this.silent.set(worker, 0);
+    if (isStarting) this.began(worker);
+    else this.watched.set(worker, { silent: 0 });
+  }
+
+  /** A worker has started. From now on, it may not block its event loop for long. */
+  started(worker: number): void {
+    this.watched.set(worker, { silent: 0 });
   }
 
   /** A worker is gone. */
   forget(worker: number): void {
-    if (this.silent.get(worker)! > REPORTED_TURNS) this.onSilent(worker, false);
-    this.silent.delete(worker);
+    const { silent = 0, left } = this.watched.get(worker) ?? {};
+    if (left === undefined && silent > REPORTED_TURNS) this.onSilent(worker, false);
+    this.watched.delete(worker);
   }
 
   close(): void {
     clearInterval(this.timer);
+  }
+
+  private get maxStartTurns(): number {
+    return Math.ceil(this.starts.startTimeout / ALIVE_INTERVAL_MS);
+  }
+
+  private turn(worker: number, watched: Watched): void {
+    watched.silent++;
+    if (watched.left !== undefined) return this.turnOfStart(worker, watched);
+    if (watched.silent === REPORTED_TURNS + 1) this.onSilent(worker, true);
+    if (watched.silent === MAX_SILENT_TURNS + 1) this.onHung(worker, 'does not respond and is killed');
+  }
+
+  private turnOfStart(worker: number, watched: Watched): void {
+    const cpu = this.starts.cpuOf(worker);
+    if (cpu === undefined || cpu !== watched.cpu) Object.assign(watched, { cpu, silent: 0 });
+    watched.left!--;
+    if (watched.silent === MAX_IDLE_TURNS) {
+      this.onHung(worker, 'neither responded nor used CPU for 30 s of its start and is killed');
+    } else if (watched.left === 0) {
+      const after = `${this.maxStartTurns * (ALIVE_INTERVAL_MS / 1000)} s`;
+      this.onHung(worker, `did not respond for ${after} of its start and is killed; START_TIMEOUT allows longer ones`);
+    }
+  }
+}
+
+/** The CPU time of a process in ticks; undefined if the system does not tell. */
+export function cpuTicksOf(pid: number): number | undefined {
+  try {
+    // The name of the process is in parentheses, and may contain anything.
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
+    return Number(fields[11]) + Number(fields[12]);
+  } catch {
+    return undefined;
   }
 }
 
@@ -113,6 +166,11 @@ export class ForkedWorker {
 
   get isDead(): boolean {
     return this.worker.isDead();
+  }
+
+  /** See {@link cpuTicksOf}. */
+  get cpuTicks(): number | undefined {
+    return cpuTicksOf(this.worker.process.pid!);
   }
 
   /** How long it has lived, in ms. */

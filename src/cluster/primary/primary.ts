@@ -27,6 +27,8 @@ import { type ReloadOptions, ReloadQueue } from './reload.js';
 
 export interface PrimaryOptions extends ReloadOptions {
   workers: number;
+  /** How long the start of a worker may keep its event loop busy, in ms. */
+  startTimeout: number;
   /** The file that the workers run. By default, it is the file of the primary. */
   file?: string | undefined;
   /** The arguments of the workers. By default, they are those of the primary. */
@@ -70,8 +72,9 @@ export class Primary {
 
   constructor(private readonly options: PrimaryOptions) {
     this.watchdog = new Watchdog(
-      options.workers,
-      (id) => (id === HUB ? this.hub?.end() : this.onHung(id, 'does not respond and is killed')),
+      // The hub runs no code of an application that may keep it busy.
+      { startTimeout: options.startTimeout, cpuOf: (id) => (id === HUB ? 0 : this.members.get(id)?.cpuTicks) },
+      (id, failure) => (id === HUB ? this.hub?.end() : this.onHung(id, failure)),
       (id, isSilent) => id === HUB && this.tell({ type: 'hub', isSilent }),
     );
     this.reloads = new ReloadQueue(this, options, options.log);
@@ -257,6 +260,7 @@ export class Primary {
       case 'stuck':
         return message.worker === HUB ? this.hub?.end() : this.onHung(message.worker, UNREAD);
       case 'listening':
+        this.watchdog.started(id);
         if (this.isLeaving) this.tellToLeave(member);
         if (this.listening.length === this.options.workers) {
           this.started?.resolve();

@@ -43,18 +43,17 @@ export type Config = {
 
 type RunKey = { [K in keyof Options]: Options[K] extends { isOfRun: true } ? K : never }[keyof Options];
 
-/** The options that apply to every application. The other ones are the chat service's. */
-export const runOptionKeys = Object.keys(allOptions).filter((key) => allOptions[key]!.isOfRun) as RunKey[];
-
 /** Applications have variables of these names for their own Redis and NATS. */
 const ofApplications: readonly string[] = ['redisUrl', 'redisPrefix', 'natsUrl', 'natsCreds', 'natsPrefix'];
 
-/** The options that apply to every application, with the names of their variables under `gjallar run`. */
+/**
+ * The options that apply to every application, with the names of their variables under `gjallar run`. The other ones are the
+ * chat service's.
+ */
 export const runOptions: Readonly<Record<string, OptionSpec<unknown>>> = Object.fromEntries(
-  runOptionKeys.map((key) => {
-    const spec: OptionSpec<unknown> = options[key];
-    return [key, ofApplications.includes(key) ? { ...spec, name: `GJALLAR_${spec.name}` } : spec];
-  }),
+  Object.entries(allOptions)
+    .filter(([, { isOfRun }]) => isOfRun)
+    .map(([key, spec]) => [key, ofApplications.includes(key) ? { ...spec, name: `GJALLAR_${spec.name}` } : spec]),
 );
 
 /** The part of the configuration that applies to every application. */

@@ -1,7 +1,7 @@
 import { HubThread } from '../../../src/cluster/hub/hub-thread.js';
 import type { HubAddress } from '../../../src/cluster/hub/open.js';
 
-const unwatched = { began: () => {}, heard: () => {}, forget: () => {} };
+const unwatched = { began: () => {}, started: () => {}, heard: () => {}, forget: () => {} };
 
 /**
  * The thread of a hub that no primary watches.

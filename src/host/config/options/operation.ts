@@ -13,6 +13,16 @@ export const operation = {
     fallback: 'info',
     isOfRun: true,
   }),
+  startTimeout: option({
+    name: 'START_TIMEOUT',
+    description:
+      'How long the start of a worker may keep its event loop busy. Then the worker counts as hung and is replaced. One ' +
+      'that uses no CPU counts as hung after 30 s. A number with ms, s, m or h; 0 is no limit.',
+    default: '5m',
+    kind: duration('5m', 86_400_000),
+    fallback: 300_000,
+    isOfRun: true,
+  }),
   drainTimeout: option({
     name: 'DRAIN_TIMEOUT',
     description:

@@ -229,6 +229,14 @@ export const expectations: Record<keyof Config, Expectation> = {
     bad: ['0', '16383', '1073741825', '4MB'],
   },
   slowPolicy: { good: ['close', 'drop-volatile'].map((policy) => [policy, policy]), bad: ['wait', 'Close'] },
+  startTimeout: {
+    default: 300_000,
+    good: [
+      ['0', 0],
+      ['24h', 86_400_000],
+    ],
+    bad: ['25h', '60'],
+  },
   drainTimeout: {
     default: 10_000,
     good: [
