@@ -39,11 +39,8 @@ export type HubServiceNumber = (typeof hubServices)[keyof typeof hubServices];
 
 declare module './process.js' {
   interface ProcessHost {
-    /**
-     * The link of this worker to a service of the hub of its machine.
-     * @param open opens the service, if the hub is in this process
-     */
-    hubLink?: (service: HubServiceNumber, open: OpenHubService) => HubLink;
+    /** The link of this worker to a service of the hub of its machine. */
+    hubLink?: (service: HubServiceNumber) => HubLink;
     /** The number of a Socket.IO server among those of this worker, the same on all workers. */
     numberOf?: (server: object) => number;
   }

@@ -13,7 +13,7 @@ import type { RunConfig } from '../host/config/options.js';
 import { unknownVariables } from '../host/config/unknown.js';
 import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';
-import { hasHubThread, hubAddressOf } from '../host/runtime/machines/hub-address.js';
+import { hubAddressOf } from '../host/runtime/machines/hub-address.js';
 
 const TOO_SMALL_LIMIT =
   'the limit of open files is too small: each worker rejects further connections beyond this number, or earlier; raise ' +
@@ -79,9 +79,8 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   }
 }
 
-/** Starts the hub of this machine, unless it is a part of the only worker. It links with the workers when it is there. */
+/** Starts the hub of this machine. It links with the workers when it is there. */
 function startHub(primary: Primary, config: RunConfig): void {
-  if (!hasHubThread(config)) return;
   own('starting the hub', primary.useHub(packageFile('dist/cluster/hub/thread.js'), hubAddressOf(config)));
 }
 

@@ -5,14 +5,14 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
 import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
-import { hubOnMesh, linkInProcess, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
+import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
-import { turnWindow } from '../../src/engine/delivery/shared-window.js';
 import type { RunConfig } from '../../src/host/config/options.js';
 import { openWorkerHub } from '../../src/host/runtime/machines/hub.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { Reported } from '../support/reports.js';
+import { linkInProcess, turnWindow } from './support/hub-in-process.js';
 import { hubThread } from './support/hub-thread.js';
 
 const { state } = hubServices;
@@ -73,9 +73,9 @@ async function machine(name: string, prefix: string) {
   const address: HubAddress = { server: 'redis', url: redis.url, prefix, withoutFrames: true };
   const { link, workers } = linkInProcess(1);
   const client = new HubClient(1, name, link);
-  const hub = await openHub(address, { machine: name, workers, window: turnWindow() });
   const services: Recorder[] = [];
-  hub.provide(state, (host) => services[services.push(new Recorder(host)) - 1]!);
+  const loadService = () => (host: HubServiceHost) => services[services.push(new Recorder(host)) - 1]!;
+  const hub = await openHub(address, { machine: name, workers, window: turnWindow(), loadService });
   const arrived: string[] = [];
   client.listenToRelay(0, { onMessage: (from, bytes) => arrived.push(`${from}: ${bytes}`), onLeave: () => {} });
   const service = client.service(state);
@@ -159,15 +159,15 @@ test('a machine without a server has a hub thread, and its workers hear when it 
   const mesh = new Mesh(3, directory);
   const thread = hubThread(directory, 'machine0', [3]);
   const heard: string[] = [];
-  const worker = await openWorkerHub({ bus: 'embedded', workers: 2 } as RunConfig, mesh, 'machine0');
-  const link = worker!.client.service(state);
+  const worker = openWorkerHub({ bus: 'embedded' } as RunConfig, mesh, 'machine0');
+  const link = worker.client.service(state);
   link.listen({ onHere: () => heard.push('here'), onMessage: () => {}, onGone: () => heard.push('gone') });
   const reported = Reported.here();
-  expect(worker!.machines()).toBeUndefined();
+  expect(worker.machines()).toBeUndefined();
   try {
     await mesh.listen();
     await thread.start();
-    await worker!.client.health.whenUp();
+    await worker.client.health.whenUp();
     thread.end();
     await until(() => reported.down.length > 0);
     expect(reported.problems.down.map(({ code }) => code)).toEqual(['HUB_ENDED']);

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { MalformedMessage } from '../../base/errors.js';
-import type { HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
+import type { OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import { malformed } from '../backplanes/connection-health.js';
@@ -161,11 +161,6 @@ export class Hub {
       status.tell();
       this.others?.turn();
     }, TURN_MS).unref();
-  }
-
-  /** Says how a service is opened. */
-  provide(service: HubServiceNumber, open: OpenHubService): void {
-    this.services.provide(service, open);
   }
 
   private connect({ pubSub, channel, emittersOf }: Bridge): OtherHubs {

@@ -1,6 +1,6 @@
 import type { HubLink, HubLinkListener } from '../../base/worker-links.js';
 import { HUB, kinds, type Mesh } from '../mesh/mesh.js';
-import type { HubWorkers, HubWorkersListener } from './hub.js';
+import type { HubWorkers } from './hub.js';
 
 /** The link of a worker to a hub that is a member of its mesh. */
 export function hubOnMesh(mesh: Mesh): HubLink {
@@ -29,49 +29,5 @@ export function workersOnMesh(mesh: Mesh): HubWorkers {
       for (const worker of mesh.members) listener.onHere(worker);
     },
     close: () => mesh.close(),
-  };
-}
-
-/** Joins a worker with a hub in its own process, which serves this worker alone. */
-export function linkInProcess(worker: number): { link: HubLink; workers: HubWorkers } {
-  let toHub: HubWorkersListener | undefined;
-  let toWorker: HubLinkListener | undefined;
-  let waiting: Buffer[] = [];
-  const deliver = () => {
-    const messages = waiting;
-    waiting = [];
-    for (const message of messages) toWorker?.onMessage(message);
-  };
-  const begin = () => {
-    if (!toHub || !toWorker) return;
-    toWorker.onHere();
-    toHub.onHere(worker);
-  };
-  return {
-    link: {
-      send: (message) => {
-        toHub?.onMessage(worker, message as Buffer);
-        return toHub !== undefined;
-      },
-      listen: (listener) => {
-        toWorker = listener;
-        begin();
-      },
-    },
-    workers: {
-      send: (_worker, message) => {
-        // Not in the middle of what the worker does.
-        if (waiting.length === 0) process.nextTick(deliver);
-        waiting.push(message);
-      },
-      listen: (listener) => {
-        toHub = listener;
-        begin();
-      },
-      close: () => {
-        toHub = undefined;
-        toWorker = undefined;
-      },
-    },
   };
 }

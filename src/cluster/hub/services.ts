@@ -1,4 +1,4 @@
-import type { HubService, HubServiceNumber, OpenHubService } from '../../base/hub-service.js';
+import type { HubService, OpenHubService } from '../../base/hub-service.js';
 import { attempt } from '../../base/owner.js';
 
 /** How the services of a hub reach workers and other hubs. */
@@ -16,20 +16,14 @@ const WHAT = 'a service of the hub';
 /** The services of a hub, each opened with the first message of a worker for it. */
 export class HubServices {
   private readonly services = new Map<number, HubService>();
-  private readonly known = new Map<number, OpenHubService>();
   /** The hubs of other machines that can be sent to. */
   private readonly hubs = new Set<string>();
 
-  /** @param load finds a service that was not provided */
+  /** @param load finds a service by its number */
   constructor(
     private readonly host: ServicesHost,
     private readonly load: (service: number) => OpenHubService | undefined = () => undefined,
   ) {}
-
-  /** Says how a service is opened. */
-  provide(service: HubServiceNumber, open: OpenHubService): void {
-    this.known.set(service, open);
-  }
 
   onMessage(service: number, worker: number, message: Buffer): void {
     (this.services.get(service) ?? this.open(service))?.onMessage(worker, message);
@@ -56,7 +50,7 @@ export class HubServices {
   }
 
   private open(number: number): HubService | undefined {
-    const open = this.known.get(number) ?? this.load(number);
+    const open = this.load(number);
     if (!open) return undefined;
     const { host, hubs } = this;
     const service = open({

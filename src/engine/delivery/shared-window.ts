@@ -13,20 +13,3 @@ const LONGEST_MS = 25;
 export function ownWindow(longestMs = LONGEST_MS): SharedWindow {
   return new Outbox({ publish: () => false, numSubscribers: () => 0 }, longestMs);
 }
-
-/** A window that ends with the turn: all that is held in one turn leaves at its end. */
-export function turnWindow(): SharedWindow {
-  return {
-    share: (flush) => {
-      let isPlanned = false;
-      return () => {
-        if (isPlanned) return;
-        isPlanned = true;
-        setImmediate(() => {
-          isPlanned = false;
-          flush();
-        });
-      };
-    },
-  };
-}

@@ -6,7 +6,7 @@ import { thisProcess } from '../../base/process.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
 import { endWith, nspOf } from '../../io/socket-io.private.js';
 import { answerRequests } from '../requests.js';
-import { linkOverHub, openHubService } from './hub-service.js';
+import { linkOverHub } from './hub-service.js';
 import { type Joined, type JoinOptions, type StateRoomOptions, settingsOf } from './options.js';
 import { SequencerClient } from './replica/client.js';
 import { LocalStateRoom } from './room.js';
@@ -117,8 +117,7 @@ const hubClients = new WeakMap<object, SequencerClient>();
 function clientOf(nsp: AnyNamespace): SequencerClient {
   const { hubLink } = thisProcess;
   if (!hubLink) return new SequencerClient(localLink(nsp));
-  const client =
-    hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state, openHubService)));
+  const client = hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state)));
   hubClients.set(hubLink, client);
   return client;
 }

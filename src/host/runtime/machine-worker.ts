@@ -15,7 +15,6 @@ import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { Engine, EngineHost } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
-import { openHubService } from '../../features/recovery/hub-service.js';
 import { stateRooms } from '../../io/rooms/stores.js';
 import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
@@ -80,7 +79,7 @@ export class MachineWorker implements EngineHost {
     version: string,
     readonly mesh: Mesh,
     private readonly surroundings: Surroundings,
-    private readonly open: { backplane: OpenBackplane; hub: WorkerHub | undefined },
+    private readonly open: { backplane: OpenBackplane; hub: WorkerHub },
   ) {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
@@ -90,7 +89,7 @@ export class MachineWorker implements EngineHost {
       reports: this.reports,
       stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
       engines: this,
-      ...(open.hub && { hubLink: open.hub.linkOf }),
+      hubLink: open.hub.linkOf,
       numberOf: (io) => Math.max(0, this.servers.indexOf(io as Server)),
     });
     this.metrics = new WorkerMetrics(mesh, {
@@ -103,7 +102,7 @@ export class MachineWorker implements EngineHost {
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
     this.metrics.add(this.reports.metrics());
-    this.machines = open.hub?.machines();
+    this.machines = open.hub.machines();
     reportSilence(orders);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
@@ -113,7 +112,7 @@ export class MachineWorker implements EngineHost {
     const backplane = await loadBackplane(config);
     const { id, directory, orders } = surroundings;
     const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
-    const hub = await openWorkerHub(config, mesh, surroundings.machine);
+    const hub = openWorkerHub(config, mesh, surroundings.machine);
     await mesh.listen();
     removeWhereOrphaned(directory);
     surroundings.linked();
@@ -121,9 +120,9 @@ export class MachineWorker implements EngineHost {
     return new MachineWorker(config, version, mesh, surroundings, { backplane, hub });
   }
 
-  /** The link to the keeper of connection state recovery, which all servers share; undefined without a hub. */
-  private get recoveryLink(): HubLink | undefined {
-    this.keeperLink ??= this.open.hub?.linkOf?.(hubServices.recovery, openHubService);
+  /** The link to the keeper of connection state recovery, which all servers share. */
+  private get recoveryLink(): HubLink {
+    this.keeperLink ??= this.open.hub.linkOf(hubServices.recovery);
     return this.keeperLink;
   }
 
@@ -171,7 +170,7 @@ export class MachineWorker implements EngineHost {
     const backplane = this.open.backplane({
       links: linksOf(links),
       machine: this.surroundings.machine,
-      hub: this.open.hub?.client,
+      hub: this.open.hub.client,
       part: count,
       window,
       recovery: { link: this.recoveryLink, userOf: (data) => this.seam.userOf({ data }) },
@@ -210,7 +209,6 @@ export class MachineWorker implements EngineHost {
   /** Closes the connections to other workers and machines. */
   close(): void {
     for (const backplane of this.backplanes) backplane.close();
-    this.open.hub?.close();
     this.mesh.close();
   }
 

@@ -11,6 +11,3 @@ export function hubAddressOf(config: RunConfig): HubAddress | undefined {
   const url = server === 'nats' ? natsUrl : redisUrl;
   return { server, url, credentials, prefix: channelPrefixOf(config), withoutFrames: isClassic };
 }
-
-/** Whether the hub is a thread of the primary. A machine with one worker has it in the worker. */
-export const hasHubThread = ({ workers }: Pick<RunConfig, 'workers'>): boolean => workers > 1;

@@ -7,19 +7,17 @@ import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
 import type { RelayPart } from '../../../cluster/relay/relay.js';
-import { turnWindow } from '../../../engine/delivery/shared-window.js';
 import type { RunConfig } from '../../config/options.js';
 import { outageEvents } from '../backplane.js';
 import type { Orders } from '../lifecycle/orders.js';
-import { hasHubThread, hubAddressOf } from './hub-address.js';
+import { hubAddressOf } from './hub-address.js';
 
 /** The link of a worker to its hub. */
 export interface WorkerHub {
   readonly client: HubClient;
   /** The workers of other machines; undefined if there are none. Reports outages from now on. */
   machines(): OtherMachines | undefined;
-  readonly linkOf: ProcessHost['hubLink'];
-  close(): void;
+  readonly linkOf: NonNullable<ProcessHost['hubLink']>;
 }
 
 /** The workers of other machines, behind the hub. */
@@ -32,32 +30,12 @@ export interface OtherMachines {
   ready(): Promise<void>;
 }
 
-/**
- * Prepares the link of a worker to the hub of its machine. Call it before the worker joins the mesh.
- * @returns undefined for a single worker without other machines
- */
-export async function openWorkerHub(config: RunConfig, mesh: Mesh, machine: string): Promise<WorkerHub | undefined> {
+/** Prepares the link of a worker to the hub of its machine. Call it before the worker joins the mesh. */
+export function openWorkerHub(config: RunConfig, mesh: Mesh, machine: string): WorkerHub {
   const address = hubAddressOf(config);
-  if (hasHubThread(config)) {
-    const client = new HubClient(mesh.id, machine, hubOnMesh(mesh));
-    const machines = () => (address ? machinesBehind(client, address) : reportEnds(client));
-    return { client, machines, linkOf: (service) => client.service(service), close: () => {} };
-  }
-  if (!address) return undefined;
-  const { linkInProcess } = await import('../../../cluster/hub/mesh-hub.js');
-  const { openHub } = await import('../../../cluster/hub/open.js');
-  const { link, workers } = linkInProcess(mesh.id);
-  const client = new HubClient(mesh.id, machine, link);
-  const hub = await openHub(address, { machine, workers, window: turnWindow() });
-  return {
-    client,
-    machines: () => machinesBehind(client, address),
-    linkOf: (service, open) => {
-      hub.provide(service, open);
-      return client.service(service);
-    },
-    close: () => hub.close(),
-  };
+  const client = new HubClient(mesh.id, machine, hubOnMesh(mesh));
+  const machines = () => (address ? machinesBehind(client, address) : reportEnds(client));
+  return { client, machines, linkOf: (service) => client.service(service) };
 }
 
 /** On a machine without others, nothing but the end of the hub itself can be down. */

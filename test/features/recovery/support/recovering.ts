@@ -9,14 +9,15 @@ import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
-import { hubOnMesh, linkInProcess, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
+import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
 import { HUB, type Kind, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
-import { ownWindow, turnWindow } from '../../../../src/engine/delivery/shared-window.js';
+import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
 import { openHubService } from '../../../../src/features/recovery/hub-service.js';
 import type { RecoveryOptions } from '../../../../src/features/recovery/recovery.js';
 import { linksOf } from '../../../../src/host/runtime/backplane.js';
 import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
+import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
 import { nextEvent } from '../../../support/clients.js';
 import { until } from '../../../support/until.js';
 
@@ -186,10 +187,9 @@ export async function joinerOf(choice: BackplaneChoice, ofHub = choice): Promise
     const machine = randomBytes(6).toString('base64url');
     const { link, workers } = linkInProcess(1);
     const client = new HubClient(1, machine, link);
-    const given = { machine, workers, window: turnWindow() };
+    const given = { machine, workers, window: turnWindow(), loadService: () => openHubService };
     const withoutFrames = choice.bus === 'redis';
     const hub = openPubSub && hubOn(openPubSub, { prefix: 'socket.io', withoutFrames }, given);
-    hub?.provide(hubServices.recovery, openHubService);
     const bus = open({
       machine,
       hub: client,

@@ -12,16 +12,17 @@ import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
-import { hubOnMesh, linkInProcess, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
+import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, hubOn, openHub } from '../../../../src/cluster/hub/open.js';
 import { HUB, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
-import { ownWindow, turnWindow } from '../../../../src/engine/delivery/shared-window.js';
+import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../../src/engine/sockets.js';
 import type { TemplatedApp } from '../../../../src/engine/uws/app.js';
 import { openHubService } from '../../../../src/features/state/hub-service.js';
 import { linksOf } from '../../../../src/host/runtime/backplane.js';
 import { Engine, type EngineOptions } from '../../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../../src/io/rooms/native-rooms.js';
+import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
 import type { Base } from '../../../engine/bases/support/bases.js';
 
 /** A server of the test's own, in this process. */
