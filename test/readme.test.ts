@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import { errorCodes } from '../src/base/errors.js';
-import { allOptions, options } from '../src/host/config/options.js';
+import { allOptions, options, runOptions } from '../src/host/config/options.js';
 import { handlers } from '../src/service/chat/handlers/index.js';
 
 /** Holds the README, CONTRIBUTING.md and the pages of the guide and the reference to the code. */
@@ -40,8 +40,8 @@ test('every error code that a client can get is described, and no other', () => 
   );
   const codes = Object.keys(errorCodes).filter((code) => code !== 'BAD_CONFIG');
   expect(codes.filter((code) => !described.includes(code))).toEqual([]);
-  const names = [...Object.values(options).map(({ name }) => name as string), ...otherNames];
-  expect(described.filter((word) => !codes.includes(word) && !names.includes(word))).toEqual([]);
+  const names = [options, runOptions].flatMap((table) => Object.values(table).map(({ name }) => name as string));
+  expect(described.filter((word) => !codes.includes(word) && ![...names, ...otherNames].includes(word))).toEqual([]);
 });
 
 /** Names in the pages that are neither codes nor options. */

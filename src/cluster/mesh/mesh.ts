@@ -100,7 +100,8 @@ export class Mesh {
 
   /** Starts to accept links. */
   listen(): Promise<void> {
-    this.server = createServer((socket) => this.accept(socket));
+    // What keeps a worker alive is its channel to the primary.
+    this.server = createServer((socket) => this.accept(socket)).unref();
     // When the primary is killed, the cluster module ends the worker at once.
     process.once('exit', this.removeSocket);
     return new Promise((resolve, reject) => {
@@ -171,7 +172,7 @@ export class Mesh {
   }
 
   private link(id: number, greeting: Kind): void {
-    const socket = createConnection(this.pathOf(id));
+    const socket = createConnection(this.pathOf(id)).unref();
     this.links.set(id, socket);
     socket.on('error', () => {});
     // A link back may still wait to be accepted.
@@ -244,7 +245,7 @@ export class Mesh {
   }
 
   private accept(socket: Socket): void {
-    this.incoming.set(socket, undefined);
+    this.incoming.set(socket.unref(), undefined);
     let from: number | undefined;
     const reader = new FrameReader((kind, payload) => {
       if (from === undefined) {

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { replaceMethod } from '../../base/foreign-objects.private.js';
-import { own } from '../../base/owner.js';
+import { own, raise } from '../../base/owner.js';
 import { requireHere } from '../../base/package.js';
 import { hostApplication } from '../../base/process.js';
+import { within } from '../../base/within.js';
 import type { Backplane } from '../../cluster/backplanes/index.js';
 import { windowOf } from '../../io/server/default-adapter.js';
 import { SharedListening } from '../../io/server/listen/shared-listening.js';
@@ -16,6 +17,13 @@ import { passSigterm } from '../runtime/surroundings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
 const LISTEN_TIMEOUT_MS = 30_000;
+
+/** How long the drain of a server that ends waits for what the application does at SIGTERM, in ms. */
+const MAX_FAREWELL_MS = 3000;
+
+const ENDED =
+  'the application has ended without listening on a port; give gjallar run the file that starts the server, or keep the ' +
+  'application running';
 
 /** How long after the first server another one may listen that has Socket.IO, in ms. */
 const OWN_PORT_TIMEOUT_MS = 5000;
@@ -39,16 +47,21 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
   };
   let isStarted = false;
   let started = (_isOnPort: boolean): void => {};
+  const shutdown = new Shutdown(servers);
   const listens = new Promise<boolean>((resolve) => {
     started = resolve;
   });
   const listening = new SharedListening(
     async (address) => {
+      orders.channel.ref();
       const local = await orders.claim(address);
       await worker.ready();
       return local;
     },
-    () => started(true),
+    () => {
+      orders.channel.ref();
+      started(true);
+    },
     ownPort === undefined ? undefined : { port: ownPort, option: `WORKER_PORTS=${config.workerPorts}` },
     explainAdminPort(config, log),
   );
@@ -71,6 +84,13 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
   worker.metrics.add(namespaceMetrics(servers));
   return {
     listen: async () => {
+      // Until it listens, the application ends when it has nothing left to do, as without gjallar.
+      orders.channel.unref();
+      process.once('beforeExit', () => {
+        if (isStarted) return;
+        orders.channel.ref();
+        own('ending the worker', worker.failed(ENDED));
+      });
       setTimeout(() => {
         if (!isStarted) log.warn({ after: LISTEN_TIMEOUT_MS }, 'the application does not listen on any port');
         started(false);
@@ -90,13 +110,47 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     isBusy: () => false,
     drainGroups: () => [],
     otherClients: [],
-    stop: () => {},
+    farewell: () => shutdown.begin(),
+    stop: () => shutdown.drained(),
     close: async () => {
       // An application that handles SIGTERM ends the process itself; the primary kills it if that takes too long.
-      if (passSigterm()) return new Promise(() => {});
+      if (shutdown.isHandled()) return new Promise(() => {});
       await Promise.allSettled(servers.map((io) => io.close()));
     },
   };
+}
+
+/** Passes SIGTERM on to the application, before or after the drain. */
+class Shutdown {
+  private results: unknown[] | undefined;
+  drained = (): void => {};
+  private readonly isDrained = new Promise<void>((resolve) => {
+    this.drained = resolve;
+  });
+
+  constructor(private readonly servers: readonly Server[]) {}
+
+  /** Resolves when the application has said farewell to its clients. If it closes a server, that waits for the drain. */
+  async begin(): Promise<void> {
+    const closing = new Promise<void>((resolve) => {
+      for (const io of this.servers) {
+        replaceMethod(io, 'close', async (_io, args, close) => {
+          resolve();
+          await this.isDrained;
+          await close(...args);
+        });
+      }
+    });
+    this.results = passSigterm();
+    const settled = Promise.all(this.results.map((result) => Promise.resolve(result).catch(raise)));
+    await within(MAX_FAREWELL_MS, Promise.race([settled, closing]));
+  }
+
+  /** Whether the application handles SIGTERM. During a reload, it gets the signal now: its clients are on other workers. */
+  isHandled(): boolean {
+    this.results ??= passSigterm();
+    return this.results.length > 0;
+  }
 }
 
 const MEMORY_STORE =

@@ -27,6 +27,8 @@ export interface RunningApplication {
   listen(): Promise<boolean>;
   /** Accepts no new connections from now on. */
   stopListening(): void;
+  /** Called before the clients of a server that ends are disconnected. The drain waits for it. */
+  farewell?(): Promise<void>;
   /** Whether the application is ready for clients. */
   isReady(): boolean;
   /** Whether no request besides those to the engines is in progress. */

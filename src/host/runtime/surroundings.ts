@@ -1,5 +1,7 @@
 import cluster from 'node:cluster';
+import { constants } from 'node:os';
 import type { DestinationStream } from 'pino';
+import { raise } from '../../base/owner.js';
 import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, WORKER_PLACE } from '../../cluster/protocol.js';
 import { type Orders, receiveOrders } from './lifecycle/orders.js';
 
@@ -36,10 +38,17 @@ export function holdSignals(): void {
   for (const signal of signals) process.on(signal, ignore);
 }
 
-/** Has SIGTERM reach the application. @returns whether it handles it */
-export function passSigterm(): boolean {
+/** Has SIGTERM reach the application. @returns what its listeners return; there are none if it does not handle the signal */
+export function passSigterm(): unknown[] {
   process.off('SIGTERM', ignore);
-  return process.emit('SIGTERM', 'SIGTERM');
+  return process.rawListeners('SIGTERM').map((listener) => {
+    try {
+      return Reflect.apply(listener, process, ['SIGTERM', constants.signals.SIGTERM]);
+    } catch (error) {
+      raise(error);
+      return undefined;
+    }
+  });
 }
 
 /** The surroundings of a worker that a primary has forked. */
@@ -53,7 +62,7 @@ export function forkedSurroundings(): Surroundings {
     orders,
     linked: () => {
       orders.send({ type: 'meshed' });
-      setInterval(() => orders.send({ type: 'alive' }), ALIVE_INTERVAL_MS);
+      setInterval(() => orders.send({ type: 'alive' }), ALIVE_INTERVAL_MS).unref();
     },
     // The cluster module ends this process right after the event.
     onGone: (listener) => void cluster.worker!.once('disconnect', listener),

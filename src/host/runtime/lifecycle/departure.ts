@@ -16,7 +16,7 @@ interface ServingParts {
   readonly relays: readonly Relay[];
 }
 
-type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'drainGroups' | 'stopListening'>;
+type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'drainGroups' | 'stopListening' | 'farewell'>;
 
 /** Takes a worker from listening to its end, by the orders of the primary. */
 export class Departure {
@@ -68,6 +68,7 @@ export class Departure {
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
     await this.retire();
+    if (reason === 'stop') await this.application.farewell?.();
     const before = countOf(this.parts, this.application);
     await sendAway(this.parts, this.application, reason, over, this.stopNow.signal);
     report(before, countOf(this.parts, this.application));

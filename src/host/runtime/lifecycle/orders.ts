@@ -17,8 +17,14 @@ export class Orders {
   private readonly claims = new Map<number, (claimed: OrderOf<'claimed'>) => void>();
   private lastClaim = 0;
 
-  /** @param send sends a message to the primary */
-  constructor(readonly send: (message: FromWorker) => void) {}
+  /**
+   * @param send sends a message to the primary
+   * @param channel the way to the primary, which keeps this process alive; by default, something else does
+   */
+  constructor(
+    readonly send: (message: FromWorker) => void,
+    readonly channel: { ref(): void; unref(): void } = { ref: () => {}, unref: () => {} },
+  ) {}
 
   /** Resolves with the first order of a kind. Each kind can be awaited once. */
   next<T extends FromPrimary['type']>(type: T): Promise<OrderOf<T>> {
@@ -74,7 +80,7 @@ export function receiveOrders(): Orders {
     const envelope: Envelope<FromWorker> = { gjallar: message };
     // Without its primary a worker ends at once. Until then sending may fail.
     process.send?.(envelope, undefined, undefined, () => {});
-  });
+  }, process.channel);
   replaceMethod(process, 'emit', (_process, args, emit) => {
     const order = args[0] === 'message' ? opened<FromPrimary>(args[1]) : undefined;
     if (order) orders.receive(order);

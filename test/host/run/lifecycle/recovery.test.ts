@@ -69,6 +69,21 @@ test('clients of any application recover after a reload, with what they missed',
   expect(await sumOf([app.admin], 'gjallar_recovery_kept', { labels: 'kind="packets"' })).toBeGreaterThan(0);
 });
 
+test('the client of an only worker recovers, too', async () => {
+  const shared = app;
+  app = await runApp('lifecycle/recovery.mjs', { env: { WORKERS: '1', DRAIN_TIMEOUT: '0' } });
+  try {
+    const { socket } = await listen();
+    const back = nextEvent(socket, 'connect');
+    app.process.kill('SIGHUP');
+    await back;
+    const { pid, recovered, since } = await stateOf(socket);
+    expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
+  } finally {
+    app = shared;
+  }
+});
+
 test('clients that are away get all that a replaced worker has sent until it ended', async () => {
   const [away, ...others] = [await listen({ reconnection: false }), await listen(), await listen()] as const;
   const heard = [away, ...others].map(({ socket }) => {
