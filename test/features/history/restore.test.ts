@@ -150,8 +150,9 @@ describe('a database gets new epochs', () => {
         await archive.write(changes, from, cursor);
       });
     try {
-      await post('a', 'b');
+      await post('a');
       await copyAll();
+      await post('b');
       cpSync(database, join(folder, 'copy.db'));
       await post('lost');
       await copyAll();
@@ -163,6 +164,18 @@ describe('a database gets new epochs', () => {
       expect(texts(messages)).toEqual(['a', 'b', 'c']);
       const page = await using((store) => readThrough(store, archive, 'hall', { epoch, after: 0, limit: 100 }));
       expect(page).toMatchObject({ complete: true, offset: 3 });
+      // A second restore, of the first one's log.
+      rmSync(mark);
+      await copyAll();
+      await post('d');
+      await copyAll();
+      const kept: string[] = [];
+      for await (const found of archive.search({ author: 'alice' })) kept.push(...texts(found));
+      expect(kept.sort()).toEqual(['a', 'b', 'c', 'd', 'lost']);
+      const again = await using((store) => readThrough(store, archive, 'hall', { after: 0, limit: 100 }));
+      expect(texts(again.messages)).toEqual(['a', 'b', 'c', 'd']);
+      expect(texts((await archive.read('hall', { after: 0, limit: 9 })).messages)).toEqual(['a', 'b', 'c', 'd']);
+      expect(await archive.eraseConversation('hall')).toBe(5);
     } finally {
       await archive.close();
     }

@@ -10,9 +10,12 @@ import {
   eraseConversation,
   eraseOffsets,
   erasePlaces,
+  logsOf,
   readArchive,
   rejectBatchesInFlight,
   type Search,
+  type Segment,
+  segmentsOf,
   walkArchive,
 } from './read.js';
 
@@ -89,8 +92,9 @@ export class Archive {
       const logs = await openLogs(trx, changes);
       const rows = new Map<string, MessageRow>();
       for (const change of changes) {
-        const log = logs.get(logKey(change))!;
         const { offset, at: said_at } = change;
+        // After a restore, the archive may have the message already, in the log that this one continues.
+        const { log } = logs.get(logKey(change))!.find(({ from, to }) => from <= offset && offset <= to)!;
         rows.set(`${log}:${offset}`, { log, offset, said_at, sender: encode(change.from), text: encode(change.text) });
       }
       for (const chunk of chunks([...rows.values()])) {
@@ -175,21 +179,24 @@ export class Archive {
 const hashOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex');
 const logKey = ({ conversation, epoch }: Change): string => `${epoch} ${conversation}`;
 
-/** The ids of the logs that the changes belong to. Creates new logs, and updates the newest offset of each. */
-async function openLogs(trx: Knex, changes: readonly Change[]): Promise<Map<string, number>> {
+/** Where the messages of the changes belong. Creates new logs, and updates the newest offset of each. */
+async function openLogs(trx: Knex, changes: readonly Change[]): Promise<Map<string, Segment[]>> {
   const newest = new Map<string, Change>();
   for (const change of changes) {
     const before = newest.get(logKey(change));
     if (!before || before.offset < change.offset) newest.set(logKey(change), change);
   }
-  const ids = new Map<string, number>();
+  const places = new Map<string, Segment[]>();
   for (const [key, change] of newest) {
     const { conversation, epoch, follows, offset } = change;
-    const own = { conversation_hash: hashOf(conversation), epoch };
-    const known = await trx<LogRow>(tables.logs).where(own).first('id', 'last_offset');
+    const hash = hashOf(conversation);
+    let logs = await logsOf(trx, hash);
+    const ofEpoch = () => logs.find((log) => log.epoch === epoch);
+    const known = ofEpoch();
     if (!known) {
       await trx(tables.logs).insert({
-        ...own,
+        conversation_hash: hash,
+        epoch,
         conversation: encode(conversation),
         follows_epoch: follows?.epoch ?? null,
         follows_offset: follows?.offset ?? null,
@@ -198,10 +205,10 @@ async function openLogs(trx: Knex, changes: readonly Change[]): Promise<Map<stri
     } else if (Number(known.last_offset) < offset) {
       await trx<LogRow>(tables.logs).where('id', known.id).update({ last_offset: offset });
     }
-    const { id } = known ?? (await trx<LogRow>(tables.logs).where(own).first('id'))!;
-    ids.set(key, Number(id));
+    logs = await logsOf(trx, hash);
+    places.set(key, segmentsOf(ofEpoch()!, logs));
   }
-  return ids;
+  return places;
 }
 
 function* chunks(rows: MessageRow[]): Generator<MessageRow[]> {

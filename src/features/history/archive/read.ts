@@ -5,7 +5,7 @@ import { type Change, MAX_PAGE_BYTES, type PageQuery, type StoredMessage } from 
 import { decode, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 
 /** A range of offsets, both ends included, and the log that has them. */
-interface Segment {
+export interface Segment {
   log: number;
   from: number;
   to: number;
@@ -42,7 +42,7 @@ export async function readArchive(knex: Knex, conversationHash: string, query: P
 }
 
 /** The logs of a conversation, newest first. */
-function logsOf(knex: Knex, conversationHash: string): Promise<LogRow[]> {
+export function logsOf(knex: Knex, conversationHash: string): Promise<LogRow[]> {
   return knex<LogRow>(tables.logs).where('conversation_hash', conversationHash).orderBy('id', 'desc') as Promise<
     LogRow[]
   >;
@@ -67,16 +67,17 @@ async function sizesIn(knex: Knex, range: Range): Promise<number[]> {
   return rows.map(({ size }) => OVERHEAD_BYTES + Number(size));
 }
 
-/** Newest first. A log that continues another one leaves the offsets before that point to the other. */
-function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
+/** Newest first. A log that continues another one leaves the offsets before that point to the other, if the archive has it. */
+export function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   const segments: Segment[] = [];
   let to = Number(newest.last_offset);
   for (let log: LogRow | undefined = newest; log && segments.length <= logs.length; ) {
     const former: string | null = log.follows_epoch;
-    const end = Number(log.follows_offset ?? 0);
+    const next = logs.find(({ epoch }) => epoch === former);
+    const end = next ? Number(log.follows_offset) : 0;
     segments.push({ log: Number(log.id), from: end + 1, to });
     to = Math.min(to, end);
-    log = logs.find(({ epoch }) => epoch === former);
+    log = next;
   }
   return segments;
 }
@@ -186,8 +187,11 @@ export async function eraseOffsets(knex: Knex, hash: string, epoch: string, offs
 /** Erases all messages of a conversation, of all its epochs. */
 export async function eraseConversation(knex: Knex, hash: string): Promise<number> {
   let erased = 0;
-  for (const { id, last_offset } of await logsOf(knex, hash)) {
-    for (let from = 1; from <= Number(last_offset); from += RANGE) {
+  const logs = await logsOf(knex, hash);
+  // A log may have messages of the one that continues it.
+  const end = Math.max(0, ...logs.map(({ last_offset }) => Number(last_offset)));
+  for (const { id } of logs) {
+    for (let from = 1; from <= end; from += RANGE) {
       erased += await withText(knex)
         .where('log', id)
         .whereBetween('offset', [from, from + RANGE - 1])
