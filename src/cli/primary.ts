@@ -57,7 +57,9 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
       port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
     const adminPort = await admin?.listen();
     if (stop.isStopping) return;
-    startHub(primary, config);
+    const hub = packageFile('dist/cluster/hub/thread.js');
+    // It links with the workers when it is there.
+    own('starting the hub', primary.startHub(hub, hubAddressOf(config)));
     await primary.start();
     started({ addresses: primary.addresses, bus: backplaneNameOf(config), log });
     reportSockets(log);
@@ -77,11 +79,6 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     else log.fatal({ error }, 'startup failed');
     await stop.now(1);
   }
-}
-
-/** Starts the hub of this machine. It links with the workers when it is there. */
-function startHub(primary: Primary, config: RunConfig): void {
-  own('starting the hub', primary.useHub(packageFile('dist/cluster/hub/thread.js'), hubAddressOf(config)));
 }
 
 function checkWorkerPorts({ workerPorts }: RunConfig): void {

@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import { logGreeting } from '../base/log.js';
 import { type OptionalPackage, requirePackages } from '../base/optional-packages.js';
+import { leaveOtherBuild } from '../cluster/wire-number.js';
 import { packagesOf as packagesOfArchive } from '../features/history/archive/database.js';
 import { isUnlimited, limitsOf } from '../host/config/limits.js';
 import { loadConfig } from '../host/config/load.js';
@@ -13,6 +14,7 @@ import type { Started } from './primary.js';
 
 /** `gjallar` without a sub-command: the chat service. */
 export async function runService(version: string): Promise<void> {
+  leaveOtherBuild(process.env);
   const config = loadConfig(process.env);
   checkVersion(installedCopy());
   requirePackages('the chat service', packagesOf(config));

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { HUB } from '../mesh/mesh.js';
 import type { Watchdog } from '../primary/forked-worker.js';
 import { socketOf } from '../protocol.js';
+import { OTHER_BUILD, OTHER_WIRE, wire } from '../wire-number.js';
 import type { HubAddress } from './open.js';
 
 /** What the thread of the hub is started with. */
@@ -13,6 +14,8 @@ export interface HubData {
   /** The id of the machine. */
   readonly machine: string;
   readonly address: HubAddress | undefined;
+  /** The number of the primary; see `wire-number.ts`. */
+  readonly wireNumber: number;
 }
 
 export type ToHub =
@@ -35,6 +38,8 @@ const DELAY_MS = 500;
 const SHORT_LIFE_MS = 10_000;
 /** How long the hub may take to send what it holds when it is closed, in ms. */
 const CLOSE_MS = 1000;
+
+const ENDED = 'the hub has ended and will be replaced: rooms do not span machines meanwhile';
 
 interface HubHost {
   readonly directory: string;
@@ -67,7 +72,7 @@ export class HubThread {
     const { directory, machine, address, log, watchdog } = this.host;
     const bornAt = performance.now();
     rmSync(socketOf(directory, HUB), { force: true });
-    const workerData: HubData = { directory, machine, address };
+    const workerData: HubData = { directory, machine, address, wireNumber: wire.number };
     // Without the flags of the process, which may load the application.
     const thread = new Worker(this.file, {
       ...{ workerData, execArgv: [], name: 'hub' },
@@ -92,8 +97,9 @@ export class HubThread {
         watchdog.forget(HUB);
         resolve();
         if (this.isClosing) return;
-        const delay = performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;
-        log.error({ code, delay }, 'the hub has ended and will be replaced: rooms do not span machines meanwhile');
+        const isOtherBuild = code === OTHER_WIRE;
+        const delay = isOtherBuild ? SHORT_LIFE_MS : performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;
+        log.error({ code, delay }, isOtherBuild ? `the hub cannot be replaced: ${OTHER_BUILD}` : ENDED);
         this.timer = setTimeout(() => void this.start(), delay);
       });
     });

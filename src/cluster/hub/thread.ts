@@ -8,22 +8,27 @@ import { requireHere } from '../../base/package.js';
 import { ownWindow } from '../../engine/delivery/shared-window.js';
 import { HUB, Mesh } from '../mesh/mesh.js';
 import { ALIVE_INTERVAL_MS } from '../protocol.js';
+import { OTHER_WIRE, wire } from '../wire-number.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';
 import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
 
 /** The files of the services, which export a function of this name. bundle.js has them among its entries. */
-const services: { readonly [service: number]: `./${string}.js` } = {
+const files: { readonly [service: number]: `./${string}.js` } = {
   [hubServices.state]: './features/state/hub-service.js',
   [hubServices.recovery]: './features/recovery/hub-service.js',
 };
 
-function loadService(service: number): OpenHubService | undefined {
-  const file = services[service];
-  return file && (requireHere(file) as { openHubService: OpenHubService }).openHubService;
-}
-
-const { directory, machine, address } = workerData as HubData;
+const { directory, machine, address, wireNumber } = workerData as HubData;
+if (wireNumber !== wire.number) process.exit(OTHER_WIRE);
+// All of them now: later, the files may be those of another build.
+const loaded = new Map(
+  Object.entries(files).map(([service, file]) => [
+    Number(service),
+    (requireHere(file) as { openHubService: OpenHubService }).openHubService,
+  ]),
+);
+const loadService = (service: number) => loaded.get(service);
 const primary = parentPort!;
 const say = (message: FromHub) => primary.postMessage(message);
 

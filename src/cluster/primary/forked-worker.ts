@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
+import { OTHER_WIRE } from '../wire-number.js';
 
 /** What is silent for more intervals than this in a row is reported. */
 const REPORTED_TURNS = 3;
@@ -133,6 +134,8 @@ export class ForkedWorker {
   isOnPort = false;
   /** Whether it has been told to stop. */
   isStopping = false;
+  /** Whether it has ended because the installed files do not understand the primary. */
+  isOtherBuild = false;
   /** Why it cannot continue, or why it has ended. */
   failure: string | undefined;
   private readonly worker: Worker;
@@ -209,6 +212,7 @@ export class ForkedWorker {
 
   /** Its process has ended. */
   ended(code: number, signal: string | null): void {
+    this.isOtherBuild = code === OTHER_WIRE;
     this.failure ??= signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
     for (const resolve of this.awaited.values()) resolve();
     this.end();

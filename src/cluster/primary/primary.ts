@@ -21,6 +21,7 @@ import {
   type Readiness,
   socketOf,
 } from '../protocol.js';
+import { OTHER_BUILD, OTHER_WIRE, WIRE_NUMBER, wire } from '../wire-number.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';
 import { SharedPorts } from './ports.js';
 import { type ReloadOptions, ReloadQueue } from './reload.js';
@@ -56,6 +57,7 @@ export class Primary {
   private readonly environment = {
     [MESH_DIRECTORY]: this.meshDirectory,
     [MACHINE_ID]: randomBytes(6).toString('base64url'),
+    [WIRE_NUMBER]: String(wire.number),
   };
   private readonly members = new Map<number, ForkedWorker>();
   private hub: HubThread | undefined;
@@ -121,12 +123,10 @@ export class Primary {
   }
 
   /**
-   * Starts the hub of this machine, in the place of the one that it has. Call this before the workers start. Resolves when workers
-   * can link with it.
+   * Starts the hub of this machine. Call this before the workers start. Resolves when workers can link with it.
    * @param file the file of the thread
    */
-  async useHub(file: URL, address: HubAddress | undefined): Promise<void> {
-    await this.hub?.close();
+  async startHub(file: URL, address: HubAddress | undefined): Promise<void> {
     this.hub = new HubThread(file, {
       ...{ directory: this.meshDirectory, machine: this.environment[MACHINE_ID], address, log: this.options.log },
       watchdog: this.watchdog,
@@ -297,6 +297,9 @@ export class Primary {
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
     member.ended(code, signal);
+    if (member.isOtherBuild && this.started && !this.stopping) {
+      return this.started.reject(new GjallarError('BAD_CONFIG', OTHER_BUILD));
+    }
     // A stop kills workers that still start.
     if (this.started && !this.stopping && this.options.file !== undefined && this.listening.length === 0) {
       const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
@@ -314,7 +317,9 @@ export class Primary {
   respawn({ id, place, age, isListening }: ForkedWorker, how: { code?: number; signal?: string } = {}): void {
     this.deaths = age < SHORT_LIFE_MS || !isListening ? this.deaths + 1 : 1;
     const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
-    this.options.log.error({ worker: id, ...how, delay }, 'a worker died and will be replaced');
+    const text =
+      how.code === OTHER_WIRE ? `a worker cannot be replaced: ${OTHER_BUILD}` : 'a worker died and will be replaced';
+    this.options.log.error({ worker: id, ...how, delay }, text);
     const timer = setTimeout(() => {
       this.respawns.delete(timer);
       this.fork(place, false);

@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { within } from '../../base/within.js';
 import type { FromPrimary, Readiness } from '../protocol.js';
+import { OTHER_BUILD } from '../wire-number.js';
 import type { ForkedWorker } from './forked-worker.js';
 import { movesConnections } from './ports.js';
 import type { Primary } from './primary.js';
 
 const STAYING = 'The old workers stay. Correct the new release, and reload again.';
+const REJECTED = `reload rejected: ${OTHER_BUILD}`;
 
 /** Runs one reload at a time. However often a reload is requested during another one, exactly one more follows. */
 export class ReloadQueue {
@@ -52,7 +54,7 @@ export class ReloadQueue {
     log.info({ movesConnections: movesConnections() }, 'reload started');
     const reload = new Reload(fleet, this.options, (reason) => {
       fleet.isLeaving ||= wasLeaving;
-      log.error({ reason }, `reload aborted: ${reason}. ${STAYING}`);
+      log.error({ reason }, reason === OTHER_BUILD ? REJECTED : `reload aborted: ${reason}. ${STAYING}`);
       counts.aborted++;
       this.ended(true);
     });
@@ -145,6 +147,7 @@ class Reload {
   /** Why a new worker cannot continue; undefined while all can. */
   private get failure(): string | undefined {
     const failed = this.successors.find(({ failure }) => failure !== undefined);
+    if (failed?.isOtherBuild) return OTHER_BUILD;
     return failed && `new worker ${failed.id} ${failed.failure} ${ageOf(failed)}`;
   }
 

@@ -6,12 +6,14 @@ import '../../engine/uws/environment.js';
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
 import { version } from '../../base/package.js';
+import { leaveOtherBuild } from '../../cluster/wire-number.js';
 import { forkedSurroundings, holdSignals, isOfMachine } from '../runtime/surroundings.js';
 
 /** bundle.js adds preload.mjs, which waits for it: Node.js starts the application after that. */
 export const ready = isMainThread && cluster.worker && isOfMachine() ? prepare() : undefined;
 
 async function prepare(): Promise<void> {
+  leaveOtherBuild(process.env);
   holdSignals();
   const { loadRunConfig } = await import('../config/load.js');
   const { startWorker } = await import('../runtime/worker.js');

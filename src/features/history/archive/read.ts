@@ -73,7 +73,7 @@ export function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   let to = Number(newest.last_offset);
   for (let log: LogRow | undefined = newest; log && segments.length <= logs.length; ) {
     const former: string | null = log.follows_epoch;
-    const next = logs.find(({ epoch }) => epoch === former);
+    const next: LogRow | undefined = logs.find(({ epoch }) => epoch === former);
     const end = next ? Number(log.follows_offset) : 0;
     segments.push({ log: Number(log.id), from: end + 1, to });
     to = Math.min(to, end);

@@ -140,9 +140,7 @@ export const expectations: Record<keyof Config, Expectation> = {
   dataDir: { good: [['/srv/gjallar', '/srv/gjallar']], bad: [] },
   archiveUrl: {
     default: undefined,
-    good: ['postgres://localhost/chat', 'postgresql://u:p@db/chat', 'mysql://db/chat'].map(
-      (url) => [url, url],
-    ),
+    good: ['postgres://localhost/chat', 'postgresql://u:p@db/chat', 'mysql://db/chat'].map((url) => [url, url]),
     bad: ['./archive.db', 'sqlite:./archive.db', 'http://localhost', 'mongodb://localhost/chat'],
   },
   stateMaxRooms: {
