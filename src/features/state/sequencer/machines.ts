@@ -205,7 +205,8 @@ export class Machines {
     const known = room.known.get(hub);
     let latest = known ?? 0;
     for (const change of changes) {
-      room.sequenced.merge(change, known ?? -1);
+      // It was made just now, although its time may be before that of others: so it was not deleted since.
+      room.sequenced.merge(change, -1);
       latest = Math.max(latest, change.clock);
     }
     if (known !== undefined) room.known.set(hub, latest);

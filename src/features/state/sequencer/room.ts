@@ -30,13 +30,15 @@ export function pageOf(entries: Entries, after: number): Page {
   return { changes };
 }
 
-/** A state room in the sequencer: gives each change its number, and its time. */
+/** A state room in the sequencer: gives each change its number. */
 export class SequencedRoom {
   readonly entries: Entries;
   readonly epoch = newEpoch();
   /** Changes that were dropped because of the bounds. */
   dropped = 0;
   private changedAt = 0;
+  /** The latest time of a change of this machine. */
+  private latest = 0;
   private digested: { readonly seq: number; readonly sum: number } | undefined;
 
   /** @param node names the sequencer, uniquely in the cluster and over time */
@@ -51,12 +53,20 @@ export class SequencedRoom {
     this.entries = new Entries(bounds.maxKeys);
   }
 
-  /** A worker changes a key. It is dropped if the room is far over its bounds. */
-  set({ key, clock, value, expires }: Change): void {
+  /**
+   * A worker changes a key. The change has the time at which it was made: this hub may get it after a later one of another machine,
+   * which then stays. It is dropped, too, if the room is far over its bounds.
+   */
+  set({ key, clock: madeAt, value, expires }: Change): void {
+    const { entries, node: origin } = this;
+    if (value === undefined && entries.get(key) === undefined) return;
+    // In the order of this machine, and after deletions that are forgotten.
+    const clock = Math.max(madeAt, this.latest + 1, entries.forgottenClock + 1);
+    const change = { key, clock, origin, value, expires };
     this.clock.heard(clock);
-    if (value === undefined && this.entries.get(key) === undefined) return;
-    if (!this.hasPlace(key, value, MAX_OVER)) return;
-    this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires });
+    const before = entries.find(key);
+    if ((before && !isNewer(change, before)) || !this.hasPlace(key, value, MAX_OVER)) return;
+    this.put(change);
   }
 
   /** Changes some fields of a key. Returns the code of an error. */
@@ -140,6 +150,7 @@ export class SequencedRoom {
   }
 
   private put(change: Change): void {
+    if (change.origin === this.node) this.latest = Math.max(this.latest, change.clock);
     this.entries.put(change, this.entries.seq + 1);
     this.changedAt = performance.now();
     this.onChange(this, this.entries.find(change.key)!);

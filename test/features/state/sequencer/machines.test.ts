@@ -42,8 +42,8 @@ function twoMachines() {
 }
 
 let clock = 0;
-function set(sequencer: Sequencer, key: string, value: string | undefined): void {
-  const changes = [{ key, value, clock: ++clock, origin: '-' }];
+function set(sequencer: Sequencer, key: string, value: string | undefined, madeAt = ++clock): void {
+  const changes = [{ key, value, clock: madeAt, origin: '-' }];
   sequencer.onMessage(1, { type: 'changes', room: 'r', last: clock, changes });
   sequencer.flush();
 }
@@ -60,8 +60,6 @@ test('machines that meet have the same, and the last writer wins', async () => {
   const machines = twoMachines();
   const { one, two, meet } = machines;
   set(one, 'a', '1');
-  // The order of two changes in the same millisecond is that of the names.
-  for (const now = Date.now(); Date.now() === now; );
   set(two, 'a', '2');
   set(two, 'b', '3');
   set(one, 'c', '4');
@@ -70,6 +68,37 @@ test('machines that meet have the same, and the last writer wins', async () => {
   set(one, 'a', '5');
   set(two, 'b', undefined);
   await both(machines, { a: '5', c: '4' });
+});
+
+test('a set that its hub gets late does not replace a newer one of another machine', async () => {
+  const machines = twoMachines();
+  const { one, two, meet } = machines;
+  const early = ++clock;
+  set(two, 'a', 'new');
+  set(two, 'b', 'new');
+  set(one, 'a', 'old', early);
+  meet();
+  await both(machines, { a: 'new', b: 'new' });
+  set(one, 'b', 'old', early + 1);
+  set(one, 'end', '1');
+  await both(machines, { a: 'new', b: 'new', end: '1' });
+});
+
+test('the sets of the workers of a machine count in the order in which its hub gets them', async () => {
+  const machines = twoMachines();
+  const { one, two, meet } = machines;
+  meet();
+  const early = ++clock;
+  set(one, 'a', 'first');
+  set(one, 'a', 'second', early);
+  await both(machines, { a: 'second' });
+  // Beside deletions that are forgotten everywhere.
+  for (let key = 0; key < 30; key++) {
+    set(two, `k${key}`, '1');
+    set(two, `k${key}`, undefined);
+  }
+  set(one, 'late', '1', early);
+  await both(machines, { a: 'second', late: '1' });
 });
 
 test('a partition that heals brings nothing back, even if deletions are forgotten', async () => {
