@@ -254,6 +254,34 @@ describe('messages that are lost from the store of durable rooms', () => {
     helper.close();
   });
 
+  test('are told when a member reads a quiet room', async () => {
+    const node = await startAlone();
+    const durable = await durableOn(node, storeAt(redis.port));
+    const { client, received } = await pairOn(node);
+    await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
+    const { epoch } = await durable.emit('order:1', 'n', 0);
+    await until(() => received.length === 1);
+    const operator = new Redis(redis.url);
+    await operator.flushall();
+    operator.disconnect();
+    const read = (name: string) => client.emitWithAck('durable:read', { room: 'order:1', epoch: name, after: 1 });
+    expect(await read(epoch)).toMatchObject({ ok: true, complete: false });
+    await until(() => reported.problems.down.length > 0);
+    expect(reported.problems.down).toMatchObject([{ code: 'HISTORY_LOST' }]);
+  });
+
+  test('are not told when a client names a position that there never was', async () => {
+    const node = await startAlone();
+    const durable = await durableOn(node, storeAt(redis.port));
+    const { client, received } = await pairOn(node);
+    await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
+    const query = { room: 'order:1', epoch: 'none', after: 7 };
+    expect(await client.emitWithAck('durable:read', query)).toMatchObject({ ok: true, complete: false });
+    await durable.emit('order:1', 'n', 0);
+    await until(() => received.length === 1);
+    expect(reported.messages).toEqual([]);
+  });
+
   test('are told when the file is an older one', async () => {
     const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-durable-'));
     const copy = `${dataDir}-copy`;

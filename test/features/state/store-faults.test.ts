@@ -8,6 +8,7 @@ import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { Reported, ToldProblems } from '../../support/reports.js';
 import { eventually, until } from '../../support/until.js';
+import { Wire } from '../../support/wire.js';
 import { StoredWorkers, stateOf, storedIn } from './support/stored.js';
 import { View } from './support/view.js';
 
@@ -245,6 +246,31 @@ test('an emptied Redis is noticed while a key changes all the time', async () =>
   isOver = true;
   await writing;
   expect(lost).toHaveLength(1);
+});
+
+test('a write that arrives after later ones is no loss', async () => {
+  const wire = await Wire.to(redis.port);
+  const client = new Redis(redis.url);
+  /** How often Redis has carried out a command. */
+  const countOf = async (command: string) =>
+    Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(await client.info('commandstats'))?.[1] ?? 0);
+  const { room } = await workers.start({ redis: `redis://127.0.0.1:${wire.port}` });
+  room.set('a', 1);
+  await room.stored();
+  wire.hold();
+  room.set('a', 2);
+  await until(() => told.length > 0);
+  // The next connection works.
+  await room.stored();
+  const [writes, reads] = [await countOf('evalsha'), await countOf('hmget')];
+  wire.release();
+  await until(async () => (await countOf('evalsha')) > writes);
+  // Each write reads a mark, and so does each check.
+  await until(async () => (await countOf('hmget')) > reads + 4);
+  expect(lost).toEqual([]);
+  client.disconnect();
+  await workers.stopAll();
+  await wire.close();
 });
 
 test('a Redis that starts again without its data is filled, and it is told once', async () => {

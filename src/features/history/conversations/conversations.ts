@@ -77,7 +77,7 @@ interface ConversationEvents extends LocalMembers {
    */
   readonly startsWithAnnounced?: boolean;
   /** Told the cost of each read that a client has asked for. */
-  onRead(cost: ReadCost): void;
+  onRead?(cost: ReadCost): void;
   /** Charges clients for the bytes that they read. Without it, they may read as much as they like, one page at a time. */
   readonly costs?: RequestCosts | undefined;
 }
@@ -164,11 +164,15 @@ export class Conversations {
   async read(conversation: Conversation, query: PageQuery, client: object | string = {}): Promise<Page> {
     return this.reads.run(client, async () => {
       const start = performance.now();
-      const page = await readThrough(this.store, this.archive, keyOf(conversation), query);
+      const key = keyOf(conversation);
+      const page = await readThrough(this.store, this.archive, key, query);
+      // In a quiet room, nothing else shows that the history has lost something.
+      const known = this.followed.known(key);
+      if (known?.isStarted && known.position.epoch !== page.epoch) known.catchUp();
       const lacks = !page.complete && (query.epoch === undefined || query.epoch === page.epoch ? 'trimmed' : 'lost');
       const bytes = bytesOf(page.messages);
       this.events.costs?.charge(client, bytes);
-      this.events.onRead({ bytes, ms: performance.now() - start, lacks });
+      this.events.onRead?.({ bytes, ms: performance.now() - start, lacks });
       return page;
     });
   }

@@ -44,6 +44,10 @@ export class FollowedConversations {
     for (const { resequencer } of this.directs.values()) yield resequencer;
   }
 
+  known(key: string): Resequencer | undefined {
+    return this.rooms.get(key) ?? this.directs.get(key)?.resequencer;
+  }
+
   /** The room's resequencer, new and not started yet if there was none. */
   room(room: string): Resequencer {
     const conversation = { room };

@@ -92,7 +92,6 @@ export class LocalDurableRooms {
       hasUser: () => false,
       deliver: (conversation, message) => this.deliver(conversation, message),
       onNewEpoch: (finding, lastUsed) => loss.onNewEpoch(finding, lastUsed),
-      onRead: () => {},
       startsWithAnnounced: true,
     });
     this.trimmer = setInterval(() => {

@@ -85,7 +85,8 @@ local function changed(key)
   return tonumber(clock), by
 end
 local mark = redis.call('HMGET', room, ARGV[1])[1]
-redis.call('HSET', room, ARGV[1], ARGV[2])
+-- A write that was on its way for long comes after later ones.
+if tonumber(mark or -1) < tonumber(ARGV[2]) then redis.call('HSET', room, ARGV[1], ARGV[2]) end
 local first = 4 + 2 * tonumber(ARGV[3])
 for i = 4, first - 1, 2 do
   local clock = changed(ARGV[i])
