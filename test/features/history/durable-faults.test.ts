@@ -259,7 +259,7 @@ describe('messages that are lost from the store of durable rooms', () => {
     const durable = await durableOn(node, storeAt(redis.port));
     const { client, received } = await pairOn(node);
     await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
-    const { epoch } = await durable.emit('order:1', 'n', 0);
+    const { epoch } = await durable.to('order:1').emit('n', 0);
     await until(() => received.length === 1);
     const operator = new Redis(redis.url);
     await operator.flushall();
@@ -277,7 +277,7 @@ describe('messages that are lost from the store of durable rooms', () => {
     await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
     const query = { room: 'order:1', epoch: 'none', after: 7 };
     expect(await client.emitWithAck('durable:read', query)).toMatchObject({ ok: true, complete: false });
-    await durable.emit('order:1', 'n', 0);
+    await durable.to('order:1').emit('n', 0);
     await until(() => received.length === 1);
     expect(reported.messages).toEqual([]);
   });

@@ -199,7 +199,7 @@ export class FrameBus {
 
   /** Whether a room may be the own room of a socket of any worker. */
   private mayBeOwn(nsp: string, room: string): boolean {
-    return looksLikeSocketId(room) && !this.interest.isRoom(keyOf(nsp, room));
+    return looksLikeSocketId(room) && !this.interest.isRoom(nsp, room);
   }
 
   private greet(worker: string): void {
@@ -236,7 +236,7 @@ export class FrameBus {
 
   private receiveClaim(from: string, body: Buffer): void {
     const [nsp, room] = claimOf(body);
-    this.interest.doubt(from, keyOf(nsp, room));
+    this.interest.doubt(from, nsp, room);
     this.members.get(nsp)?.receiveClaim(room);
   }
 

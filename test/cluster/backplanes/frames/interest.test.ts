@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { EntryReader } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
+import { keyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
 import { decodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
 import { types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
 import { ENTRIES } from '../../../../src/cluster/hub/hub-frame.js';
@@ -185,6 +186,22 @@ describe.each([
     }
   });
 
+  test('direct messages reach a socket whose id has the key of a room that another client has entered', async () => {
+    const [victim, attacker] = [pairs[3]!, pairs[0]!];
+    const { id } = victim.socket;
+    const room = roomLike(id);
+    expect([room === id, keyOf('/', room)]).toEqual([false, keyOf('/', id)]);
+    await attacker.socket.join(room);
+    for (let number = 0; number < 30; number++) {
+      // Time for the workers to learn of the room.
+      await receivedBy(pairs, members);
+      const heard = nextEvent(victim.client, 'direct');
+      members[number % WORKERS]!.io.to(id).emit('direct', number);
+      expect(await heard).toEqual([number]);
+    }
+    await attacker.socket.leave(room);
+  });
+
   test('direct messages reach a socket by its id on any worker', async () => {
     const heard = Promise.all(pairs.map(({ client }) => nextEvent(client, 'direct')));
     for (const [index, { socket }] of pairs.entries()) {
@@ -193,6 +210,34 @@ describe.each([
     expect(await heard).toEqual([[0], [1], [2], [3]]);
   });
 });
+
+const PRIME = 0x01000193;
+const INVERSE = 0x359c449b;
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+
+/** A room of the namespace `/` that has the same key as another one, and as many characters as the id of a socket. */
+function roomLike(id: string): string {
+  // FNV-1a can be calculated from both ends.
+  const hashed = (text: string) =>
+    [...`/\x1f${text}`].reduce((hash, char) => Math.imul(hash ^ char.charCodeAt(0), PRIME), 0x811c9dc5);
+  const prefixes = new Map<number, string>();
+  for (let number = 0; number < 200_000; number++) {
+    const prefix = `${number}`.padStart(17, 'x');
+    prefixes.set(hashed(prefix), prefix);
+  }
+  const before = (hash: number, char: string) => Math.imul(hash, INVERSE) ^ char.charCodeAt(0);
+  for (const last of BASE64) {
+    const third = before(hashed(id), last);
+    for (const middle of BASE64) {
+      const second = before(third, middle);
+      for (const first of BASE64) {
+        const prefix = prefixes.get(before(second, first));
+        if (prefix) return prefix + first + middle + last;
+      }
+    }
+  }
+  throw new Error('no such room was found');
+}
 
 describe('a join without await', () => {
   test.each([

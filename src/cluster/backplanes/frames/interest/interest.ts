@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../../../base/errors.js';
+import { joinTexts } from '../../../../base/names.js';
 import { own } from '../../../../base/owner.js';
 import type { FrameLinks, Route } from '../links.js';
 import { claimMessage, numbersMessage, numbersOf, types } from '../wire/message.js';
@@ -66,6 +67,9 @@ export class Peer {
   }
 }
 
+/** How many claimed rooms a worker knows by their names. Messages to others named like sockets go to all workers. */
+const MAX_CLAIMED = 10_000;
+
 /** A message may have been on its way for this long, in ticks, when it arrives. */
 const WAY = 10;
 
@@ -107,6 +111,8 @@ export class Interest {
   private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
   /** Rooms named like the id of a socket that may be its own room as well, by the workers that have claimed them. */
   private readonly doubts = new Map<RoomKey, Set<string>>();
+  /** The names of rooms that were claimed, the oldest first. A client can find a room with the key of another client's id. */
+  private readonly claimed = new Set<string>();
   /** When the first of the members entered whose rooms are not announced yet. */
   private enteredAt: number | undefined;
 
@@ -166,8 +172,7 @@ export class Interest {
   claim(nsp: string, room: string): void {
     this.tellAll(claimMessage(nsp, room));
     this.rooms.add(nsp, room);
-    const key = keyOf(nsp, room);
-    this.doubt(this.links.id, key);
+    const key = this.doubt(this.links.id, nsp, room);
     const settled = this.announced().then(() => {
       this.settle(this.links.id, [key]);
       this.tellAll(numbersMessage(types.claimed, [key]));
@@ -175,9 +180,13 @@ export class Interest {
     own('asking for the socket of a room', settled);
   }
 
-  /** A worker has claimed a room. */
-  doubt(worker: string, key: RoomKey): void {
+  /** A worker has claimed a room. Returns its key. */
+  doubt(worker: string, nsp: string, room: string): RoomKey {
+    const key = keyOf(nsp, room);
     this.doubts.set(key, (this.doubts.get(key) ?? new Set()).add(worker));
+    this.claimed.add(joinTexts(nsp, room));
+    if (this.claimed.size > MAX_CLAIMED) this.claimed.delete(this.claimed.values().next().value!);
+    return key;
   }
 
   /** The claims of a worker hold, by default because it is gone. */
@@ -189,7 +198,9 @@ export class Interest {
   }
 
   /** Whether a room that is named like the id of a socket is announced, by all that have members of it. */
-  isRoom(key: RoomKey): boolean {
+  isRoom(nsp: string, room: string): boolean {
+    if (!this.claimed.has(joinTexts(nsp, room))) return false;
+    const key = keyOf(nsp, room);
     if (this.doubts.has(key)) return false;
     if (this.rooms.announced.has(key)) return true;
     for (const peer of this.known.values()) if (peer.has(key)) return true;

@@ -1,6 +1,7 @@
 /**
  * A room as workers announce it: 31 bits, so that a room costs four bytes in an announcement whatever its name. Two rooms
- * with the same key cost a message that reaches a worker without members, which ignores it.
+ * with the same key cost a message that reaches a worker without members, which ignores it. Clients can find such rooms, so nothing
+ * may rest on a key alone that would keep a message from a worker.
  */
 export type RoomKey = number;
 
