@@ -39,3 +39,26 @@ test.each([
   expect(sent).not.toHaveBeenCalled();
   expect(warnings).not.toHaveBeenCalled();
 });
+
+test('bounds what clients choose as names, and counts rooms of any type', async () => {
+  const node = await startNode(alone);
+  const presence = createPresence(node.io);
+  try {
+    const { socket } = await pairOn(node);
+    const name = 'x'.repeat(1000);
+    presence.track(socket, name);
+    const rooms = [7, '7', name, { toString: 1 }, 'hall'];
+    for (const room of rooms) await socket.join(room as string);
+    expect(presence.rooms() as Set<unknown>).toEqual(new Set([7, '7', 'hall']));
+    expect(presence.usersOf(7 as never).members).toBe(1);
+    const [user] = presence.usersOf('hall').users;
+    expect(user).toHaveLength(256);
+    const other = await pairOn(node);
+    presence.track(other.socket, `${name}y`);
+    await other.socket.join('hall');
+    expect(presence.usersOf('hall').members).toBe(2);
+  } finally {
+    presence.close();
+    await node.close();
+  }
+});

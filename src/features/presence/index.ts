@@ -6,12 +6,17 @@
  *
  * registry.ts has the messages between workers, and the sum of what they say.
  */
+import { createHash } from 'node:crypto';
 import { Listeners } from '../../base/listeners.js';
+import { isNamedHere, nameOf, roomsNamed } from '../../base/names.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
 import { serviceOf } from '../../io/rooms/index.js';
 import { PresenceRegistry } from './registry.js';
 
 export { MAX_NAMED } from './registry.js';
+
+/** Clients may choose names. A longer one of a user is shortened, and a room with a longer one is left out. */
+const MAX_NAME_CHARACTERS = 256;
 
 /** The event between workers. */
 const EVENT = 'gjallar:presence';
@@ -55,8 +60,9 @@ export class Presence extends Listeners<PresenceEvents> {
   private readonly nsp: AnyNamespace;
   private readonly registry: PresenceRegistry;
   private readonly users = new Map<string, string>();
-  private readonly onJoin = (room: string, id: string) => this.joined(room, id);
-  private readonly onLeave = (room: string, id: string) => this.left(room, id);
+  private readonly onJoin = (room: unknown, id: string) => this.each(room, id, (...what) => this.registry.add(...what));
+  private readonly onLeave = (room: unknown, id: string) =>
+    this.each(room, id, (...what) => this.registry.remove(...what));
 
   /** Use {@link createPresence}. */
   constructor(of: AnyServer | AnyNamespace) {
@@ -64,32 +70,36 @@ export class Presence extends Listeners<PresenceEvents> {
     const nsp = namespaceOf(of);
     this.nsp = nsp;
     const open = serviceOf(nsp, EVENT, (reason) => this.tell('malformed', reason));
-    this.registry = new PresenceRegistry(open, (room) => this.tell('change', room));
+    this.registry = new PresenceRegistry(open, (name) => {
+      for (const room of roomsNamed([name])) this.tell('change', room as string);
+    });
     nsp.adapter.on('join-room', this.onJoin);
     nsp.adapter.on('leave-room', this.onLeave);
   }
 
   /**
-   * Counts a socket as the user's in all rooms that it is in or joins, until it leaves them or disconnects.
-   * @param user the identity of the user, which several sockets may share
+   * Counts a socket as the user's in all rooms that it is in or joins, until it leaves them or disconnects. Rooms whose names have
+   * more than 256 characters are left out.
+   * @param user the identity of the user, which several sockets may share. Of more than 256 characters, it is shortened: a hash
+   *   stands for the rest.
    */
   track(socket: AnySocket, user: string): void {
     if (this.users.has(socket.id)) throw new TypeError('This socket is tracked already. Call track() once for each.');
-    this.users.set(socket.id, user);
-    for (const room of socket.rooms) this.joined(room, socket.id);
+    this.users.set(socket.id, shortened(nameOf(user)));
+    for (const room of socket.rooms) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.
     socket.once('disconnect', () => this.users.delete(socket.id));
   }
 
   /** The users of a room. */
   usersOf(room: string): PresentUsers {
-    const { members, users } = this.registry.usersOf(room);
+    const { members, users } = this.registry.usersOf(nameOf(room));
     return { members, users };
   }
 
   /** The rooms with at least one user. */
   rooms(): Set<string> {
-    return this.registry.rooms();
+    return new Set(roomsNamed(this.registry.rooms()) as string[]);
   }
 
   /** Tells the other workers that this worker's users are gone. Call it before the server closes. */
@@ -99,14 +109,18 @@ export class Presence extends Listeners<PresenceEvents> {
     this.registry.close();
   }
 
-  private joined(room: string, id: string): void {
+  private each(room: unknown, id: string, change: (room: string, user: string) => void): void {
     const user = this.users.get(id);
     // Each socket's own room is not a room of users.
-    if (user !== undefined && room !== id) this.registry.add(room, user);
+    if (user === undefined || room === id) return;
+    const name = nameOf(room);
+    // Another worker cannot have a room that is an object.
+    if (!isNamedHere(name) && name.length <= MAX_NAME_CHARACTERS) change(name, user);
   }
+}
 
-  private left(room: string, id: string): void {
-    const user = this.users.get(id);
-    if (user !== undefined && room !== id) this.registry.remove(room, user);
-  }
+function shortened(name: string): string {
+  if (name.length <= MAX_NAME_CHARACTERS) return name;
+  const hash = createHash('sha256').update(name).digest('base64url');
+  return `${name.slice(0, MAX_NAME_CHARACTERS - hash.length - 1)} ${hash}`.toWellFormed();
 }

@@ -6,10 +6,14 @@ export const MAX_NAMED = 100;
 /** How long changes are gathered before they are sent to the other workers, in ms. */
 const SEND_AFTER_MS = 50;
 
-interface Node {
-  readonly rooms: Map<string, LocalUsers>;
-  readonly names: DisplayNames;
+/** A user in a room of a worker. */
+interface LocalUser {
+  sockets: number;
+  displayName: string | undefined;
 }
+
+/** Another worker's users in a room, with the display names of those that have one, or their number if there are too many. */
+type OtherUsers = Map<string, string | undefined> | number;
 
 /**
  * Knows the users of each room on all workers and machines. Each worker keeps its own users and sends changes to the
@@ -17,11 +21,12 @@ interface Node {
  * more than {@link MAX_NAMED} users, a user counts once per worker.
  */
 export class PresenceRegistry {
-  /** This worker's users by room, with the number of sockets of each. */
-  private readonly local = new Map<string, Map<string, number>>();
-  private readonly localNames = new DisplayNames();
-  private readonly nodes = new Map<string, Node>();
-  private readonly changes = new Set<string>();
+  private readonly local = new Map<string, Map<string, LocalUser>>();
+  private readonly nodes = new Map<string, Map<string, OtherUsers>>();
+  /** The users that have changed, by room. */
+  private changes = new Map<string, Set<string>>();
+  /** Rooms of which the other workers know a number only. */
+  private readonly counted = new Set<string>();
   private readonly channel: ServiceChannel;
   private timer: NodeJS.Timeout | undefined;
 
@@ -35,39 +40,36 @@ export class PresenceRegistry {
   ) {
     this.channel = open({
       onMessage: (message, from) => this.receive(checkedMessage(message), from),
-      onHere: (worker) => this.local.size > 0 && this.send('state', this.local.keys(), worker),
+      onHere: (worker) => this.local.size > 0 && this.sendState(worker),
       onGone: (worker) => this.forget(worker),
     });
   }
 
   /** A socket of a user has joined the room. */
   add(room: string, user: string, displayName?: string): void {
-    const users = this.local.get(room) ?? new Map<string, number>();
+    const users = this.local.get(room) ?? new Map<string, LocalUser>();
     this.local.set(room, users);
-    const sockets = users.get(user) ?? 0;
-    users.set(user, sockets + 1);
-    const isRenamed = this.localNames.set(room, user, displayName);
-    if (sockets === 0 || isRenamed) this.note(room);
+    const known = users.get(user);
+    users.set(user, { sockets: (known?.sockets ?? 0) + 1, displayName });
+    if (!known || known.displayName !== displayName) this.note(room, user);
   }
 
   /** A user in the room has another display name than before. */
   rename(room: string, user: string, displayName: string | undefined): void {
-    if (this.local.get(room)?.has(user) && this.localNames.set(room, user, displayName)) this.note(room);
+    const known = this.local.get(room)?.get(user);
+    if (!known || known.displayName === displayName) return;
+    known.displayName = displayName;
+    this.note(room, user);
   }
 
   /** One socket of a user has left the room. */
   remove(room: string, user: string): void {
     const users = this.local.get(room);
-    const sockets = users?.get(user);
-    if (!users || !sockets) return;
-    if (sockets > 1) {
-      users.set(user, sockets - 1);
-      return;
-    }
+    const known = users?.get(user);
+    if (!users || !known || --known.sockets > 0) return;
     users.delete(user);
-    this.localNames.set(room, user, undefined);
     if (users.size === 0) this.local.delete(room);
-    this.note(room);
+    this.note(room, user);
   }
 
   /** The users of a room: their number, the known ones, and the display names of those that have one. */
@@ -75,154 +77,151 @@ export class PresenceRegistry {
     const users = new Set<string>();
     const names = new Map<string, string>();
     let unnamed = 0;
-    const count = (part: LocalUsers | undefined) => {
-      if (typeof part === 'number') unnamed += part;
-      else for (const name of part ?? []) users.add(name);
+    const name = (user: string, displayName: string | undefined) => {
+      users.add(user);
+      if (displayName !== undefined) names.set(user, displayName);
     };
-    const name = (part: ReadonlyMap<string, string> | undefined) => {
-      for (const [user, displayName] of part ?? []) names.set(user, displayName);
-    };
-    count(this.localUsers(room));
-    for (const node of this.nodes.values()) {
-      count(node.rooms.get(room));
-      name(node.names.of(room));
+    const local = this.local.get(room);
+    const isNamed = local && local.size <= MAX_NAMED;
+    if (local && !isNamed) unnamed += local.size;
+    for (const rooms of this.nodes.values()) {
+      const others = rooms.get(room);
+      if (typeof others === 'number') unnamed += others;
+      else for (const [user, displayName] of others ?? []) name(user, displayName);
     }
-    name(this.localNames.of(room));
+    if (isNamed) for (const [user, { displayName }] of local) name(user, displayName);
     return { members: users.size + unnamed, users, names: names.size > 0 ? names : undefined };
   }
 
   /** All rooms with at least one user. */
   rooms(): Set<string> {
-    const rooms = new Set(this.local.keys());
-    for (const node of this.nodes.values()) for (const room of node.rooms.keys()) rooms.add(room);
-    return rooms;
+    const all = new Set(this.local.keys());
+    for (const rooms of this.nodes.values()) for (const room of rooms.keys()) all.add(room);
+    return all;
   }
 
   close(): void {
     clearTimeout(this.timer);
     this.local.clear();
-    this.send('state', []);
+    this.sendState();
     this.channel.close();
   }
 
-  private receive(message: PresenceMessage, from: string): void {
+  private receive({ type, rooms }: PresenceMessage, from: string): void {
     const before = this.nodes.get(from);
-    const node = (message.type === 'changes' && before) || { rooms: new Map(), names: new DisplayNames() };
+    const node = (type === 'changes' && before) || new Map<string, OtherUsers>();
     this.nodes.set(from, node);
-    for (const [room, users] of Object.entries(message.rooms)) {
-      if (Array.isArray(users) && users.length === 0) node.rooms.delete(room);
-      else node.rooms.set(room, users);
-      node.names.replace(room, message.names?.[room]);
+    for (const [room, users, gone] of rooms) {
+      if (typeof users === 'number') node.set(room, users);
+      else {
+        const known = node.get(room);
+        const named = gone && known instanceof Map ? known : new Map<string, string | undefined>();
+        for (const [user, displayName] of users) named.set(user, displayName);
+        for (const user of gone ?? []) named.delete(user);
+        if (named.size > 0) node.set(room, named);
+        else node.delete(room);
+      }
       this.onChange(room);
     }
-    for (const room of before?.rooms.keys() ?? []) if (!node.rooms.has(room)) this.onChange(room);
+    for (const room of before?.keys() ?? []) if (!node.has(room)) this.onChange(room);
   }
 
-  private note(room: string): void {
-    this.changes.add(room);
+  private note(room: string, user: string): void {
+    this.changes.set(room, (this.changes.get(room) ?? new Set()).add(user));
     this.onChange(room);
     this.timer ??= setTimeout(() => this.sendChanges(), SEND_AFTER_MS);
   }
 
   private sendChanges(): void {
     this.timer = undefined;
-    this.send('changes', this.changes);
-    this.changes.clear();
+    const { changes } = this;
+    this.changes = new Map();
+    this.send(
+      'changes',
+      [...changes].map(([room, users]) => this.changesIn(room, users)),
+    );
   }
 
-  private send(type: PresenceMessage['type'], rooms: Iterable<string>, to?: string): void {
-    this.channel.send({ type, ...this.usersIn(rooms) } satisfies PresenceMessage, to);
+  private sendState(to?: string): void {
+    this.send(
+      'state',
+      [...this.local.keys()].map((room) => this.allIn(room)),
+      to,
+    );
   }
 
-  private usersIn(selected: Iterable<string>): UsersInRooms {
-    const rooms: Record<string, LocalUsers> = Object.create(null);
-    let names: Record<string, NamePairs> | undefined;
-    for (const room of selected) {
-      const users = this.localUsers(room);
-      rooms[room] = users;
-      const displayNames = typeof users === 'number' ? undefined : this.localNames.of(room);
-      if (!displayNames) continue;
-      names ??= Object.create(null) as Record<string, NamePairs>;
-      names[room] = [...displayNames];
-    }
-    return names ? { rooms, names } : { rooms };
+  private send(type: PresenceMessage['type'], rooms: readonly RoomUsers[], to?: string): void {
+    this.channel.send({ type, rooms } satisfies PresenceMessage, to);
   }
 
-  private localUsers(room: string): LocalUsers {
+  private changesIn(room: string, changed: ReadonlySet<string>): RoomUsers {
     const users = this.local.get(room);
-    if (!users) return [];
-    return users.size > MAX_NAMED ? users.size : [...users.keys()];
+    if (this.counted.has(room) || (users && users.size > MAX_NAMED)) return this.allIn(room);
+    const present: UserEntry[] = [];
+    const gone: string[] = [];
+    for (const user of changed) {
+      const known = users?.get(user);
+      if (known) present.push(entryOf(user, known));
+      else gone.push(user);
+    }
+    return [room, present, gone];
+  }
+
+  private allIn(room: string): RoomUsers {
+    const users = this.local.get(room) ?? new Map<string, LocalUser>();
+    if (users.size > MAX_NAMED) {
+      this.counted.add(room);
+      return [room, users.size];
+    }
+    this.counted.delete(room);
+    return [room, [...users].map(([user, known]) => entryOf(user, known))];
   }
 
   private forget(worker: string): void {
     const node = this.nodes.get(worker);
     this.nodes.delete(worker);
-    for (const room of node?.rooms.keys() ?? []) this.onChange(room);
+    for (const room of node?.keys() ?? []) this.onChange(room);
   }
 }
 
-/** A worker's users in a room: their names, or only their number if there are too many. */
-export type LocalUsers = string[] | number;
+type UserEntry = readonly [user: string, displayName?: string];
 
-/** A worker's users in some rooms. */
-export interface UsersInRooms {
-  rooms: Record<string, LocalUsers>;
-  /** Display names, by room, of the users that `rooms` lists. Workers of earlier versions neither send nor read them. */
-  names?: Record<string, NamePairs>;
-}
-
-/** What workers tell each other: rooms whose users have changed, or, to a worker that asks, all of them. */
-export type PresenceMessage = { readonly type: 'changes' | 'state' } & UsersInRooms;
+const entryOf = (user: string, { displayName }: LocalUser): UserEntry =>
+  displayName === undefined ? [user] : [user, displayName];
 
 /**
- * What another worker has sent. Unknown fields pass: a newer version may send them during an upgrade.
- * @throws MalformedMessage
+ * A room, and the worker's users in it, or their number. With those that are `gone`, these are changes: others stay. They are no
+ * object with a field for each name, since a room or a user may be named `constructor` or `__proto__`.
  */
+type RoomUsers = readonly [room: string, users: readonly UserEntry[] | number, gone?: readonly string[]];
+
+/** What workers tell each other: what has changed, or, to a worker that asks, everything. */
+export interface PresenceMessage {
+  readonly type: 'changes' | 'state';
+  readonly rooms: readonly RoomUsers[];
+}
+
+/** What another worker has sent. @throws MalformedMessage */
 export function checkedMessage(value: unknown): PresenceMessage {
   const { type, rooms } = (value ?? {}) as Partial<PresenceMessage>;
   if (type !== 'changes' && type !== 'state') throw new MalformedMessage('a message of presence has no known type');
-  if (typeof rooms !== 'object' || rooms === null || !Object.values(rooms).every(areUsers)) {
-    throw new MalformedMessage('a message of presence has invalid rooms');
-  }
+  if (!isListOf(rooms, areUsers)) throw new MalformedMessage('a message of presence has invalid rooms');
   return value as PresenceMessage;
 }
 
-function areUsers(users: unknown): users is LocalUsers {
-  return Number.isInteger(users) || (Array.isArray(users) && users.every((user) => typeof user === 'string'));
+function areUsers(value: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  const [room, users, gone] = value as unknown[];
+  if (typeof room !== 'string') return false;
+  return Number.isInteger(users) || (isListOf(users, areTexts) && (gone === undefined || areTexts(gone)));
 }
 
-/** Display names of users, as workers send them to each other: pairs, because a user may be named `__proto__`. */
-export type NamePairs = (readonly [user: string, displayName: string])[];
+const isListOf = (value: unknown, fits: (each: unknown) => boolean): boolean =>
+  Array.isArray(value) && value.every(fits);
+const areTexts = (value: unknown): boolean => isListOf(value, (each) => typeof each === 'string');
 
 /** Display names as a client receives them, by user. */
 export type NamesByUser = Readonly<Record<string, string>>;
-
-/** The display names of the users in each room; most users have none. */
-export class DisplayNames {
-  private readonly rooms = new Map<string, Map<string, string>>();
-
-  of(room: string): ReadonlyMap<string, string> | undefined {
-    return this.rooms.get(room);
-  }
-
-  /** Returns whether this changes the user's display name. */
-  set(room: string, user: string, displayName: string | undefined): boolean {
-    const names = this.rooms.get(room);
-    if (names?.get(user) === displayName) return false;
-    if (displayName === undefined) {
-      names!.delete(user);
-      if (names!.size === 0) this.rooms.delete(room);
-    } else if (names) names.set(user, displayName);
-    else this.rooms.set(room, new Map([[user, displayName]]));
-    return true;
-  }
-
-  /** Replaces all display names in a room. */
-  replace(room: string, names: NamePairs | undefined): void {
-    if (names && names.length > 0) this.rooms.set(room, new Map(names));
-    else this.rooms.delete(room);
-  }
-}
 
 /** The display names of some users; undefined if none of them has one. Earlier sources take precedence. */
 export function namesOf(

@@ -120,6 +120,23 @@ describe('the roster', () => {
     expect(changed).toHaveBeenCalledWith('hall');
   });
 
+  test('takes rooms and users of any name', () => {
+    const wire = new Wire();
+    const [a, b] = [wire.add('a'), wire.add('b')];
+    const rooms = ['constructor', 'hasOwnProperty', '__proto__', 'toString', 'plain'];
+    for (const room of rooms) {
+      for (const user of rooms) a.add(room, user);
+      a.add(room, 'named', 'constructor');
+    }
+    jest.advanceTimersByTime(100);
+    const late = wire.add('c');
+    jest.advanceTimersByTime(2);
+    for (const roster of [b, late]) {
+      expect([...roster.rooms()]).toEqual(rooms);
+      for (const room of rooms) expect([...roster.usersOf(room).users].sort()).toEqual([...rooms, 'named'].sort());
+    }
+  });
+
   test('tells a number where one worker has too many to name', () => {
     const wire = new Wire();
     const [a, b] = [wire.add('a'), wire.add('b')];
@@ -127,6 +144,11 @@ describe('the roster', () => {
     b.add('hall', 'Bjørn');
     jest.advanceTimersByTime(100);
     expect(b.usersOf('hall')).toEqual({ members: MAX_NAMED + 2, users: new Set(['Bjørn']) });
+    const late = wire.add('c');
+    jest.advanceTimersByTime(2);
+    a.remove('hall', 'user0');
+    jest.advanceTimersByTime(100);
+    for (const roster of [b, late]) expect(roster.usersOf('hall').users.size).toBe(MAX_NAMED + 1);
   });
 });
 
@@ -157,22 +179,28 @@ describe('display names', () => {
     for (const roster of [a, b, late]) expect(roster.usersOf('hall').names).toBeUndefined();
   });
 
-  test('are not sent where the names of the users are not, and are absent from messages without any', () => {
+  test('are not sent where the names of the users are not, and what has not changed is not sent again', () => {
     const sent: PresenceMessage[] = [];
     const channel = { send: (message: unknown) => sent.push(message as PresenceMessage), close: () => {} };
     const roster = new PresenceRegistry(
       () => channel,
       () => {},
     );
+    const next = (): unknown => {
+      jest.advanceTimersByTime(100);
+      return sent.at(-1)!.rooms;
+    };
     roster.add('yard', 'bjorn');
-    jest.advanceTimersByTime(100);
-    expect(sent.at(-1)).toMatchObject({ type: 'changes', rooms: { yard: ['bjorn'] } });
-    expect(sent.at(-1)).not.toHaveProperty('names');
-    for (let user = 0; user <= MAX_NAMED; user++) roster.add('hall', `user${user}`, `User ${user}`);
+    expect(next()).toEqual([['yard', [['bjorn']], []]]);
     roster.add('yard', 'chen', 'Chen C.');
-    jest.advanceTimersByTime(100);
-    expect(sent.at(-1)).toMatchObject({ rooms: { hall: MAX_NAMED + 1 }, names: { yard: [['chen', 'Chen C.']] } });
-    expect(Object.keys((sent.at(-1) as { names: object }).names)).toEqual(['yard']);
+    expect(next()).toEqual([['yard', [['chen', 'Chen C.']], []]]);
+    roster.remove('yard', 'bjorn');
+    expect(next()).toEqual([['yard', [], ['bjorn']]]);
+    for (let user = 0; user <= MAX_NAMED; user++) roster.add('hall', `user${user}`, `User ${user}`);
+    expect(next()).toEqual([['hall', MAX_NAMED + 1]]);
+    // From now on, the others can know them all again.
+    roster.remove('hall', 'user0');
+    expect(next()).toMatchObject([['hall', { length: MAX_NAMED }]]);
     roster.close();
   });
 });
