@@ -20,8 +20,10 @@ export class EngineCounters {
   overLimit = 0;
   /** Rejected clients, including plain WebSockets. */
   readonly refused = { TOO_MANY_CONNECTIONS: 0, RATE_LIMITED: 0, ORIGIN_FORBIDDEN: 0, OVERLOADED: 0 };
-  /** Messages sent to single clients. The outbox counts messages to topics. */
+  /** Messages sent to single clients. */
   sent = 0;
+  /** Messages sent to rooms with members on this worker. */
+  broadcasts = 0;
 }
 
 /**

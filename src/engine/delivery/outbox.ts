@@ -61,9 +61,7 @@ const NO_SOCKETS: readonly NativeWebSocket[] = [];
  * any worker, therefore acts after the broadcast that was acknowledged.
  */
 export class Outbox {
-  /** Messages to topics, since the start. */
-  published = 0;
-  /** Deliveries of these messages: one per subscriber, including dropped ones. */
+  /** Deliveries of messages to topics, since the start: one per subscriber, including dropped ones. */
   deliveries = 0;
   private entries: Entry[] = [];
   /** The first of the entries that is not sent yet. */
@@ -147,7 +145,6 @@ export class Outbox {
   ): void {
     const at = this.clock.now();
     this.hold({ topic, except, webSocket: undefined, message, isBinary, compress, action: undefined, at });
-    this.published++;
     if (this.longest === 0) this.flush();
     else if (!this.cancelFlush) this.planFlush();
   }

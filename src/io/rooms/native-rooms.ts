@@ -20,7 +20,7 @@ export type AdapterFactory = (nsp: Namespace) => Adapter;
 export type AdapterClass = new (nsp: Namespace) => Adapter;
 
 /** The parts of the engine that rooms need. */
-export type RoomsEngine = Pick<Engine, 'busyRooms' | 'load' | 'outbox' | 'packetListeners' | 'settings'>;
+export type RoomsEngine = Pick<Engine, 'busyRooms' | 'counters' | 'load' | 'outbox' | 'packetListeners' | 'settings'>;
 
 /** Creates an adapter as socket.io does, which calls classes and functions alike with `new`. */
 export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
@@ -126,6 +126,7 @@ class NativeRooms {
       this.broadcast = undefined;
       // Without clients, the server may not have its engine yet.
       if (adapter.sids.size > 0 && this.engine.busyRooms.isDue()) this.countRoom(options);
+      if (broadcast && this.hasMembers(options)) this.engine.counters.broadcasts++;
       if (broadcast && adapter.listenerCount('broadcast') > 0) adapter.emit('broadcast', broadcast.packet, options);
       if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
         if (hasStockApply) this.deliverToEach(options, deliver);
@@ -146,6 +147,14 @@ class NativeRooms {
     if (!socket) return;
     deliver(socket);
     done.add(id);
+  }
+
+  /** Whether a broadcast is for members here. The rooms of single sockets do not count. */
+  private hasMembers({ rooms }: BroadcastOptions): boolean {
+    const { sids } = this.adapter;
+    if (rooms.size === 0) return sids.size > 0;
+    for (const room of rooms) if (this.adapter.rooms.has(room) && !sids.has(room)) return true;
+    return false;
   }
 
   /** Counts a broadcast for its room. The rooms of single sockets do not count. */

@@ -65,6 +65,10 @@ export class Wiring implements RoomsEngine {
     return this.engine.busyRooms;
   }
 
+  get counters(): Engine['counters'] {
+    return this.engine.counters;
+  }
+
   get load(): Engine['load'] {
     return this.engine.load;
   }

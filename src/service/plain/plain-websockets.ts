@@ -93,6 +93,7 @@ export class PlainWebSockets {
 
   /** Sends a text to all plain members of a room that are on this worker. */
   publish(room: string, text: string): void {
+    this.engine.counters.broadcasts++;
     this.engine.outbox.publish(topicOf(room), text, false, false);
   }
 

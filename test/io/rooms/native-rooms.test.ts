@@ -228,3 +228,27 @@ describe.each<[string, () => Promise<Node>]>([
     expect(received[0]!.map((values) => values[1])).toEqual(Array.from({ length: count }, (_, n) => n));
   });
 });
+
+test('each broadcast with members here counts once, however many they are', async () => {
+  const node = await startNode(alone);
+  const counted = (emit: () => unknown) => {
+    const before = node.engine.counters.broadcasts;
+    emit();
+    return node.engine.counters.broadcasts - before;
+  };
+  const { io } = node;
+  try {
+    const pairs = await Promise.all([1, 2, 3, 4].map(() => pairOn(node)));
+    for (const [at, { socket }] of pairs.entries())
+      for (let room = 0; room <= at; room++) await socket.join(`r${room}`);
+    for (let room = 0; room < 4; room++) expect(counted(() => io.to(`r${room}`).emit('n', Buffer.of(1)))).toBe(1);
+    expect(counted(() => io.emit('n'))).toBe(1);
+    expect(counted(() => io.to(['r0', 'r1', 'none']).emit('n'))).toBe(1);
+    expect(counted(() => io.to('none').emit('n'))).toBe(0);
+    expect(counted(() => io.to(pairs[0]!.socket.id).emit('n'))).toBe(0);
+    expect(counted(() => pairs[0]!.socket.emit('n'))).toBe(0);
+  } finally {
+    disconnectAll();
+    await node.close();
+  }
+});

@@ -91,7 +91,7 @@ export function clientMetrics(
     counter('gjallar_messages_sent_total', 'Messages sent to single clients, including replies.', () =>
       sum(({ counters }) => counters.sent),
     ),
-    counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => sum(({ outbox }) => outbox.published)),
+    counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => sum(({ counters }) => counters.broadcasts)),
     counter('gjallar_deliveries_total', 'Deliveries of broadcasts: one per member that a topic reaches.', () =>
       sum(({ outbox }) => outbox.deliveries),
     ),

@@ -113,7 +113,7 @@ function countsOf({
       sumOver(engines, ({ counters }) => counters.received) +
       sumOver(otherClients, ({ clients }) => clients.counters.received),
     sent: sumOver(engines, ({ counters }) => counters.sent),
-    broadcasts: sumOver(engines, ({ outbox }) => outbox.published),
+    broadcasts: sumOver(engines, ({ counters }) => counters.broadcasts),
     ...reachOf(backplanes),
     deliveries: sumOver(engines, ({ outbox }) => outbox.deliveries),
     refused: reports.rejections,
