@@ -43,6 +43,8 @@ export class RoomCore implements MembersHost {
   readonly members: Members;
   /** Unique among the rooms of all namespaces. */
   readonly id: string;
+  /** What the names of its topics begin with. */
+  private readonly topic: string;
   published = 0;
   /** Changes since the start. */
   changes = 0;
@@ -64,12 +66,13 @@ export class RoomCore implements MembersHost {
 
   constructor(
     private readonly nsp: Namespace,
-    private readonly name: string,
+    name: string,
     private readonly client: SequencerClient,
     private readonly settings: RoomSettings,
     private readonly events: RoomEvents,
   ) {
     this.id = settings.id;
+    this.topic = joinTexts('state', nsp.name, name);
     this.entries = new Entries(settings.bounds.maxKeys);
     this.overlay = new Overlay(this.entries);
     this.members = new Members(this);
@@ -100,7 +103,7 @@ export class RoomCore implements MembersHost {
   }
 
   topicOf({ name }: StateFormat): string {
-    return joinTexts('state', this.nsp.name, this.name, name);
+    return this.topic + name;
   }
 
   /** Adds a member, which continues from a version if that is possible. */
