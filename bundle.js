@@ -41,6 +41,7 @@ const processes = {
   runner: ['cli/run', 'cli/primary'],
   hub: ['cluster/hub/thread'],
   stateHub: ['features/state/hub-service'],
+  recoveryHub: ['features/recovery/hub-service'],
   state: ['features/state/index'],
   history: ['features/history/index'],
   presence: ['features/presence/index'],

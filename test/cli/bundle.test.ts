@@ -20,10 +20,13 @@ function lateFileOf(name: string, from: string): string {
   return join(dirname(from), source!);
 }
 
-test('a primary does not load what only its workers use', () => {
+test('a primary and its hub do not load what only workers use', () => {
   const service = lateFileOf('runService', 'dist/main.js');
   const run = lateFileOf('runApplication', 'dist/main.js');
   expect(packagesOf('dist/main.js')).toEqual([]);
   expect(packagesOf(service)).toEqual(['pino']);
   expect(packagesOf(run)).toEqual(['pino']);
+  const hub = ['cluster/hub/thread', 'features/state/hub-service', 'features/recovery/hub-service'];
+  const packages = hub.flatMap((part) => packagesOf(`dist/${part}.js`));
+  expect(packages.filter((name) => name !== 'socket.io-parser')).toEqual([]);
 });

@@ -52,7 +52,7 @@ import { io as connect } from 'socket.io-client';
 test('recovers a session', async () => {
   const io = new Server(0, { connectionStateRecovery: {} });
   await once(io['httpServer'], 'listening');
-  const client = connect('http://localhost:' + io['httpServer'].address().port, { forceNew: true, reconnectionDelay: 10 });
+  const client = connect('http://localhost:' + io['httpServer'].address().port, { transports: ['websocket'], reconnectionDelay: 10 });
   await new Promise((resolve) => client.once('connect', resolve));
   const marked = new Promise((resolve) => client.once('mark', resolve));
   io.emit('mark');
