@@ -53,15 +53,12 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
   });
   const listening = new SharedListening(
     async (address) => {
-      orders.channel.ref();
       const local = await orders.claim(address);
       await worker.ready();
       return local;
     },
-    () => {
-      orders.channel.ref();
-      started(true);
-    },
+    () => orders.channel.ref(),
+    () => started(true),
     ownPort === undefined ? undefined : { port: ownPort, option: `WORKER_PORTS=${config.workerPorts}` },
     explainAdminPort(config, log),
   );

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -188,6 +188,50 @@ describe.each([
     expect(back).toEqual(read);
     await store.close();
     await rm(dataDir, { recursive: true, force: true });
+  });
+
+  test('has each message once after restores of the store, and what the logs of a conversation share', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
+    const database = join(dataDir, 'history.db');
+    const using = async <T>(work: (store: SqliteHistoryStore) => Promise<T>) => {
+      const store = await SqliteHistoryStore.open({ dataDir });
+      return work(store).finally(() => store.close());
+    };
+    const post = (text: string) => using((store) => store.append('restored', [say(text)]));
+    const copyAll = () =>
+      using(async (store) => {
+        const from = await archive.cursor();
+        const { changes, cursor } = await store.changes(from, 100);
+        await archive.write(changes, from, cursor);
+      });
+    const readAll = () => using((store) => readThrough(store, archive, 'restored', { after: 0, limit: 100 }));
+    await post('a');
+    await copyAll();
+    await post('b');
+    await cp(database, join(dataDir, 'copy.db'));
+    await copyAll();
+    await post('lost');
+    await copyAll();
+    await cp(join(dataDir, 'copy.db'), database);
+    await post('c');
+    await copyAll();
+    const { epoch } = await using((store) => store.head('restored'));
+    expect(texts((await archive.read('restored', { epoch, after: 0, limit: 100 })).messages)).toEqual(['a', 'b', 'c']);
+    expect(await readAll()).toMatchObject({ complete: true, offset: 3 });
+    // A second restore, of the log of the first one.
+    await rm(`${database}-mark`);
+    await copyAll();
+    await post('d');
+    await copyAll();
+    const kept: string[] = [];
+    for await (const found of archive.search({ author: 'alice' })) {
+      kept.push(...texts(found.filter(({ conversation }) => conversation === 'restored')));
+    }
+    expect(kept.sort()).toEqual(['a', 'b', 'c', 'd', 'lost']);
+    expect(texts((await readAll()).messages)).toEqual(['a', 'b', 'c', 'd']);
+    expect(texts((await archive.read('restored', { after: 0, limit: 9 })).messages)).toEqual(['a', 'b', 'c', 'd']);
+    expect(await archive.eraseConversation('restored')).toBe(5);
+    await rm(dataDir, { recursive: true });
   });
 
   test('has one archiver at a time', async () => {

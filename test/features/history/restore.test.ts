@@ -7,8 +7,6 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
-import { Archive } from '../../../src/features/history/archive/archive.js';
-import { readThrough } from '../../../src/features/history/page.js';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import { end, own } from '../../support/children.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
@@ -139,46 +137,6 @@ describe('a database gets new epochs', () => {
     expect(texts(page.messages)).toEqual(['a', 'b', 'c', 'd', 'e']);
     // A second start is no second restore.
     expect((await head()).epoch).toBe(page.epoch);
-  });
-
-  test('and the archive still has what the present log shares with the former one', async () => {
-    const archive = await Archive.open(`sqlite:${join(folder, 'archive.db')}`);
-    const copyAll = async () =>
-      using(async (store) => {
-        const from = await archive.cursor();
-        const { changes, cursor } = await store.changes(from, 100);
-        await archive.write(changes, from, cursor);
-      });
-    try {
-      await post('a');
-      await copyAll();
-      await post('b');
-      cpSync(database, join(folder, 'copy.db'));
-      await post('lost');
-      await copyAll();
-      cpSync(join(folder, 'copy.db'), database);
-      await post('c');
-      await copyAll();
-      const { epoch } = await head();
-      const { messages } = await archive.read('hall', { epoch, after: 0, limit: 100 });
-      expect(texts(messages)).toEqual(['a', 'b', 'c']);
-      const page = await using((store) => readThrough(store, archive, 'hall', { epoch, after: 0, limit: 100 }));
-      expect(page).toMatchObject({ complete: true, offset: 3 });
-      // A second restore, of the first one's log.
-      rmSync(mark);
-      await copyAll();
-      await post('d');
-      await copyAll();
-      const kept: string[] = [];
-      for await (const found of archive.search({ author: 'alice' })) kept.push(...texts(found));
-      expect(kept.sort()).toEqual(['a', 'b', 'c', 'd', 'lost']);
-      const again = await using((store) => readThrough(store, archive, 'hall', { after: 0, limit: 100 }));
-      expect(texts(again.messages)).toEqual(['a', 'b', 'c', 'd']);
-      expect(texts((await archive.read('hall', { after: 0, limit: 9 })).messages)).toEqual(['a', 'b', 'c', 'd']);
-      expect(await archive.eraseConversation('hall')).toBe(5);
-    } finally {
-      await archive.close();
-    }
   });
 });
 

@@ -45,6 +45,7 @@ test('a server of an application listens on another port if the picked one is ta
       return local!;
     },
     () => {},
+    () => {},
   );
   listening.install();
   const server = new HttpServer();

@@ -41,6 +41,7 @@ export class SharedListening implements SharedPorts {
 
   /**
    * @param claim finds out whether the processes can listen on an address; throws as `listen()` reports it
+   * @param onListen called when a server is to listen
    * @param onListening called with each server that listens
    * @param ownPort a port that no other process of the application listens on, and the option that names it; the first server
    *   with Socket.IO listens on it too
@@ -48,6 +49,7 @@ export class SharedListening implements SharedPorts {
    */
   constructor(
     private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
+    private readonly onListen: () => void,
     private readonly onListening: (server: NetServer) => void,
     private readonly ownPort?: { readonly port: number; readonly option: string },
     private readonly onFailed: (error: NodeJS.ErrnoException) => void = () => {},
@@ -58,6 +60,7 @@ export class SharedListening implements SharedPorts {
     // That of http.Server first: it may be a method of its own, or the one that it inherits.
     for (const { prototype } of [HttpServer, NetServer]) {
       replaceMethod(prototype as NetServer, 'listen', (server, args) => {
+        this.onListen();
         const listen = () => {
           this.watch(server);
           return Reflect.apply(plainListen, server, args) as NetServer;
