@@ -57,8 +57,8 @@ export function isNamedHere(name: string): boolean {
 export const NO_ROOM = Symbol('a room of another process') as unknown as Room;
 
 /** The rooms with these names. */
-export function roomsNamed(names: readonly string[]): Room[] {
-  return names.map((name) => (name.charCodeAt(0) === 0 ? (valueNamed(name) as Room) : name));
+export function roomsNamed(names: Iterable<string>): Room[] {
+  return Array.from(names, (name) => (name.charCodeAt(0) === 0 ? (valueNamed(name) as Room) : name));
 }
 
 function valueNamed(name: string): unknown {
