@@ -93,10 +93,11 @@ export class Packets {
   }
 
   /** How much there is to look at, in units of work. */
-  costOf({ offset }: Pick<MissedQuestion, 'offset'>): number {
+  costOf({ offset, session }: Pick<MissedQuestion, 'offset'> & { session: { rooms: readonly string[] } }): number {
     const senders = decodeOffset(offset)?.senders;
     let count = 0;
-    for (const [sender, stream] of this.streams) count += stream.looksAfter(senders?.get(sender) ?? 0);
+    for (const [sender, stream] of this.streams)
+      count += stream.looksFor(session.rooms.length, senders?.get(sender) ?? 0);
     return 1 + count / LOOKS_OF_UNIT;
   }
 

@@ -152,6 +152,12 @@ export class Stream {
     return at === this.packets.length ? 0 : this.looks.at(-1)! - this.looks[at]! + looksOf(this.packets[at]!);
   }
 
+  /** The same for a client with so many rooms: with an index, they are looked up, and what is not in it yet is added. */
+  looksFor(rooms: number, number: number): number {
+    const looks = this.looksAfter(number);
+    return looks > MIN_INDEXED + rooms ? rooms + this.looksAfter(Math.max(number, this.index?.last ?? 0)) : looks;
+  }
+
   /** Whether more would have to be looked at than the rooms. */
   isLongFor(rooms: ReadonlySet<string>, number: number): boolean {
     return this.looksAfter(number) > MIN_INDEXED + rooms.size;
