@@ -99,7 +99,7 @@ export class Presence extends Listeners<PresenceEvents> {
 
   /** The rooms with at least one user. */
   rooms(): Set<string> {
-    return new Set(roomsNamed(this.registry.rooms()) as string[]);
+    return new Set(roomsNamed([...this.registry.rooms()]) as string[]);
   }
 
   /** Tells the other workers that this worker's users are gone. Call it before the server closes. */
