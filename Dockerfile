@@ -4,17 +4,19 @@ FROM node:24-trixie-slim AS build
 WORKDIR /app
 # Without compare/ and load/, npm leaves out these workspaces and what only they use.
 COPY package.json package-lock.json .npmrc ./
-# The packages of the chat service, which users of the library do not install.
+# The packages of the chat service, which users of the library do not install, and the one for NATS.
 COPY deploy/service deploy/service
+COPY nats nats
 RUN npm ci
 COPY tsconfig.json tsconfig.build.json bundle.js ./
 COPY src src
-RUN npx tsc -p tsconfig.build.json && node bundle.js
+RUN npx tsc -p tsconfig.build.json && node bundle.js && npx tsc -p nats
 # What runs: no development dependencies. npm has installed the binary of this platform alone.
 RUN npm prune --omit=dev \
   && test -n "$(ls node_modules/@uwsjs)" \
   && rm -rf node_modules/@libsql/*-musl \
-  && rm node_modules/gjallar-service \
+  && rm node_modules/gjallar-service node_modules/gjallar-nats \
+  && mv nats node_modules/gjallar-nats \
   && mkdir data
 
 # Node.js alone: the server needs no npm, corepack or Yarn.

@@ -20,6 +20,7 @@ const entries = [
   'features/history/index',
   'features/state/index',
   'cluster/emitter/index',
+  'cluster/backplanes/pub-sub',
   'host/run/preload',
   'cluster/hub/thread',
   'features/state/hub-service',

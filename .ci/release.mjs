@@ -76,12 +76,13 @@ function release() {
     [head.trimEnd(), section.trimEnd(), ...rest.map((each) => each.trimEnd())].join('\n\n').concat('\n'),
   );
   if (version !== present) {
-    run('npm', 'version', version, '--no-git-tag-version', '--workspace=gjallar-compare', '--include-workspace-root');
+    const parts = ['gjallar-compare', 'gjallar-nats'].map((name) => `--workspace=${name}`);
+    run('npm', 'version', version, '--no-git-tag-version', ...parts, '--include-workspace-root');
     const packages = 'src/base/optional-packages.ts';
     const line = version.split('.', 2).join('.');
     const versions = readFileSync(packages, 'utf8').replace(
-      /'gjallar-compare': \{.*\}/,
-      `'gjallar-compare': { from: '${line}.0', line: '${line}' }`,
+      /'(gjallar-\w+)': \{.*\}/g,
+      `'$1': { from: '${line}.0', line: '${line}' }`,
     );
     writeFileSync(packages, versions);
     for (const file of ['deploy/helm/gjallar/Chart.yaml', 'deploy/kubernetes/deployment.yaml']) {

@@ -29,7 +29,7 @@ test('the page of the library has every export', async () => {
   const { exports: entries } = JSON.parse(read('package.json')) as { exports: Record<string, Entry> };
   const expected: Record<string, string[]> = {};
   for (const [name, { default: entry }] of Object.entries(entries)) {
-    if (!entry || name === './register') continue;
+    if (!entry || ['./register', './pub-sub'].includes(name)) continue;
     const file = typeof entry === 'string' ? entry : entry.default;
     expected[name.replace('.', 'gjallar')] = Object.keys(createRequire(import.meta.url)(join(root, file))).sort();
   }

@@ -16,7 +16,9 @@ export interface VersionRange {
 
 /** The oldest version of each package that works, and the newest line of versions. */
 export const supportedVersions = {
-  '@nats-io/transport-node': { from: '3.3.1', line: '3' },
+  // Parts of this repository: a release gives them the same version.
+  'gjallar-compare': { from: '0.2.0', line: '0.2' },
+  'gjallar-nats': { from: '0.2.0', line: '0.2' },
   jose: { from: '6.2.17', line: '6' },
   knex: { from: '3.3.0', line: '3' },
   libsql: { from: '0.5.29', line: '0.5' },
@@ -24,8 +26,6 @@ export const supportedVersions = {
   pg: { from: '8.23.1', line: '8' },
   'pino-pretty': { from: '11.0.0', line: '13' },
   'prom-client': { from: '13.0.0', line: '15' },
-  // A part of this repository: a release gives it the same version.
-  'gjallar-compare': { from: '0.2.0', line: '0.2' },
 } as const satisfies Record<string, VersionRange>;
 
 export type OptionalPackage = keyof typeof supportedVersions;

@@ -33,15 +33,15 @@ const list = {
   REDIS_EVICTS: {
     remedy: 'Set maxmemory-policy noeviction in Redis. Otherwise it removes messages that were confirmed.',
   },
-  NATS_UNREACHABLE: {
+  BUS_UNREACHABLE: {
     remedy:
       'Check that NATS runs and that NATS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
   },
-  NATS_UNAUTHORIZED: {
+  BUS_UNAUTHORIZED: {
     remedy:
       'Set the user and password, or the token, in NATS_URL, or the file of NATS_CREDS, and restart the server: gjallar doctor tries it.',
   },
-  NATS_COMMAND_REJECTED: {
+  BUS_COMMAND_REJECTED: {
     remedy: 'Grant the subject to the user of NATS_URL. The log line with this code names the subject.',
   },
   HUB_ENDED: {

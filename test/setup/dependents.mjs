@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Where the tests and what they import are. What they start by its path is not among it. */
-const FOLDERS = ['test/', 'load/', 'compare/test/'];
+const FOLDERS = ['test/', 'load/', 'compare/test/', 'nats/test/'];
 
 const imports = new Map();
 

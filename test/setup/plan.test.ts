@@ -56,6 +56,6 @@ test('each program is needed by files that exist and by at least one test', () =
 test('a test depends on what it imports, directly or not, and on itself', () => {
   expect(dependentsOf(['support/browser.ts'])).toContain('page/page.test.ts');
   // By way of run/support/application.ts.
-  expect(dependentsOf(['support/children.js'])).toContain('host/run/npm.test.ts');
+  expect(dependentsOf(['support/children.js'])).toContain('host/run/run.test.ts');
   expect(dependentsOf(['setup/plan.test.ts'])).toEqual(['setup/plan.test.ts']);
 });

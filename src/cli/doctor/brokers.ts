@@ -1,18 +1,12 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { own } from '../../base/owner.js';
+import { brokerCause } from '../../cluster/backplanes/broker-cause.js';
+import { framesChannel, hubsChannel, natsPackage } from '../../cluster/backplanes/channels.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { hostAndPort, readNatsUrls, subjectOf } from '../../cluster/backplanes/nats/address.js';
-import { dial } from '../../cluster/backplanes/nats/dial.js';
-import { PROBE } from '../../cluster/backplanes/nats/parts.js';
-import { framesChannel, hubsChannel } from '../../cluster/backplanes/pub-sub.js';
 import { connectOnce } from '../../cluster/backplanes/redis/connection.js';
 import type { Config } from '../../host/config/options.js';
 import { redisNamesOf } from '../../host/config/redis-names.js';
 import { type Findings, reasonOf } from './findings.js';
 
-/** With a smaller max_payload, most frames of a busy server are split. */
-const MIN_MAX_PAYLOAD = 64 * 1024;
 /** The commands of the history's scripts, on the key K. */
 const historyCommands =
   'EVAL x 1 K, EVALSHA 0 1 K, HMGET K f, HSET K f v, HGETALL K, HDEL K f, GET K, SET K v, DEL K, XADD K * f v, XLEN K, ' +
@@ -90,41 +84,13 @@ async function checkRights(found: Findings, name: string, redis: Redis, config: 
   if (rejected.size === 0) found.ok(`${name} allows the commands that the server uses`);
 }
 
-/** A server of NATS: whether it can be reached, and what it lets the user do. */
-export async function checkNats(found: Findings, url: string, { natsCreds, natsPrefix }: Config): Promise<void> {
-  const name = `NATS at ${hostAndPort(readNatsUrls(url)!.hosts[0]!)}`;
-  let client: Awaited<ReturnType<typeof dial>> | undefined;
-  const use = async () => {
-    client = await dial({ url, credentials: natsCreds });
-    return `${name} answers (version ${client.info?.version})`;
-  };
-  await found.attempt(use, `${name} cannot be used`, 'Check NATS_URL, and that NATS runs.', 'NATS_UNREACHABLE');
-  if (!client) return;
-  const most = client.info?.max_payload ?? 0;
-  const raise = `Longer ones are split: raise max_payload to ${MIN_MAX_PAYLOAD} or more.`;
-  found.check(most >= MIN_MAX_PAYLOAD, `${name} accepts ${most} bytes in a message`, raise);
-  const rejections = await rejectionsOf(client, natsPrefix).finally(() => client!.close());
-  if (rejections.length === 0) found.ok(`${name} allows the subjects of the server`);
-  for (const reason of rejections) {
-    found.fail(
-      `${name} rejects the user: ${reason}. Allow ${natsPrefix}.> in its permissions.`,
-      'NATS_COMMAND_REJECTED',
-    );
+/** The servers of NATS, as its package tries them. */
+export async function checkNats(found: Findings, { natsUrl, natsCreds, natsPrefix }: Config): Promise<void> {
+  const { diagnose } = await natsPackage();
+  const hubs = hubsChannel(natsPrefix);
+  const channels = [framesChannel(natsPrefix), hubs, `${hubs}:doctor`];
+  for (const { level, text, code } of await diagnose({ url: natsUrl!, credentials: natsCreds }, channels)) {
+    if (level === 'fail') found.fail(text, brokerCause(text)?.code ?? code);
+    else found[level](text);
   }
-}
-
-/** Publishes what receivers ignore, and subscribes. NATS reports what it does not allow before it answers a ping. */
-async function rejectionsOf(client: Awaited<ReturnType<typeof dial>>, prefix: string): Promise<string[]> {
-  const rejections: string[] = [];
-  const listen = async () => {
-    for await (const status of client.status()) if (status.type === 'error') rejections.push(reasonOf(status.error));
-  };
-  own('reading what NATS reports', listen());
-  const hubs = subjectOf(hubsChannel(prefix));
-  for (const subject of [hubs, `${hubs}.doctor`]) client.publish(subject, PROBE);
-  for (const subject of [`${prefix}.frames`, hubs, `${hubs}.doctor`]) client.subscribe(subject, { callback: () => {} });
-  await client.flush();
-  // The rejections are reported by an iterator.
-  await setImmediate();
-  return rejections;
 }

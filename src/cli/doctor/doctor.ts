@@ -52,7 +52,7 @@ export const doctor: Command = {
     }
     for (const url of redisUrl ? redisUrls(redisUrl) : []) await checkRedis(found, url, config);
     const usesNats = natsUrl !== undefined && backplaneKindOf(backplaneNameOf(config)).server === 'NATS';
-    for (const url of usesNats ? natsUrl.split(',') : []) await checkNats(found, url.trim(), config);
+    if (usesNats) await checkNats(found, config);
     if (archiveUrl) {
       const { knex } = await connect(archiveUrl);
       const use = () =>

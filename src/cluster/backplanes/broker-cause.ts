@@ -45,7 +45,7 @@ const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => BrokerCa
   [
     /Authorization Violation/i,
     () => ({
-      code: 'NATS_UNAUTHORIZED',
+      code: 'BUS_UNAUTHORIZED',
       word: 'Authorization Violation',
       text: 'NATS rejects the login of NATS_URL or NATS_CREDS (Authorization Violation)',
     }),

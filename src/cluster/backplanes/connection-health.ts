@@ -8,10 +8,10 @@ import { brokerCause, isConnectionRejected } from './broker-cause.js';
 export class Inbox {
   /** Messages dropped since the start because they were malformed. */
   malformed = 0;
-  private readonly counted = new WeakSet<MalformedMessage>();
+  private readonly counted = new WeakSet<Error>();
 
   /** Counts a dropped message, once for each error. */
-  drop(error: MalformedMessage): void {
+  drop(error: Error): void {
     if (this.counted.has(error)) return;
     this.counted.add(error);
     this.malformed++;

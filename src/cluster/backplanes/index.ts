@@ -9,7 +9,7 @@
  *   connection-health.ts, broker-cause.ts  whether a server is up, and why it is not; malformed messages
  *   checks.ts                what arrives from other programs, checked
  *   frames/                  the wire of all but `redis`: one frame for each window and destination
- *   pub-sub.ts, nats/, redis/pub-sub.ts  what hubs carry the frames over
+ *   channels.ts, pub-sub.ts, redis/pub-sub.ts  what hubs carry the frames over; that of NATS is the package in `nats/`
  *   redis/                   the wire of the stock adapter; connections to Redis and Redis Cluster
  *
  * It may call rooms, and what they may call. A process that only reads the options loads no client of a server. Recovery is

@@ -1,14 +1,7 @@
+import type { ProblemCode } from '../../base/problems.js';
 import type { ConnectionHealth } from './connection-health.js';
 
-/** The channel on which emitters publish. */
-export const framesChannel = (prefix: string): string => `${prefix}:frames`;
-
-/**
- * The channel on which hubs meet; those of the hubs begin with the same name.
- * @param withoutFrames hubs that carry only the relay and the services meet on a channel of their own
- */
-export const hubsChannel = (prefix: string, withoutFrames = false): string =>
-  withoutFrames ? `${prefix}-relay#hubs` : `${framesChannel(prefix)}:hubs`;
+export type { ConnectionHealth } from './connection-health.js';
 
 /**
  * A server that hubs exchange frames through. An implementation
@@ -40,4 +33,35 @@ export interface PubSubListener {
   onMessage(channel: string, bytes: Buffer): void;
   /** The server has confirmed all subscriptions, for the first time or again. */
   onRenewed(): Promise<void>;
+}
+
+/** Where a server is, and how to sign in. */
+export interface PubSubAddress {
+  /** One or more servers, separated by commas. */
+  readonly url: string;
+  /** The content of a file of credentials, if there is one. */
+  readonly credentials?: string | undefined;
+}
+
+/** What an implementation gets of gjallar. */
+export interface PubSubHost {
+  /** What it must keep up to date: whether it is up, why it is not, what is rejected and what is malformed. */
+  readonly health: ConnectionHealth;
+  /** Reports it if work in the background fails. */
+  own(work: string, promise: Promise<unknown>): void;
+}
+
+/** A line of `gjallar doctor`. */
+export interface Diagnosis {
+  readonly level: 'ok' | 'warn' | 'fail';
+  /** What was found and what to do. */
+  readonly text: string;
+  readonly code?: ProblemCode;
+}
+
+/** What a package exports that brings the pub/sub of another server, such as gjallar-nats. */
+export interface PubSubPackage {
+  openPubSub(address: PubSubAddress, host: PubSubHost): PubSub;
+  /** Tries what a server would use: it subscribes to the channels, and publishes on all but the first. */
+  diagnose(address: PubSubAddress, channels: readonly string[]): Promise<Diagnosis[]>;
 }

@@ -1,8 +1,5 @@
-import { randomInt } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
 import { emittedFrame } from '../backplanes/frames/wire/message.js';
-import { subjectOf } from '../backplanes/nats/address.js';
-import { splitMessage } from '../backplanes/nats/parts.js';
 
 /** Above this number of bytes, messages do not wait for the end of the turn. */
 const MAX_HELD_BYTES = 1024 * 1024;
@@ -28,7 +25,7 @@ export class Outgoing {
 
   /** @param onError called with each failure; it may do nothing, because `flush` rejects, too */
   constructor(
-    private readonly connection: Connection,
+    private readonly connection: EmitterConnection,
     private readonly channel: string,
     private readonly onError: (error: GjallarError) => void,
   ) {}
@@ -87,15 +84,8 @@ export interface RedisConnection {
   publish(channel: string, message: Buffer): Promise<number>;
 }
 
-/** A connection of `@nats-io/transport-node`. */
-export interface NatsConnection {
-  publish(subject: string, payload: Uint8Array): void;
-  flush(): Promise<void>;
-  readonly info?: { readonly max_payload: number } | undefined;
-}
-
-/** What an emitter needs of a connection. Messages arrive in the order of the calls. */
-interface Connection {
+/** What an emitter needs of a connection, as `gjallar-nats` makes it. Messages arrive in the order of the calls. */
+export interface EmitterConnection {
   /** What channels begin with unless the emitter is told otherwise: what servers use by default. */
   readonly defaultKey: string;
   /**
@@ -114,14 +104,17 @@ interface MaybeCluster extends RedisConnection {
 }
 
 /** @throws GjallarError BAD_INPUT if the client is none that this function knows */
-export function connectionOf(client: RedisConnection | NatsConnection): Connection {
+export function connectionOf(client: RedisConnection | EmitterConnection): EmitterConnection {
   if (typeof client?.publish !== 'function') {
-    throw new GjallarError('BAD_INPUT', 'An emitter needs a connection of ioredis, redis or @nats-io/transport-node.');
+    throw new GjallarError(
+      'BAD_INPUT',
+      'An emitter needs a connection of ioredis or redis, or natsConnection(client) of gjallar-nats.',
+    );
   }
-  return 'flush' in client && 'info' in client ? natsConnection(client) : redisConnection(client as MaybeCluster);
+  return 'defaultKey' in client ? client : redisConnection(client as MaybeCluster);
 }
 
-function redisConnection(client: MaybeCluster): Connection {
+function redisConnection(client: MaybeCluster): EmitterConnection {
   if (client.isCluster === true || Array.isArray(client.masters)) {
     throw new GjallarError(
       'BAD_INPUT',
@@ -141,21 +134,4 @@ function warnOfResending({ options }: MaybeCluster): void {
       'them twice. Create it with { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }.',
     { type: 'GjallarWarning', code: 'GJALLAR_EMITTER_RESENDS' },
   );
-}
-
-/** What a server of NATS accepts by default, in bytes. */
-const DEFAULT_MAX_PAYLOAD = 1024 * 1024;
-
-function natsConnection(client: NatsConnection): Connection {
-  let number = randomInt(2 ** 32);
-  return {
-    defaultKey: 'gjallar',
-    publish: async (channel, bytes) => {
-      const payloads = splitMessage(bytes, number++, client.info?.max_payload ?? DEFAULT_MAX_PAYLOAD);
-      if (!payloads) throw new Error('the message is too long for NATS');
-      for (const payload of payloads) client.publish(subjectOf(channel), payload);
-      await client.flush();
-      return undefined;
-    },
-  };
 }

@@ -26,11 +26,11 @@
 
 import type { GjallarError } from '../../base/errors.js';
 import { Encoder, encodeToBytes } from '../../engine/parser/socket-io-parser.js';
-import { framesChannel } from '../backplanes/pub-sub.js';
-import { connectionOf, type NatsConnection, Outgoing, type RedisConnection } from './connection.js';
+import { framesChannel } from '../backplanes/channels.js';
+import { connectionOf, type EmitterConnection, Outgoing, type RedisConnection } from './connection.js';
 import { type EventsMap, NamespaceEmitter, type Surroundings } from './target.js';
 
-export type { Delivery, NatsConnection, RedisConnection } from './connection.js';
+export type { Delivery, EmitterConnection, RedisConnection } from './connection.js';
 export type { EmitterTarget, EventsMap, Room } from './target.js';
 export type { NamespaceEmitter };
 
@@ -59,16 +59,16 @@ export class Emitter<
   ServerSideEvents extends EventsMap = EventsMap,
 > extends NamespaceEmitter<EmitEvents, ServerSideEvents> {
   /**
-   * @param client a connection of `ioredis`, `redis` or `@nats-io/transport-node`, which the caller keeps and closes. For a
+   * @param client a connection of `ioredis` or `redis`, or `natsConnection(client)` of `gjallar-nats`, which the caller keeps and closes. For a
    *   Redis Cluster, pass a connection to one of its nodes, which passes messages on to all.
    * @throws GjallarError BAD_INPUT if `client` is none of these
    */
-  constructor(client: RedisConnection | NatsConnection, options: EmitterOptions = {}) {
+  constructor(client: RedisConnection | EmitterConnection, options: EmitterOptions = {}) {
     super(surroundingsOf(client, options));
   }
 }
 
-function surroundingsOf(client: RedisConnection | NatsConnection, options: EmitterOptions): Surroundings {
+function surroundingsOf(client: RedisConnection | EmitterConnection, options: EmitterOptions): Surroundings {
   const { parser, onError = ({ message }) => process.emitWarning(`gjallar: ${message}`) } = options;
   const connection = connectionOf(client);
   const { key = connection.defaultKey } = options;

@@ -1,5 +1,8 @@
+import { own } from '../../base/owner.js';
 import type { BackplaneEvents } from '../backplanes/backplane.js';
-import { framesChannel, hubsChannel, type PubSub } from '../backplanes/pub-sub.js';
+import { framesChannel, hubsChannel, natsPackage } from '../backplanes/channels.js';
+import { ConnectionHealth } from '../backplanes/connection-health.js';
+import type { PubSub } from '../backplanes/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
 import { StatusBoard } from './hub-status.js';
 
@@ -48,8 +51,8 @@ async function loadPubSub({ server, url, credentials }: HubAddress): Promise<Ope
       return (events) => new RedisPubSub(url, events);
     }
     case 'nats': {
-      const { NatsPubSub } = await import('../backplanes/nats/pub-sub.js');
-      return (events) => new NatsPubSub({ url, credentials }, events);
+      const { openPubSub } = await natsPackage();
+      return (events) => openPubSub({ url, credentials }, { health: new ConnectionHealth(events), own });
     }
   }
 }

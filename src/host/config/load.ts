@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../../base/errors.js';
+import { requirePackages } from '../../base/optional-packages.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { requireNatsClient } from '../../cluster/backplanes/nats/dial.js';
 import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptions } from './options.js';
 import { checkAdminPort, checkServicePorts } from './ports.js';
 
@@ -114,7 +114,7 @@ function checkNats({ bus, natsUrl, natsCreds }: RunConfig, isUsed: boolean, spec
       `${creds} and a user or token in ${url} cannot be set together; remove one of them`,
     );
   }
-  if (isUsed) requireNatsClient();
+  if (isUsed) requirePackages('BUS=nats', ['gjallar-nats']);
 }
 
 function checkAdmin({ adminUser, adminPassword }: RunConfig): void {

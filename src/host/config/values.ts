@@ -1,6 +1,5 @@
 import { hasControlCharacters } from '../../base/bytes.js';
 import { type Kind, text } from '../../base/options.js';
-import { readNatsUrls } from '../../cluster/backplanes/nats/address.js';
 
 /** What variables accept, besides the kinds of `base/options.ts`. */
 
@@ -39,6 +38,6 @@ export const redisUrls = text(
 );
 
 export const natsUrls = text(
-  'a URL that begins with nats:// or tls://, or several such URLs with the same user, password or token, separated by commas',
-  (given) => readNatsUrls(given) !== undefined,
+  'a URL that begins with nats:// or tls://, or several such URLs separated by commas',
+  (given) => given.split(',').every((url) => isUrl(url.trim(), /^(nats|tls):$/)),
 );

@@ -55,12 +55,12 @@ function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | u
   if (reason === HUB_GONE) return { code: 'HUB_ENDED', text: `${HUB_GONE}: ${texts.down}` };
   const cause = brokerCause(reason);
   if (rejected) {
-    const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'NATS_COMMAND_REJECTED';
+    const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'BUS_COMMAND_REJECTED';
     const word = cause ? ` (${cause.word})` : '';
     return { code, text: `${server} rejects the command ${rejected}${word}: ${texts.rejected}` };
   }
   if (cause) return { code: cause.code, text: `${cause.text}: ${texts.down}` };
-  const code = server === 'Redis' ? 'REDIS_UNREACHABLE' : 'NATS_UNREACHABLE';
+  const code = server === 'Redis' ? 'REDIS_UNREACHABLE' : 'BUS_UNREACHABLE';
   return { code, text: `${server} is unreachable: ${texts.down}` };
 }
 

@@ -1,9 +1,8 @@
 import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
 import { machinesOn } from '../../io/rooms/support/node.js';
-import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess } from '../../support/redis.js';
 import { busContract } from './bus.contract.js';
-import { onClassicRedis, onHubs, onNatsHubs } from './support/garbage.js';
+import { onClassicRedis, onHubs } from './support/garbage.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
 
@@ -16,19 +15,6 @@ busContract('redis-frames', async () => {
     remove: async () => {
       await machines.remove();
       await redis.remove();
-    },
-  };
-});
-
-busContract('nats', async () => {
-  const nats = await NatsProcess.start();
-  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
-  return {
-    openBackplane: machines.openBackplane,
-    sendGarbage: () => onNatsHubs(nats.url),
-    remove: async () => {
-      await machines.remove();
-      await nats.remove();
     },
   };
 });

@@ -1,10 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { onNats } from '../../../nats/test/support.js';
 import type { Backplane, BackplaneEvents } from '../../../src/cluster/backplanes/backplane.js';
 import { ConnectionHealth } from '../../../src/cluster/backplanes/connection-health.js';
 import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
 import { countSockets } from '../../../src/io/rooms/index.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
-import { onNats, onRedisFrames, startMember, type TestNode } from '../../io/rooms/support/node.js';
+import { onRedisFrames, startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess, until } from '../../support/redis.js';

@@ -17,6 +17,14 @@ interface Target {
   disconnectSockets(close?: boolean): void;
 }
 
+/** Incomplete, of a type that only workers send, and not of the form that its type requires. */
+export const GARBAGE = [
+  Buffer.of(1, 9, 0, 0, 0, 0),
+  Buffer.of(1, 5, 0, 0, 0, 2, 0, 0, 0, 0),
+  Buffer.of(1, 2, 0, 0, 0, 0, 7),
+  Buffer.of(1, 3, 0, 0, 0, 1, 0x32, 0x7b),
+];
+
 /** What the emitter of `@socket.io/redis-emitter` and that of gjallar have in common. */
 export interface AnyEmitter extends Target {
   of(nsp: string): AnyEmitter;

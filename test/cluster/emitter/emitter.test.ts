@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import { connect } from '@nats-io/transport-node';
 import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Cluster, Redis } from 'ioredis';
 import * as msgpack from 'socket.io-msgpack-parser';
@@ -12,25 +11,16 @@ import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js
 import { Emitter } from '../../../src/cluster/emitter/index.js';
 import { blockOf } from '../../guide/support/blocks.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
-import { machinesOn, onNats, onRedisFrames, startMember } from '../../io/rooms/support/node.js';
+import { machinesOn, onRedisFrames, startMember } from '../../io/rooms/support/node.js';
 import { startStock } from '../../io/rooms/support/stock.js';
 import { expectedOf, forValues, outcomesOn } from '../../io/rooms/support/values.js';
 import { nextEvent } from '../../support/clients.js';
-import { NatsProcess } from '../../support/nats.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
-import { emitterContract } from './emitter.contract.js';
+import { emitterContract, GARBAGE } from './emitter.contract.js';
 
 const quiet = { onDown: () => {}, onUp: () => {} };
-
-/** Incomplete, of a type that only workers send, and not of the form that its type requires. */
-const GARBAGE = [
-  Buffer.of(1, 9, 0, 0, 0, 0),
-  Buffer.of(1, 5, 0, 0, 0, 2, 0, 0, 0, 0),
-  Buffer.of(1, 2, 0, 0, 0, 0, 7),
-  Buffer.of(1, 3, 0, 0, 0, 1, 0x32, 0x7b),
-];
 
 emitterContract('redis-frames', async () => {
   const redis = await RedisProcess.start();
@@ -71,26 +61,6 @@ test('an emitter rejects a client of a Redis Cluster, which would change the ord
   const client = new Cluster([{ host: '127.0.0.1', port: 1 }], { lazyConnect: true });
   expect(() => new Emitter(client)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }));
   client.disconnect();
-});
-
-emitterContract('nats', async () => {
-  const nats = await NatsProcess.start();
-  const client = await connect({ servers: nats.url });
-  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'gjallar' });
-  return {
-    openBackplane: machines.openBackplane,
-    emitter: new Emitter(client),
-    sendGarbage: async () => {
-      for (const bytes of GARBAGE) client.publish('gjallar.frames', Buffer.concat([Buffer.of(0), bytes]));
-      // The hub drops the other two.
-      return GARBAGE.length - 2;
-    },
-    remove: async () => {
-      await client.close();
-      await machines.remove();
-      await nats.remove();
-    },
-  };
 });
 
 // The emitter that ours stands in for, on the bus that it needs, does all the same.
@@ -288,24 +258,5 @@ test('any value reaches clients of all machines as stock sends it, from an emitt
     client.disconnect();
     for (const member of members) await member.close();
     await stock.close();
-  }
-});
-
-test('a message may be longer than NATS accepts', async () => {
-  const nats = await NatsProcess.start();
-  const client = await connect({ servers: nats.url });
-  const member = await startMember(onNats(nats.url, quiet, { prefix: 'app' }));
-  try {
-    const pair = await pairOn(member);
-    const event = nextEvent(pair.client, 'long');
-    const emitter = new Emitter(client, { key: 'app' });
-    emitter.emit('long', 'x'.repeat(3_000_000));
-    expect(await emitter.flush()).toEqual({ subscribers: undefined });
-    expect((await event)[0]).toHaveLength(3_000_000);
-  } finally {
-    disconnectAll();
-    await member.close();
-    await client.close();
-    await nats.remove();
   }
 });

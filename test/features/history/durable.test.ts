@@ -17,7 +17,6 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
-import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 
@@ -55,21 +54,6 @@ async function onRedisFrames(): Promise<Fixture> {
   };
 }
 
-async function onNats(): Promise<Fixture> {
-  const nats = await NatsProcess.start();
-  const dataDir = await folder();
-  const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
-  return {
-    openBackplane: machines.openBackplane,
-    keeping: async () => ({ dataDir }),
-    remove: async () => {
-      await machines.remove();
-      await nats.remove();
-      await rm(dataDir, { recursive: true });
-    },
-  };
-}
-
 async function embedded(): Promise<Fixture> {
   const machine = await Machine.start();
   const dataDir = await folder();
@@ -101,7 +85,6 @@ function follow({ client }: Pick<Pair, 'client'>, room: string, options: { last?
 describe.each([
   ['embedded and SQLite', embedded],
   ['redis-frames and Redis', onRedisFrames],
-  ['nats and SQLite', onNats],
 ])('durable rooms on %s', (_name, start) => {
   let fixture: Fixture;
   let workers: Worker[];

@@ -9,7 +9,6 @@ import { type ExpiredSession, onSessionExpired } from '../../../src/features/rec
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
-import { NatsProcess } from '../../support/nats.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { joinerOf, joinMesh, Wanderer } from './support/recovering.js';
@@ -163,16 +162,14 @@ test.concurrent(
 );
 
 // Concurrent tests must not import anything.
-const [redis, nats] = await Promise.all([RedisProcess.start(), NatsProcess.start()]);
+const redis = await RedisProcess.start();
 const onFrames = await joinerOf({ bus: 'redis-frames', redisUrl: redis.url });
 const onRedis = await joinerOf({ bus: 'redis', redisUrl: redis.url });
-const onNats = await joinerOf({ bus: 'nats', redisUrl: undefined, natsUrl: nats.url });
-afterAll(() => Promise.all([redis.remove(), nats.remove()]));
+afterAll(() => redis.remove());
 
 test.concurrent.each([
   ['redis-frames', onFrames],
   ['redis', onRedis],
-  ['nats', onNats],
 ])(
   'on machines joined by %s, one is told',
   async (_name, join) =>

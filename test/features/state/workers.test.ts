@@ -1,6 +1,5 @@
 import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
 import { machinesOn } from '../../io/rooms/support/node.js';
-import { NatsProcess } from '../../support/nats.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
 import { type Buses, stateOver } from './support/workers.suite.js';
 
@@ -11,11 +10,6 @@ const buses: Record<string, () => Promise<Buses>> = {
     const redis = await RedisProcess.start();
     const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
     return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, redis) };
-  },
-  nats: async () => {
-    const nats = await NatsProcess.start();
-    const machines = await machinesOn('nats', { server: 'nats', url: nats.url, prefix: 'socket.io' });
-    return { openBackplane: machines.openBackplane, remove: () => removeAll(machines, nats) };
   },
   redis: async () => {
     const redis = await RedisProcess.start();

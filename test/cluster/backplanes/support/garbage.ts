@@ -1,11 +1,9 @@
 import { serialize } from 'node:v8';
-import { connect } from '@nats-io/transport-node';
 import { Redis } from 'ioredis';
 import { headOf, hubHead, hubNumbers, hubTypes } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
 import { MESH_VERSION } from '../../../../src/cluster/backplanes/frames/mesh-frame-links.js';
 import { encodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
 import { encodeMessage, messageOf, types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
-import { subjectOf } from '../../../../src/cluster/backplanes/nats/address.js';
 import { defaultParser } from '../../../../src/cluster/backplanes/redis/redis-adapter.private.js';
 import { frameHead, greeting } from '../../../../src/cluster/hub/hub-frame.js';
 
@@ -98,10 +96,13 @@ export async function onClassicRedis(url: string): Promise<number> {
 }
 
 /** Empty, of an unknown kind, parts without the one before, and parts of too many. */
-const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
+export const notPayloads = [[], [9], [1], [2, 2], [1, 1, 0, 0, 0, 1, 0, 2, 0, 5], [1, 2, 0, 0, 0, 0, 0, 0, 0, 5]];
 
 /** What another hub must not send to a hub, and its workers not to the workers. */
-function hubFrames(machines: readonly string[]): { all: [channel: string, bytes: Buffer][]; each: number } {
+export function hubFrames(machines: readonly string[] = MACHINES): {
+  all: [channel: string, bytes: Buffer][];
+  each: number;
+} {
   let number = 0;
   const name = { hub: 'hub-of-2', machine: 'machine2', life: 1 };
   const frame = (entries: Buffer) => {
@@ -151,18 +152,6 @@ export async function onHubs(url: string): Promise<number> {
     spy.disconnect();
     return each;
   });
-}
-
-/** The same on NATS, with payloads that are no messages besides. */
-export async function onNatsHubs(url: string): Promise<number> {
-  const connection = await connect({ servers: url });
-  const { all, each } = hubFrames(MACHINES);
-  for (const [channel, bytes] of all) {
-    connection.publish(subjectOf(channel), Buffer.concat([Buffer.of(0), bytes]));
-  }
-  for (const payload of notPayloads) connection.publish('socket.io.frames.hubs', Buffer.from(payload));
-  await connection.drain();
-  return each;
 }
 
 async function publishing(url: string, publish: (redis: Redis) => Promise<number>): Promise<number> {

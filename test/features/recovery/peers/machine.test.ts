@@ -6,7 +6,6 @@ import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import { Emitter } from '../../../../src/cluster/emitter/index.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
-import { NatsProcess } from '../../../support/nats.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
@@ -14,7 +13,6 @@ import { joinMachine, Wanderer } from '../support/recovering.js';
 
 let redis: RedisProcess;
 let publisher: Redis;
-let nats: NatsProcess | undefined;
 let directory: string;
 const nodes: TestNode[] = [];
 const wires: Wire[] = [];
@@ -32,8 +30,6 @@ afterEach(async () => {
   for (const wire of wires.splice(0)) wire.close();
   publisher.disconnect();
   await redis.remove();
-  await nats?.remove();
-  nats = undefined;
   rmSync(directory, { recursive: true, force: true });
 });
 
@@ -44,18 +40,12 @@ interface Place {
   machine?: string;
 }
 
-type Bus = 'redis' | 'redis-frames' | 'nats';
-
-async function portOf(bus: Bus): Promise<number> {
-  if (bus !== 'nats') return redis.port;
-  nats ??= await NatsProcess.start();
-  return Number(new URL(nats.url).port);
-}
+type Bus = 'redis' | 'redis-frames';
 
 async function start(bus: Bus, id: number, { port, machine }: Place = {}): Promise<TestNode> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
-  const server = `127.0.0.1:${port ?? (await portOf(bus))}`;
-  const choice = { bus, redisUrl: `redis://${server}`, natsUrl: `nats://${server}` };
+  const server = `127.0.0.1:${port ?? redis.port}`;
+  const choice = { bus, redisUrl: `redis://${server}` };
   const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
   const backplane = await joinMachine({ ...choice, machine }, folder, id, others);
   const node = await startMember(backplane, { server: { connectionStateRecovery: {} } });
@@ -103,7 +93,7 @@ function emitterOn(bus: Bus) {
 
 /** A worker that gets nothing from its bus any more, and a client that has just left it. Another machine has a witness. */
 async function startLate(bus: Bus) {
-  const wire = await Wire.to(await portOf(bus));
+  const wire = await Wire.to(redis.port);
   wires.push(wire);
   const first = await start(bus, 1, { port: wire.port });
   const far = await start(bus, 1, { machine: 'faraway-' });
@@ -127,7 +117,7 @@ test.each(['redis', 'redis-frames'] as const)(
   },
 );
 
-test.each(['redis', 'redis-frames', 'nats'] as const)(
+test.each(['redis', 'redis-frames'] as const)(
   'a client gets what was sent on %s while its machine could not receive it',
   async (bus) => {
     const { wire, far, witness, one } = await startLate(bus);

@@ -2,22 +2,20 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
-import { NatsProcess } from '../../../support/nats.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
-import { joinerOf, joinNats, joinRedis, Wanderer } from '../support/recovering.js';
+import { joinerOf, joinRedis, Wanderer } from '../support/recovering.js';
 
 const joiners = {
   redis: (port: number) => joinRedis(`redis://127.0.0.1:${port}`),
   'redis-frames': (port: number) => joinRedis(`redis://127.0.0.1:${port}`, {}, 'redis-frames'),
-  nats: (port: number) => joinNats(`nats://127.0.0.1:${port}`),
 };
 const buses = Object.keys(joiners) as (keyof typeof joiners)[];
 
 /** A server of its own, and what joins a machine to it, by default directly. */
 async function serve(bus: (typeof buses)[number]): Promise<{ port: number; join(port?: number): Promise<Backplane> }> {
-  const server = await (bus === 'nats' ? NatsProcess : RedisProcess).start();
+  const server = await RedisProcess.start();
   remove = () => server.remove();
   return { port: server.port, join: (port = server.port) => joiners[bus](port) };
 }

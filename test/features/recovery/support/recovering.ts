@@ -4,7 +4,6 @@ import { hubServices } from '../../../../src/base/hub-service.js';
 import type { WorkerLinks } from '../../../../src/base/worker-links.js';
 import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
 import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
-import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
@@ -114,7 +113,7 @@ export async function joinMesh(
   return closedWith(bus, { close });
 }
 
-/** The same for a worker of a machine that Redis or NATS connects with others. */
+/** The same for a worker of a machine that Redis connects with others. */
 export async function joinMachine(
   { machine = 'machine-', ...choice }: BackplaneChoice & { machine?: string | undefined },
   directory: string,
@@ -156,8 +155,7 @@ async function startHub(choice: BackplaneChoice, machine: string, directory: str
 }
 
 /** What the hub of a machine connects with; nothing where workers connect by themselves. */
-function pubSubOf({ bus, redisUrl, natsUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
-  if (bus === 'nats') return (events) => new NatsPubSub({ url: natsUrl! }, events);
+function pubSubOf({ redisUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
   if (!redisUrl) return undefined;
   return (events) => new RedisPubSub(redisUrl, events);
 }
@@ -169,11 +167,6 @@ export async function joinRedis(
   bus: 'redis' | 'redis-frames' = 'redis',
 ): Promise<Backplane> {
   return (await joinerOf({ bus, redisUrl }))(bounds);
-}
-
-/** The same on NATS. */
-export async function joinNats(natsUrl: string, bounds: Bounds = {}): Promise<Backplane> {
-  return (await joinerOf({ bus: 'nats', redisUrl: undefined, natsUrl }))(bounds);
 }
 
 /**

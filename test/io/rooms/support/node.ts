@@ -8,7 +8,6 @@ import type { WorkerLinks } from '../../../../src/base/worker-links.js';
 import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
 import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { embeddedBackplane, framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
-import { NatsPubSub } from '../../../../src/cluster/backplanes/nats/pub-sub.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
@@ -175,7 +174,7 @@ export async function machinesOn(
 }
 
 /** The bus of the only worker of a machine, which has the hub in its process. */
-function onOwnHub(
+export function onOwnHub(
   name: string,
   openPubSub: (events: BackplaneEvents) => PubSub,
   prefix: string,
@@ -199,15 +198,6 @@ function onOwnHub(
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
 export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
   return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to), prefix, events, machine);
-}
-
-/** A worker that is alone on its machine, on NATS. */
-export function onNats(
-  url: string,
-  events: BackplaneEvents,
-  { prefix = 'gjallar', credentials }: { prefix?: string; credentials?: string } = {},
-): Backplane {
-  return onOwnHub('nats', (to) => new NatsPubSub({ url, credentials }, to), prefix, events);
 }
 
 function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {

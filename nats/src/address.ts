@@ -1,11 +1,3 @@
-/** Where NATS is, and how to sign in. */
-export interface NatsAddress {
-  /** NATS_URL: one or more servers of a cluster, separated by commas. */
-  url: string;
-  /** NATS_CREDS: the content of a credentials file. */
-  credentials?: string | undefined;
-}
-
 /** A server of NATS. */
 export interface NatsHost {
   /** Without the brackets of an IPv6 address. */

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../../support/clients.js';
-import { HaProxy } from '../../support/haproxy.js';
-import { metric, sumOf } from '../../support/metrics.js';
-import { NatsProcess } from '../../support/nats.js';
-import { readiness } from '../../support/reports.js';
-import { type RunningServer, startServer } from '../../support/server.js';
-import { expectOnceAndInOrder } from '../../support/talk.js';
-import { eventually, until } from '../../support/until.js';
+import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../../test/support/clients.js';
+import { HaProxy } from '../../test/support/haproxy.js';
+import { metric, sumOf } from '../../test/support/metrics.js';
+import { NatsProcess } from '../../test/support/nats.js';
+import { readiness } from '../../test/support/reports.js';
+import { type RunningServer, startServer } from '../../test/support/server.js';
+import { expectOnceAndInOrder } from '../../test/support/talk.js';
+import { eventually, until } from '../../test/support/until.js';
 
 /** Two chat services on one NATS, behind a proxy without affinity. */
 
@@ -74,7 +74,7 @@ test('an outage has one name in the log, in /readyz and in a metric; local clien
   const ready = await readiness(server.url);
   expect(ready.state).toBe('degraded');
   await until(async () =>
-    (await (await fetch(`${server.url}/metrics`)).text()).includes(`{code="NATS_UNREACHABLE",text="${problem}"`),
+    (await (await fetch(`${server.url}/metrics`)).text()).includes(`{code="BUS_UNREACHABLE",text="${problem}"`),
   );
   await until(async () => (await metric(server.url, 'gjallar_bus_up')).includes(0));
   const heard = nextEvent(local, 'message');

@@ -2,15 +2,16 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join as pathOf } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
-import { brokerCause } from '../../../../src/cluster/backplanes/broker-cause.js';
-import { disconnectAll, type Pair, pairOn } from '../../../io/rooms/support/clients.js';
-import { onNats, startMember, type TestNode } from '../../../io/rooms/support/node.js';
-import { NatsProcess } from '../../../support/nats.js';
-import { natsAccount } from '../../../support/nats-credentials.js';
-import { copyPem } from '../../../support/pem.js';
-import { freePort } from '../../../support/ports.js';
-import { until } from '../../../support/until.js';
+import type { Backplane } from '../../src/cluster/backplanes/backplane.js';
+import { brokerCause } from '../../src/cluster/backplanes/broker-cause.js';
+import { disconnectAll, type Pair, pairOn } from '../../test/io/rooms/support/clients.js';
+import { startMember, type TestNode } from '../../test/io/rooms/support/node.js';
+import { NatsProcess } from '../../test/support/nats.js';
+import { natsAccount } from '../../test/support/nats-credentials.js';
+import { copyPem } from '../../test/support/pem.js';
+import { freePort } from '../../test/support/ports.js';
+import { until } from '../../test/support/until.js';
+import { onNats } from './support.js';
 
 type Member = TestNode & { bus: Backplane };
 
@@ -140,7 +141,7 @@ test.each<[string, string[], string]>([
   const wrong = onNats(nats.url.replace('//', '//wrong@'), events);
   await until(() => told.length > 0);
   expect(told).toEqual([expect.stringMatching(/^down undefined: .*Authorization Violation/i)]);
-  expect(brokerCause(told.splice(0)[0]!)).toMatchObject({ code: 'NATS_UNAUTHORIZED' });
+  expect(brokerCause(told.splice(0)[0]!)).toMatchObject({ code: 'BUS_UNAUTHORIZED' });
   wrong.close();
   await spanned(await join(nats.url.replace('//', `//${login}`)));
 });

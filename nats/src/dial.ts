@@ -1,25 +1,7 @@
 import { connect as connectSocket } from 'node:net';
-import type { NatsConnection as Client } from '@nats-io/transport-node';
-import { requirePackages } from '../../../base/optional-packages.js';
-import { requireHere } from '../../../base/package.js';
-import { hostAndPort, type NatsAddress, type NatsHost, readNatsUrls } from './address.js';
-
-/** The client library. It is an optional dependency: only servers that use NATS load it. */
-const PACKAGE = '@nats-io/transport-node';
-
-type NatsClient = typeof import('@nats-io/transport-node');
-
-function loadNatsClient(): NatsClient {
-  return requireHere(PACKAGE) as NatsClient;
-}
-
-/**
- * Checks that the client library is installed.
- * @throws GjallarError BAD_CONFIG with the command that installs it
- */
-export function requireNatsClient(): void {
-  requirePackages('BUS=nats', [PACKAGE]);
-}
+import { type NatsConnection as Client, connect, credsAuthenticator } from '@nats-io/transport-node';
+import type { PubSubAddress } from 'gjallar/pub-sub';
+import { hostAndPort, type NatsHost, readNatsUrls } from './address.js';
 
 /** How long a server may take to answer, in ms. */
 const TIMEOUT_MS = 2000;
@@ -28,8 +10,7 @@ const TIMEOUT_MS = 2000;
  * Connects with one of the servers.
  * @throws Error why none can be used
  */
-export async function dial({ url, credentials }: NatsAddress): Promise<Client> {
-  const { connect, credsAuthenticator } = loadNatsClient();
+export async function dial({ url, credentials }: PubSubAddress): Promise<Client> {
   const login = readNatsUrls(url);
   if (!login) throw new Error('NATS_URL is malformed');
   const { hosts, isSecure, user, pass, token } = login;

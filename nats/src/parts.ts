@@ -1,5 +1,3 @@
-import { MalformedMessage } from '../../../base/errors.js';
-
 /**
  * What is published on NATS. A server accepts messages of 1 MB by default (`max_payload`), so a longer one is split.
  *
@@ -54,7 +52,7 @@ export class PartReader {
   /**
    * Reads a payload.
    * @returns the message that is complete with it, if any
-   * @throws MalformedMessage if it is none, or if a part before it is missing
+   * @throws Error if it is none, or if a part before it is missing
    */
   read(payload: Buffer): Buffer | undefined {
     switch (payload[0]) {
@@ -66,7 +64,7 @@ export class PartReader {
       case kinds.probe:
         if (payload.length === PROBE.length) return undefined;
     }
-    throw new MalformedMessage('a payload is neither a message nor a part of one');
+    throw new Error('a payload is neither a message nor a part of one');
   }
 
   /** Forgets the parts of messages that will not be completed, because messages were lost. */
@@ -85,7 +83,7 @@ export class PartReader {
     const message = this.incomplete.get(number);
     if (!message || index !== message.parts.length || count !== message.count || index >= count) {
       this.drop(number);
-      throw new MalformedMessage('a part of a message is missing');
+      throw new Error('a part of a message is missing');
     }
     const part = payload.subarray(PART_HEADER);
     message.parts.push(part);
@@ -102,7 +100,7 @@ export class PartReader {
   private shrink(): void {
     if (this.bytes <= MAX_KEPT_BYTES) return;
     this.drop(this.incomplete.keys().next().value!);
-    throw new MalformedMessage('too many messages are incomplete');
+    throw new Error('too many messages are incomplete');
   }
 
   private drop(number: number): void {

@@ -1,5 +1,3 @@
-import { own } from '../../../base/owner.js';
-
 /** What needs confirming of a connection to NATS. */
 interface Pinged {
   /** Sends a ping. Resolves with the pong; may never resolve if the connection is lost. */
@@ -48,7 +46,7 @@ export class Receipts {
   receipt(bytes: number): Promise<void> {
     const { batch } = this;
     batch.bytes += bytes;
-    if (batch.bytes >= MAX_WAITING_BYTES) own('sending what waits for NATS', this.ping());
+    if (batch.bytes >= MAX_WAITING_BYTES) this.ping();
     return batch.promise;
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { hostAndPort, readNatsUrls } from '../../../../src/cluster/backplanes/nats/address.js';
-import { PartReader, PROBE, splitMessage } from '../../../../src/cluster/backplanes/nats/parts.js';
+import { hostAndPort, readNatsUrls } from '../src/address.js';
+import { PartReader, PROBE, splitMessage } from '../src/parts.js';
 
 /** The header of a part: its kind, the number of the message, the index of the part, and how many there are. */
 function partOf(number: number, index: number, count: number, content: string): Buffer {
@@ -54,7 +54,7 @@ describe('messages on NATS', () => {
   ])('%s is malformed', (_name, payloads) => {
     const reader = new PartReader();
     for (const payload of payloads.slice(0, -1)) expect(reader.read(payload)).toBeUndefined();
-    expect(() => reader.read(payloads.at(-1)!)).toThrow(expect.objectContaining({ name: 'MalformedMessage' }));
+    expect(() => reader.read(payloads.at(-1)!)).toThrow('part');
     // What follows is read all the same.
     expect(reader.read(partOf(1, 0, 2, 'a'))).toBeUndefined();
     expect(String(reader.read(partOf(1, 1, 2, 'b')))).toBe('ab');

@@ -1,12 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import type { NatsConnection as Client, Msg, PermissionViolationError } from '@nats-io/transport-node';
-import { own } from '../../../base/owner.js';
-import { within } from '../../../base/within.js';
-import type { BackplaneEvents } from '../backplane.js';
-import { ConnectionHealth, malformed } from '../connection-health.js';
-import type { PubSub, PubSubListener } from '../pub-sub.js';
-import { type NatsAddress, subjectOf } from './address.js';
+import type { ConnectionHealth, PubSub, PubSubAddress, PubSubHost, PubSubListener } from 'gjallar/pub-sub';
+import { subjectOf } from './address.js';
 import { dial } from './dial.js';
 import { PartReader, splitMessage } from './parts.js';
 import { Receipts } from './receipts.js';
@@ -47,7 +43,7 @@ interface Current {
  * A connection with NATS that is made again whenever it is lost. Connecting again is not left to the library: it would
  * keep what cannot be sent, without a bound, and it waits for the outgoing bytes of a server that hangs.
  */
-export class NatsConnection {
+class NatsConnection {
   readonly health: ConnectionHealth;
   private readonly subjects = new Set<string>();
   private readonly reader = new PartReader();
@@ -56,12 +52,12 @@ export class NatsConnection {
   private nextNumber = randomInt(2 ** 32);
 
   constructor(
-    private readonly address: NatsAddress,
-    events: BackplaneEvents,
+    private readonly address: PubSubAddress,
+    private readonly host: PubSubHost,
     private readonly listener: NatsListener,
   ) {
-    this.health = new ConnectionHealth(events);
-    own('connecting with NATS', this.run());
+    this.health = host.health;
+    host.own('connecting with NATS', this.run());
   }
 
   /**
@@ -98,9 +94,9 @@ export class NatsConnection {
     this.current = undefined;
     if (!current) return;
     // What was published before must leave first.
-    const sent = within(CLOSE_TIMEOUT_MS, current.receipts.ping());
+    const sent = Promise.race([current.receipts.ping(), wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
     const ended = sent.catch(() => {}).then(() => current.client.close());
-    own('closing the connection with NATS', ended);
+    this.host.own('closing the connection with NATS', ended);
   }
 
   private async run(): Promise<void> {
@@ -126,9 +122,9 @@ export class NatsConnection {
     this.current = current;
     this.reader.clear();
     const endWatch = this.keepWatch(current);
-    own('reading what NATS reports', this.readStatus(current));
+    this.host.own('reading what NATS reports', this.readStatus(current));
     for (const subject of this.subjects) this.subscribeOn(current, subject);
-    own('renewing the subscriptions with NATS', this.confirm(current));
+    this.host.own('renewing the subscriptions with NATS', this.confirm(current));
     const error = await client.closed();
     endWatch();
     const { health } = this;
@@ -161,7 +157,7 @@ export class NatsConnection {
         receipts.ping().catch(() => {});
       } else if (++silentTurns >= MAX_SILENT_TURNS) {
         this.health.reason = 'NATS does not answer';
-        own('closing the connection with NATS', client.close());
+        this.host.own('closing the connection with NATS', client.close());
       }
     }, PING_INTERVAL_MS).unref();
     return () => clearInterval(timer);
@@ -186,7 +182,7 @@ export class NatsConnection {
       current.rejected.delete(key);
       if (operation !== 'subscription' || this.current !== current || !this.subjects.has(subject)) return;
       this.subscribeOn(current, subject);
-      own('renewing the subscriptions with NATS', this.confirm(current));
+      this.host.own('renewing the subscriptions with NATS', this.confirm(current));
     };
     setTimeout(tryAgain, RETRY_INTERVAL_MS).unref();
   }
@@ -204,7 +200,7 @@ export class NatsConnection {
       const bytes = this.reader.read(Buffer.from(data.buffer, data.byteOffset, data.length));
       if (bytes) this.listener.onMessage(subject, bytes);
     } catch (error) {
-      this.health.inbox.drop(malformed(error));
+      this.health.inbox.drop(error as Error);
     }
   }
 
@@ -235,16 +231,18 @@ export class NatsConnection {
   }
 }
 
-/** Pub/sub of NATS. */
-export class NatsPubSub implements PubSub {
+/** Opens pub/sub on NATS. */
+export const openPubSub = (address: PubSubAddress, host: PubSubHost): PubSub => new NatsPubSub(address, host);
+
+class NatsPubSub implements PubSub {
   readonly health: ConnectionHealth;
   private readonly connection: NatsConnection;
   /** The channels by their subjects. */
   private readonly channels = new Map<string, string>();
   private listener: PubSubListener | undefined;
 
-  constructor(address: NatsAddress, events: BackplaneEvents) {
-    this.connection = new NatsConnection(address, events, {
+  constructor(address: PubSubAddress, host: PubSubHost) {
+    this.connection = new NatsConnection(address, host, {
       onMessage: (subject, bytes) => this.listener?.onMessage(this.channels.get(subject)!, bytes),
       onRenewed: () => this.listener?.onRenewed() ?? Promise.resolve(),
     });
