@@ -2,6 +2,7 @@ import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
 import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat, SocketId } from 'socket.io-adapter';
 import { replaceMethod } from '../base/foreign-objects.private.js';
 import { sendable } from '../base/sendable.js';
+import { noteEntered } from '../engine/parser/parser.js';
 import { privateParts } from './socket-io-server.private.js';
 
 /**
@@ -61,6 +62,13 @@ export function recoverySettingsOf({ server }: Namespace): RecoverySettings {
 /** The secret by which a client recovers a socket. */
 export function pidOf(socket: Socket): string {
   return (socket as unknown as { pid: string }).pid;
+}
+
+/** Notes that a socket has entered a namespace, unless it is the first one of its client. */
+export function noteFurtherNamespace(socket: Socket): void {
+  const { sockets, decoder } = socket.client as unknown as { sockets: ReadonlyMap<string, Socket>; decoder: unknown };
+  // socket.io adds this one afterwards.
+  if (sockets.size > 0) noteEntered(decoder, socket.nsp.name, socket);
 }
 
 /** The steps of sending a packet to one socket, as the adapter takes them. */

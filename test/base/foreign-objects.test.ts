@@ -16,10 +16,11 @@ test('these methods are replaced, and no others', () => {
   expect(found.sort()).toEqual([
     'base/log.ts: fs.writeSync',
     'base/log.ts: output.flushSync',
-    'cluster/primary/ports.ts: worker.send',
+    'host/run/application.ts: io.close',
     'host/run/application.ts: prototype.set',
     'host/runtime/lifecycle/orders.ts: process.emit',
     'io/server/listen/port-owner.ts: server.closeAllConnections',
+    'io/server/listen/port-owner.ts: server.getConnections',
     'io/server/listen/port-owner.ts: server.listen',
     'io/server/listen/shared-listening.ts: HttpServer.prototype.close',
     'io/server/listen/shared-listening.ts: prototype.listen',

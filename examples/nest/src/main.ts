@@ -11,8 +11,9 @@ class GjallarAdapter extends IoAdapter {
     super(app);
   }
 
-  override createIOServer(_port: number, options?: Partial<ServerOptions>): Server {
-    return new Server(this.httpServer, options);
+  override createIOServer(port: number, options?: Partial<ServerOptions>): Server {
+    // A gateway may have a port of its own.
+    return new Server(port === 0 ? this.httpServer : port, options);
   }
 }
 

@@ -11,6 +11,8 @@ export class ConnectionGuard {
   open = 0;
   /** Called when the guard starts to reject connections, and when it stops. */
   onChange: ((isFull: boolean) => void) | undefined;
+  /** The limit that the application sets, which it may change. */
+  applicationLimit: () => number = () => Number.POSITIVE_INFINITY;
   private isFull = false;
 
   /** @param max maximum number of open connections */
@@ -19,6 +21,7 @@ export class ConnectionGuard {
   /** Counts an accepted connection. Returns false if it must be closed. */
   opened(): boolean {
     this.open++;
+    if (this.open > this.applicationLimit()) return false;
     if (this.open <= this.max) return true;
     this.refused++;
     if (!this.isFull) this.change(true);

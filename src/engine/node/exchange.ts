@@ -70,7 +70,8 @@ export class NodeHttpExchange implements HttpExchange {
     const { message, maxBody } = this;
     const { 'content-length': length, 'transfer-encoding': coding } = message.headers;
     const fail = (error: BodyError) => done(error, Buffer.alloc(0));
-    if (!Number(length) && !coding) return fail('length required');
+    // HTTP/2 needs neither.
+    if (!Number(length) && !coding && message.httpVersionMajor === 1) return fail('length required');
     if (Number(length) > maxBody) return fail('too large');
     const stopWatching = this.progress.watchBody(message);
     this.body = new Body(message, maxBody, this.host.incoming ?? new HeldBytes(), (error, bytes) => {

@@ -27,6 +27,8 @@ interface PrivateServer {
   /** The number of open connections. A closed server emits `close` once it is 0. */
   _connections: number;
   _emitCloseIfDrained(): void;
+  /** Whether `unref()` was called before the server listened. */
+  _unref: boolean;
 }
 
 function privately(server: Server): PrivateServer {
@@ -43,6 +45,8 @@ export function tcpHandleOf(server: Server): ListenHandle | undefined {
 export function handleOf(server: Server): ListenHandle | null {
   return privately(server)._handle;
 }
+
+export const isUnref = (server: Server): boolean => privately(server)._unref === true;
 
 /** Replaces the handle of a server; null if it no longer listens. */
 export function setHandle(server: Server, handle: ListenHandle | null): void {
@@ -97,5 +101,6 @@ export function missingInNet(server: Server): string[] {
   if (typeof inside._connections !== 'number') missing.push('_connections');
   if (typeof inside._emitCloseIfDrained !== 'function') missing.push('_emitCloseIfDrained');
   if (!('_handle' in inside)) missing.push('_handle');
+  if (!('_unref' in inside)) missing.push('_unref');
   return missing;
 }

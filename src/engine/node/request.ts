@@ -20,7 +20,7 @@ export function readMessage(message: IncomingMessage, trustProxy: number): Engin
     encrypted: (socket as TLSSocket).encrypted === true,
     raw: { headers: message.rawHeaders.map(intern), httpVersion: intern(message.httpVersion) },
   });
-  // Behind a trusted proxy, the address of the socket is the proxy's.
-  if (trustProxy === 0) request.connection = socket as unknown as RequestConnection;
+  // Behind a trusted proxy, the address of the socket is the proxy's. That of HTTP/2 tells nothing once the request is over.
+  if (trustProxy === 0 && message.httpVersionMajor === 1) request.connection = socket as unknown as RequestConnection;
   return request;
 }

@@ -61,8 +61,18 @@ export class Decoder {
     if (typeof data === 'string') checkDepth(data);
     if (this.binary || typeof data !== 'string' || hasAttachments(data)) return this.addBinary(data);
     const packet = readPlainEvent(data) ?? readText(data);
-    if (packet?.type === PacketType.CONNECT) countConnect(this);
+    if (packet?.type === PacketType.CONNECT) {
+      countConnect(this);
+      if (entered.get(this)?.get(packet.nsp)?.connected) return this.connectAgain(packet);
+    }
     if (packet) this.deliver(packet);
+  }
+
+  /** The client has left the namespace before it knew that it had entered. */
+  private connectAgain(packet: Packet): void {
+    this.deliver({ type: PacketType.DISCONNECT, nsp: packet.nsp } as Packet);
+    // socket.io ends the old socket in the next tick.
+    process.nextTick(() => this.deliver(packet));
   }
 
   private deliver(packet: Packet): void {
@@ -154,6 +164,24 @@ function countConnect(decoder: Decoder): void {
   connecting = decoder;
   connectingIn = tick;
   if (++connects > MAX_CONNECTS) throw new Error('too many CONNECT packets at once');
+}
+
+/** How long a client may take to learn that it has entered a namespace, in ms. */
+const UNAWARE_MS = 1000;
+/** The sockets of namespaces that clients have entered lately, besides their first, by decoder and namespace. */
+let entered = new Map<unknown, Map<string, { readonly connected: boolean }>>();
+
+/**
+ * Call it when a client has entered a further namespace. As on stock, where the messages of one TCP segment come in one tick,
+ * a CONNECT that the client sent before it knew does not end its connection.
+ */
+export function noteEntered(decoder: unknown, namespace: string, socket: { readonly connected: boolean }): void {
+  if (entered.size === 0) {
+    setTimeout(() => {
+      entered = new Map();
+    }, UNAWARE_MS).unref();
+  }
+  entered.set(decoder, (entered.get(decoder) ?? new Map()).set(namespace, socket));
 }
 
 /** Whether a text may differ from its JSON without the quotes. Finding out takes less time than JSON.stringify(). */

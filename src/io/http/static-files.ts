@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import mime from 'mime-types';
 import type { Headers } from './headers.js';
 import type { Sender } from './json.js';
@@ -11,9 +11,34 @@ interface FileExchange extends Sender {
   readonly request: { readonly url: string; readonly headers: Readonly<Record<string, unknown>> };
 }
 
+/** How a body can be compressed, in the order in which stock socket.io prefers it. */
+const codings = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  // Its default level takes a second for a bundle.
+  br: (body: Buffer) => brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
+};
+type Coding = keyof typeof codings;
+
+/** The coding that a client accepts and prefers. Source: RFC 9110, section 12.5.3. */
+function codingFor(accepted: string): Coding | undefined {
+  const weights = new Map<string, number>();
+  for (const entry of accepted.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = entry.split(';').map((part) => part.trim());
+    const weight = parameters.find((parameter) => parameter.startsWith('q='));
+    weights.set(name, weight === undefined ? 1 : Number(weight.slice(2)));
+  }
+  let best: Coding | undefined;
+  const weightOf = (name: string) => weights.get(name) ?? weights.get('*') ?? 0;
+  for (const name of Object.keys(codings) as Coding[]) {
+    if (weightOf(name) > (best ? weightOf(best) : 0)) best = name;
+  }
+  return best;
+}
+
 /** A file that is served from memory. */
 class StaticFile {
-  private compressed: Buffer | undefined;
+  private readonly compressed = new Map<Coding, Buffer>();
 
   constructor(
     readonly body: Buffer,
@@ -22,9 +47,10 @@ class StaticFile {
   ) {}
 
   /** The compressed body, if it is smaller. Compressed on the first request for it: most workers start without one. */
-  get gzipped(): Buffer | undefined {
-    this.compressed ??= gzipSync(this.body);
-    return this.compressed.length < this.body.length ? this.compressed : undefined;
+  compressedAs(coding: Coding): Buffer | undefined {
+    const body = this.compressed.get(coding) ?? codings[coding](this.body);
+    this.compressed.set(coding, body);
+    return body.length < this.body.length ? body : undefined;
   }
 }
 
@@ -57,11 +83,12 @@ export class StaticFiles {
     const file = this.files.get(url.split('?', 1)[0]!);
     if (!file) return false;
     const isKnown = String(asked['if-none-match']).replace(/^W\//, '') === file.etag;
-    const gzipped = /\bgzip\b/.test(String(asked['accept-encoding'])) ? file.gzipped : undefined;
+    const coding = codingFor(String(asked['accept-encoding'] ?? ''));
+    const compressed = coding && file.compressedAs(coding);
     const vary = [headers.Vary, 'Accept-Encoding'].filter((value) => value !== undefined);
     const common = { ...headers, ETag: file.etag, 'Cache-Control': 'public, max-age=0', Vary: vary };
-    const content = { 'Content-Type': file.type, ...(gzipped ? { 'Content-Encoding': 'gzip' } : {}) };
-    exchange.send(isKnown ? 304 : 200, isKnown ? common : { ...common, ...content }, gzipped ?? file.body);
+    const content = { 'Content-Type': file.type, ...(compressed && { 'Content-Encoding': coding }) };
+    exchange.send(isKnown ? 304 : 200, isKnown ? common : { ...common, ...content }, compressed ?? file.body);
     return true;
   }
 }

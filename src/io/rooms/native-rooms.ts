@@ -5,7 +5,7 @@ import type { Engine } from '../../engine/engine.js';
 import type { NativeWebSocket } from '../../engine/http/exchange.js';
 import { encodeToBytes } from '../../engine/parser/socket-io-parser.js';
 import { Session } from '../../engine/session/session.js';
-import { type BroadcastPacket, broadcastStepsOf, type Deliver } from '../socket-io.private.js';
+import { type BroadcastPacket, broadcastStepsOf, type Deliver, noteFurtherNamespace } from '../socket-io.private.js';
 import { answerQuestions } from './cluster-sockets.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
@@ -99,6 +99,7 @@ class NativeRooms {
       if (!socket) return result;
       this.warnOfOtherEngine(socket);
       if (isEntering) {
+        noteFurtherNamespace(socket);
         saveMemory(socket);
         this.listeners.watch(socket);
       }

@@ -1,5 +1,6 @@
 import { Server as HttpServer } from 'node:http';
 import type { Namespace, Server, ServerOptions } from 'socket.io';
+import { GjallarError } from '../../base/errors.js';
 import { thisProcess } from '../../base/process.js';
 import { Engine } from '../../engine/engine.js';
 import * as parser from '../../engine/parser/parser.js';
@@ -26,6 +27,8 @@ import { Listeners } from './listeners.js';
 interface Attachment {
   readonly listeners: Listeners;
   readonly port: PortOwner;
+  /** The engines by path. */
+  readonly engines: Map<string, Engine>;
 }
 
 const attachments = new WeakMap<object, Attachment>();
@@ -112,8 +115,11 @@ export class Wiring implements RoomsEngine {
     const { inside } = this;
     const engine = this.engineWith(options);
     const { addTrailingSlash = true } = options;
-    const { listeners, port } = attachmentOf(server, options);
-    const route = new EngineRoute(engine, pathOf(options), addTrailingSlash, inside._serveClient, originsOf(options));
+    const { listeners, port, engines } = attachmentOf(server, options);
+    const path = pathOf(options);
+    if ((engines.get(path) ?? engine) !== engine) throw new GjallarError('BAD_CONFIG', twoServersOn(path));
+    engines.set(path, engine);
+    const route = new EngineRoute(engine, path, addTrailingSlash, inside._serveClient, originsOf(options));
     listeners.add(route, options);
     if (inside._serveClient) inside.attachServe(server);
     listeners.claimRequests();
@@ -121,6 +127,7 @@ export class Wiring implements RoomsEngine {
     inside.httpServer = server;
     this.httpServers++;
     server.once('close', () => {
+      engines.delete(path);
       this.httpServers--;
       if (this.httpServers === 0) engine.close();
     });
@@ -145,6 +152,10 @@ export class Wiring implements RoomsEngine {
   }
 }
 
+const twoServersOn = (path: string) =>
+  `two Socket.IO servers are on the path ${path || '/'} of one http.Server, so both would answer each client. Create one server, or ` +
+  'give each one a `path`.';
+
 /** The path without a trailing slash. */
 function pathOf({ path = '/socket.io' }: Partial<ServerOptions>): string {
   return path.replace(/\/$/, '');
@@ -165,7 +176,7 @@ function attachmentOf(server: HttpServer, options: Partial<GjallarOptions>): Att
     // A server that already listens may have connections, and gets its handlers when it pleases.
     const canMove = portOwner === 'auto' && uws !== undefined && server instanceof HttpServer && !server.listening;
     const listeners = new Listeners(server);
-    attachment = { listeners, port: new PortOwner(server, listeners, canMove) };
+    attachment = { listeners, port: new PortOwner(server, listeners, canMove), engines: new Map() };
     attachments.set(server, attachment);
   }
   return attachment;

@@ -60,6 +60,24 @@ describe.each(classes)('the port of an HTTP server with %s', (_name, Server) => 
     }
   });
 
+  test('counts its connections, and rejects those beyond `maxConnections`', async () => {
+    const { http, port } = await run(Server);
+    http.maxConnections = 1;
+    const first = createConnection(port, '127.0.0.1');
+    await once(first, 'connect');
+    const second = createConnection(port, '127.0.0.1').on('error', () => {});
+    await once(second, 'close');
+    expect(await new Promise((resolve) => http.getConnections((_error, count) => resolve(count)))).toBe(1);
+    first.destroy();
+  });
+
+  test('does not keep the process running after `unref()` before `listen()`', async () => {
+    const http = createServer().unref();
+    closeLater(new Server(http));
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    expect((http as unknown as { _handle: { hasRef(): boolean } })._handle.hasRef()).toBe(false);
+  });
+
   test('cannot be listened on twice', async () => {
     const { http } = await run(Server);
     expect(() => http.listen(0)).toThrow(expect.objectContaining({ code: 'ERR_SERVER_ALREADY_LISTEN' }));

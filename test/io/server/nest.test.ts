@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { nextEvent } from '../../support/clients.js';
+import { freePort } from '../../support/ports.js';
 import { cleanEnvironment } from '../../support/server.js';
 import { applicationWith } from './support/package.js';
 import { get } from './support/requests.js';
@@ -52,8 +53,15 @@ method('say', 'say', ConnectedSocket(), MessageBody());
 UseGuards(Members)(Hall.prototype, 'echo', method('echo', 'echo', MessageBody()));
 WebSocketGateway({ namespace: '/hall', cors: { origin: 'https://example.com' } })(Hall);
 
+class Side {
+  handleConnection(socket) {
+    socket.emit('hello', 'from the side');
+  }
+}
+WebSocketGateway(Number(process.env.SIDE))(Side);
+
 class Application {}
-Module({ controllers: [Pages], providers: [Hall] })(Application);
+Module({ controllers: [Pages], providers: [Hall, Side] })(Application);
 
 ${adapter}
 
@@ -72,7 +80,7 @@ const application = applicationWith({
 const { Server } = require('gjallar');
 class Adapter extends IoAdapter {
   createIOServer(port, options) {
-    return new Server(this.httpServer, options);
+    return new Server(port === 0 ? this.httpServer : port, options);
   }
 }`),
 });
@@ -91,9 +99,10 @@ describe('a NestJS application', () => {
     ['node --import gjallar/register default.cjs', true],
     ['node own.cjs', true],
   ])('%s', async (command, isGjallar) => {
+    const side = await freePort();
     const child = spawn(process.execPath, command.split(' ').slice(1), {
       cwd: application.folder,
-      env: cleanEnvironment(),
+      env: { ...cleanEnvironment(), SIDE: String(side) },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
     running = child;
@@ -123,6 +132,8 @@ describe('a NestJS application', () => {
     clients[0]!.emit('say', 'Hello!');
     expect(await heard).toEqual(clients.map(() => ['Hello!', clients[0]!.id]));
     expect(await taken).toEqual([6]);
+
+    expect(await nextEvent(client(`http://127.0.0.1:${side}`), 'hello')).toEqual(['from the side']);
 
     const gone = Promise.all(clients.map((one) => nextEvent(one, 'disconnect')));
     const exited = once(child, 'exit');

@@ -74,6 +74,48 @@ describe.each(classes)('options of %s', (_name, Class) => {
     await heard;
   });
 
+  test('keep the connection of a client that enters, leaves and enters a further namespace at once', async () => {
+    const { io, url } = await run(Class);
+    for (const namespace of [io.sockets, io.of('/chat')]) {
+      namespace.on('connection', (socket) => {
+        socket.on('echo', (value, reply) => reply(value));
+        socket.on('end', () => socket.disconnect());
+      });
+    }
+    const main = client(url, { transports: ['websocket'] });
+    await nextEvent(main, 'connect');
+    const { id } = main.io.engine;
+    const chat = main.io.socket('/chat');
+    for (let round = 0; round < 5; round++) {
+      chat.connect();
+      chat.disconnect();
+      chat.connect();
+      expect(await chat.emitWithAck('echo', round)).toBe(round);
+      chat.disconnect();
+      await main.emitWithAck('echo', 'has left');
+      chat.connect();
+      expect(await chat.emitWithAck('echo', round)).toBe(round);
+      const ended = nextEvent(chat, 'disconnect');
+      chat.emit('end');
+      await ended;
+    }
+    expect([main.connected, main.io.engine.id]).toEqual([true, id]);
+  });
+
+  test.each([
+    ['br', 'br'],
+    ['gzip;q=0, br', 'br'],
+    ['gzip, deflate, br', 'gzip'],
+    ['deflate', 'deflate'],
+    ['identity', undefined],
+  ])('send the client in the coding that it accepts: %s', async (accepted, coding) => {
+    const { port } = await run(Class);
+    const { status, headers } = await get(port, '/socket.io/socket.io.js', {
+      headers: { 'accept-encoding': accepted },
+    });
+    expect([status, headers['content-encoding']]).toEqual([200, coding]);
+  });
+
   test('may come with attach()', async () => {
     const io = closeLater(new Class());
     const { http, port } = await run(Class);
@@ -236,6 +278,13 @@ test('what only `ws` has is undefined, and one warning says so', async () => {
     'socket.conn.transport.socket',
   ]);
   warn.mockRestore();
+});
+
+test('two servers on one path of an http.Server are rejected', async () => {
+  const { http, io } = await run(Server);
+  expect(() => new Server(http)).toThrow('two Socket.IO servers are on the path /socket.io');
+  expect(() => io.attach(http)).not.toThrow();
+  closeLater(new Server(http, { path: '/other' }));
 });
 
 test('rooms are topics', async () => {

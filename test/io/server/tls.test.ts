@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { connect as connectHttp2, createSecureServer } from 'node:http2';
 import { createServer, type RequestOptions, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -111,6 +112,31 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     expect(received).not.toContain('"sid"');
     expect(io.engine.clientsCount).toBe(0);
     await nextEvent(client(`https://127.0.0.1:${port}`, { rejectUnauthorized: false }), 'connect');
+  });
+
+  test('may speak HTTP/2', async () => {
+    const http = createSecureServer({ ...server, allowHTTP1: true });
+    const io = closeLater(new Server(http));
+    const address = new Promise((resolve) => io.on('connection', ({ handshake }) => resolve(handshake.address)));
+    http.listen(0, '127.0.0.1');
+    await once(http, 'listening');
+    const { port } = http.address() as AddressInfo;
+    const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
+    const ask = async (method: string, query: string, body?: string) => {
+      const stream = session.request({ ':method': method, ':path': `/socket.io/?EIO=4&transport=polling${query}` });
+      stream.end(body);
+      const [{ ':status': status }] = (await once(stream, 'response')) as [Record<string, unknown>];
+      let text = '';
+      for await (const part of stream) text += part;
+      return [status, text] as const;
+    };
+    const [, open] = await ask('GET', '');
+    const { sid } = JSON.parse(open.slice(1)) as { sid: string };
+    expect(await ask('POST', `&sid=${sid}`, '40')).toEqual([200, 'ok']);
+    expect(await address).toBe('127.0.0.1');
+    expect((await ask('GET', `&sid=${sid}`))[1]).toMatch(/^40/);
+    expect(await ask('POST', `&sid=${sid}`, 'x'.repeat(1_500_000))).toEqual([413, '']);
+    session.close();
   });
 
   test('is closed by the Socket.IO server', async () => {

@@ -5,7 +5,13 @@ import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { thisProcess } from '../../../base/process.js';
 import { warnOnce } from '../../../base/warnings.js';
 import { hostOfOthers } from '../../../engine/http/guarded-requests.js';
-import { addConnections, type ListenHandle, setHandle, tcpHandleOf } from '../../../engine/node/node-net.private.js';
+import {
+  addConnections,
+  isUnref,
+  type ListenHandle,
+  setHandle,
+  tcpHandleOf,
+} from '../../../engine/node/node-net.private.js';
 import { routeHttp } from '../../../engine/routes.js';
 import type { Session } from '../../../engine/session/session.js';
 import { App, us_listen_socket_close } from '../../../engine/sockets.js';
@@ -49,6 +55,12 @@ export class PortOwner {
       this.current?.closePolling();
       close();
     });
+    replaceMethod(server, 'getConnections', (_server, args, count) => {
+      const open = this.current?.openConnections;
+      if (open === undefined) return count(...args);
+      process.nextTick(args[0] as (error: null, count: number) => void, null, open);
+      return server;
+    });
     const { sharedPorts: shared } = thisProcess;
     if (shared) {
       shared.own(server, this);
@@ -57,7 +69,7 @@ export class PortOwner {
     if (!isAllowed) return;
     // Without this, a client that connects in the same turn would enter the queue of a socket that is about to close.
     replaceMethod(server, 'listen', (_server, args, listen) => {
-      this.mayMove = this.takesPort && !needsNode(args[0]);
+      this.mayMove = this.takesPort && !isUnref(server) && !needsNode(args[0]);
       listen(...args);
       this.takeOver();
       return server;
@@ -154,6 +166,10 @@ class OwnedPort {
     });
   }
 
+  get openConnections(): number | undefined {
+    return this.routes[0]?.engine.connectionGuard.open;
+  }
+
   listen(isShared: boolean): PortHandle | undefined {
     this.handle = PortHandle.listen(this.app, this.local, isShared, () => this.onClose());
     return this.handle;
@@ -169,6 +185,8 @@ class OwnedPort {
 
   add(route: EngineRoute): void {
     this.routes.push(route);
+    const { server } = this;
+    route.engine.connectionGuard.applicationLimit = () => server.maxConnections || Number.POSITIVE_INFINITY;
     route.attach(this.app);
     route.serveClient(this.app);
   }
@@ -262,7 +280,13 @@ class PortHandle implements ListenHandle {
   /** The loop stays alive as long as uWebSockets.js listens. */
   ref(): void {}
 
-  unref(): void {}
+  unref(): void {
+    warnOnce(
+      'GJALLAR_PORT_OWNER',
+      'unref() of an http.Server has no effect while uWebSockets.js listens on the port, so the process does not end by ' +
+        "itself. Call unref() before listen(), or pass portOwner: 'node'.",
+    );
+  }
 
   hasRef(): boolean {
     return true;
