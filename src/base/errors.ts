@@ -92,7 +92,13 @@ const list = {
   NOT_IN_ROOM: { status: 403, message: 'You are not in this room. Join it before you send to it.' },
   TOO_MANY_ROOMS: {
     status: 403,
-    message: 'This connection is already in 100 rooms, the maximum. Leave one before you join another.',
+    message:
+      'This connection is already in the maximum of rooms (chat service: 100; library: maxRoomsPerSocket). Leave one before you join another.',
+  },
+  TOO_MANY_NAMESPACES: {
+    status: 403,
+    message:
+      'This connection has, or this server has, the maximum of namespaces (maxNamespacesPerClient, maxNamespaces). Leave one before you connect to another.',
   },
   ROOM_CLOSED: {
     status: 403,
@@ -194,7 +200,7 @@ const list = {
   PACKET_TOO_LARGE: {
     status: 413,
     message:
-      'A packet is larger, or has more attachments, than this server accepts (maxPacketSize, maxAttachments). Send less in one packet.',
+      'A packet is larger, or has more attachments, than this server accepts (maxPacketSize, maxAttachments, maxAuthSize). Send less in one packet.',
   },
   PACKET_INCOMPLETE: {
     status: 408,

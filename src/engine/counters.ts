@@ -13,6 +13,7 @@ export class EngineCounters {
     'rate limit': 0,
     'packet too large': 0,
     'incomplete packet': 0,
+    'too many rooms': 0,
   };
   /** Messages received from clients. */
   received = 0;
@@ -28,7 +29,7 @@ export class EngineCounters {
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
- * The reasons are those of engine.io, and four more for the limits.
+ * The reasons are those of engine.io, and five more for the limits.
  */
 export type CloseReason =
   | 'transport close'
@@ -40,10 +41,12 @@ export type CloseReason =
   | 'slow client'
   /** The client sent twice what `rateLimit` allows, or more messages than the server can hold. */
   | 'rate limit'
-  /** A packet had more bytes, with its attachments, than `maxPacketSize`, or more attachments than `maxAttachments`. */
+  /** A packet was larger than `maxPacketSize` or `maxAuthSize`, or had more attachments than `maxAttachments`. */
   | 'packet too large'
   /** The attachments of a packet did not arrive in time, or the process needed the memory of those that had. */
-  | 'incomplete packet';
+  | 'incomplete packet'
+  /** A socket of the client was about to be in more than `maxRoomsPerSocket` rooms. */
+  | 'too many rooms';
 
 /** The error in the close frame of a WebSocket that a limit closes. */
 export const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
@@ -51,4 +54,5 @@ export const closeErrors: Partial<Record<CloseReason, ErrorCode>> = {
   'rate limit': 'RATE_LIMITED',
   'packet too large': 'PACKET_TOO_LARGE',
   'incomplete packet': 'PACKET_INCOMPLETE',
+  'too many rooms': 'TOO_MANY_ROOMS',
 };

@@ -59,6 +59,25 @@ export interface EngineOptions {
    */
   maxAttachments?: number;
   /**
+   * Maximum size of what a client sends in `auth`, in bytes; each comma and bracket in it counts as 32 more. A client that
+   * sends more is closed with the reason "packet too large". Applies with gjallar's parser. @default 65536
+   */
+  maxAuthSize?: number;
+  /**
+   * How many namespaces a client may be connected to. Further ones get the error TOO_MANY_NAMESPACES. @default 100
+   */
+  maxNamespacesPerClient?: number;
+  /**
+   * How many dynamic namespaces there may be. Beyond it, those without clients are removed, as with
+   * `cleanupEmptyChildNamespaces`; if there is none, the client gets the error TOO_MANY_NAMESPACES. @default 5000
+   */
+  maxNamespaces?: number;
+  /**
+   * How many rooms a socket may be in. A client whose socket joins more is closed with the reason "too many rooms".
+   * @default 10000
+   */
+  maxRoomsPerSocket?: number;
+  /**
    * The transports that clients may use: "polling", "websocket" or both. A request for another transport gets the
    * status 400. @default ["polling", "websocket"]
    */
@@ -218,6 +237,10 @@ export const engineOptions = {
   maxPacketSize: row(number(1, undefined, 'bytes')),
   // As in socket.io-parser.
   maxAttachments: row(number(0), 10),
+  maxAuthSize: row(bytes, 65_536),
+  maxNamespacesPerClient: row(number(1), 100),
+  maxNamespaces: row(number(1), 5000),
+  maxRoomsPerSocket: row(number(1), 10_000),
   transports: row(transports, transportNames),
   allowUpgrades: row(flag, true),
   allowRequest: row(callback<NonNullable<EngineOptions['allowRequest']>>()),

@@ -100,6 +100,85 @@ export function withoutHeartbeats(adapter: ClusterAdapterWithHeartbeat): Heartbe
   return parts.nodesMap;
 }
 
+/** What socket.io's Client has. */
+export interface NamespaceClient {
+  /** The sockets of its namespaces. */
+  readonly nsps: ReadonlyMap<string, Socket>;
+  _packet(packet: object): void;
+}
+
+/** Bounds the clients that connect to a namespace. */
+interface Connecting {
+  mayConnect(client: NamespaceClient): boolean;
+  refused(client: NamespaceClient): void;
+  began(client: NamespaceClient): void;
+  /** It is connected, or is not let in. */
+  ended(client: NamespaceClient): void;
+}
+
+const bounded = new WeakSet<object>();
+
+/** Asks before each client that connects to a namespace. */
+export function onConnecting(nsp: Namespace, { mayConnect, refused, began, ended }: Connecting): void {
+  // A further adapter of the same namespace.
+  if (bounded.has(nsp)) return;
+  bounded.add(nsp);
+  replaceMethod(nsp, '_add', (_nsp, args, add) => {
+    const [client, auth, connected] = args as [NamespaceClient, unknown, (socket: Socket) => void];
+    if (!mayConnect(client)) return refused(client);
+    began(client);
+    return add(client, auth, (socket: Socket) => {
+      ended(client);
+      connected(socket);
+    });
+  });
+  replaceMethod(nsp, '_remove', (_nsp, [socket], remove) => {
+    const { id, client } = socket as Socket;
+    if (!nsp.sockets.has(id)) ended(client as unknown as NamespaceClient);
+    remove(socket);
+  });
+}
+
+interface Children {
+  readonly children?: Set<Namespace>;
+}
+
+function parentsOf(server: Server): Children[] {
+  const { parentNsps } = server as unknown as { parentNsps?: ReadonlyMap<unknown, Children> };
+  return [...(parentNsps?.values() ?? [])];
+}
+
+const childrenOf = (server: Server) => parentsOf(server).reduce((sum, { children }) => sum + (children?.size ?? 0), 0);
+
+/**
+ * Asks before a client creates a dynamic namespace.
+ * @param mayCreate gets the number of those that there are
+ */
+export function onNewNamespace(server: Server, mayCreate: (children: number, name: string) => boolean): void {
+  if (bounded.has(server)) return;
+  bounded.add(server);
+  replaceMethod(server, '_checkNamespace', (_server, args, check) => {
+    if (parentsOf(server).length === 0 || mayCreate(childrenOf(server), args[0] as string)) check(...args);
+  });
+}
+
+/** Removes the dynamic namespaces without clients, as `cleanupEmptyChildNamespaces` does. Returns how many stay. */
+export function removeEmptyChildren(server: Server): number {
+  const { _nsps: namespaces } = privateParts(server) as unknown as { _nsps: Map<string, Namespace> };
+  for (const { children = new Set<Namespace>() } of parentsOf(server)) {
+    for (const child of children) {
+      const { _preConnectSockets: connecting } = child as unknown as {
+        _preConnectSockets?: ReadonlyMap<string, Socket>;
+      };
+      if (child.sockets.size > 0 || (connecting?.size ?? 0) > 0) continue;
+      child.adapter.close();
+      namespaces.delete(child.name);
+      children.delete(child);
+    }
+  }
+  return childrenOf(server);
+}
+
 type End = (adapter: Adapter) => unknown;
 const ends = new WeakMap<Adapter, Set<End>>();
 

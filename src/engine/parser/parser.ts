@@ -59,6 +59,9 @@ export class Decoder {
   /** Reads a text or an attachment. If it breaks the protocol, throws the error of socket.io-parser. */
   add(data: unknown): void {
     if (typeof data === 'string') checkDepth(data);
+    if (this.session && typeof data === 'string' && isLargeConnect(data, this.session.maxAuthSize)) {
+      return this.session.giveUp('packet too large');
+    }
     if (this.binary || typeof data !== 'string' || hasAttachments(data)) return this.addBinary(data);
     const packet = readPlainEvent(data) ?? readText(data);
     if (packet?.type === PacketType.CONNECT) {
@@ -146,6 +149,17 @@ function readText(text: string): Packet | undefined {
 function hasAttachments(text: string): boolean {
   const digit = text.charCodeAt(0);
   return digit === BINARY_EVENT || digit === BINARY_ACK;
+}
+
+const CONNECT = 48;
+/** About the memory of a value. */
+const VALUE_BYTES = 32;
+const VALUES = /[,[{]/g;
+
+/** Whether a CONNECT packet would take more memory than its `auth` may, for as long as the client is connected. */
+function isLargeConnect(text: string, max: number): boolean {
+  if (text.charCodeAt(0) !== CONNECT || text.length * (VALUE_BYTES + 1) <= max) return false;
+  return text.length > max || text.length + VALUE_BYTES * (text.match(VALUES)?.length ?? 0) > max;
 }
 
 /** How many namespaces a client may connect to in one turn of the event loop. */

@@ -176,7 +176,12 @@ export class Session
     return this.host.incompletePackets;
   }
 
-  giveUp(reason: 'packet too large' | 'incomplete packet'): void {
+  /** How large the `auth` of a CONNECT packet may be, in bytes. */
+  get maxAuthSize(): number {
+    return this.host.settings.maxAuthSize;
+  }
+
+  giveUp(reason: 'packet too large' | 'incomplete packet' | 'too many rooms'): void {
     this.onSessionClose(reason);
   }
 

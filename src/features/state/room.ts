@@ -91,8 +91,10 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   /** The encoded value that patch() would set here. @throws as patch() */
   patched(key: string, fields: unknown): string {
     const { maxPatchBytes } = this.settings;
-    const patched = patchedValue(this.core.overlay.get(key), fields, maxPatchBytes);
-    if (typeof patched === 'object') return encodeValue(JSON.parse(patched.value)) as string;
+    // The rest of the value was checked when it was set.
+    const encoded = encodeValue(fields);
+    const patched = patchedValue(this.core.overlay.get(key), decodeValue(encoded), maxPatchBytes);
+    if (typeof patched === 'object') return patched.value;
     if (patched === 'BAD_STATE_VALUE') {
       throw new GjallarError(patched, 'patch() changes fields of an object. Use set() for any other value.');
     }

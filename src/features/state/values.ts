@@ -76,15 +76,20 @@ export function patchedValue(
   }
 }
 
+/** @param value may be changed */
 function withFields(value: unknown, changes: unknown): unknown {
   if (!isRecord(changes)) return changes;
-  const fields = new Map(isRecord(value) ? Object.entries(value) : []);
+  const fields = isRecord(value) ? value : {};
   for (const [name, change] of Object.entries(changes)) {
-    if (change === null) fields.delete(name);
-    else fields.set(name, withFields(fields.get(name), change));
+    const before = Object.hasOwn(fields, name) ? fields[name] : undefined;
+    if (change === null) delete fields[name];
+    // Any name, "__proto__" too.
+    else Object.defineProperty(fields, name, { ...OWN, value: withFields(before, change) });
   }
-  return Object.fromEntries(fields);
+  return fields;
 }
+
+const OWN = { configurable: true, enumerable: true, writable: true };
 
 function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);

@@ -8,8 +8,9 @@ import { Session } from '../../engine/session/session.js';
 import { type BroadcastPacket, broadcastStepsOf, type Deliver, noteFurtherNamespace } from '../socket-io.private.js';
 import { answerQuestions } from './cluster-sockets.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
+import { boundNamespaces } from './namespaces.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
-import { withRoomSets } from './room-sets.js';
+import { sizeOf, withRoomSets } from './room-sets.js';
 import { saveMemory } from './socket-memory.private.js';
 import { ALL, type RoomKey, type Topic, Topics, topicNameOf } from './topics.js';
 
@@ -20,7 +21,10 @@ export type AdapterFactory = (nsp: Namespace) => Adapter;
 export type AdapterClass = new (nsp: Namespace) => Adapter;
 
 /** The parts of the engine that rooms need. */
-export type RoomsEngine = Pick<Engine, 'busyRooms' | 'counters' | 'load' | 'outbox' | 'packetListeners' | 'settings'>;
+export type RoomsEngine = Pick<
+  Engine,
+  'busyRooms' | 'counters' | 'load' | 'outbox' | 'packetListeners' | 'sender' | 'settings'
+>;
 
 /** Creates an adapter as socket.io does, which calls classes and functions alike with `new`. */
 export function makeAdapter(maker: AdapterFactory | AdapterClass, nsp: Namespace): Adapter {
@@ -48,6 +52,7 @@ export function withNativeRooms(factory: AdapterFactory | AdapterClass, engine: 
     const adapter = withRoomSets(makeAdapter(factory, nsp));
     new NativeRooms(adapter, nsp, engine).install();
     answerQuestions(nsp);
+    boundNamespaces(nsp, engine);
     return adapter;
   }
   factories.add(nativeRooms);
@@ -91,6 +96,7 @@ class NativeRooms {
     const hasStockApply = apply === broadcastStepsOf(Adapter.prototype).apply;
 
     adapter.addAll = (id, rooms) => {
+      if (!this.hasPlace(id, rooms)) return;
       // A socket in its own room is connected. Rooms that it joined in a middleware count from then on. One that has left all
       // rooms begins again with the next one.
       const isEntering = rooms.has(id) || !adapter.sids.has(id);
@@ -143,6 +149,16 @@ class NativeRooms {
     for (const room of rooms) for (const id of this.topics.membersOf(room)) this.deliverOnce(id, done, deliver);
   }
 
+  /** Ends the client whose socket would be in too many rooms. */
+  private hasPlace(id: SocketId, rooms: ReadonlySet<RoomKey>): boolean {
+    const { sids } = this.adapter;
+    // Its own room is the first.
+    if (rooms.has(id) || sizeOf(sids, id) + rooms.size <= this.engine.settings.maxRoomsPerSocket) return true;
+    const conn = this.nsp.sockets.get(id)?.conn as unknown;
+    if (conn instanceof Session) conn.giveUp('too many rooms');
+    return false;
+  }
+
   private deliverOnce(id: SocketId, done: Set<SocketId>, deliver: Deliver): void {
     const socket = done.has(id) ? undefined : this.nsp.sockets.get(id);
     if (!socket) return;
@@ -176,8 +192,7 @@ class NativeRooms {
   /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */
   private fanOut(options: BroadcastOptions, deliver: Deliver, broadcast: Broadcast): boolean {
     const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
-    rooms.sort((a, b) => this.topics.sizeOf(b) - this.topics.sizeOf(a));
-    const [largest, ...others] = rooms as [RoomKey, ...RoomKey[]];
+    const largest = rooms.reduce((most, room) => (this.topics.sizeOf(room) > this.topics.sizeOf(most) ? room : most));
     // A busy worker drops volatile messages first.
     if (options.flags?.volatile && this.engine.load.level > 0) return true;
     if (this.topics.sizeOf(largest) < MIN_TOPIC_MEMBERS) return false;
@@ -198,9 +213,10 @@ class NativeRooms {
     if (!this.listeners.isEmpty) this.callListeners(largest, topic, done, except, broadcast, options);
 
     for (const id of topic.directRecipients) this.deliverOnce(id, done, deliver);
-    for (const room of others) {
-      for (const id of this.topics.membersOf(room))
-        if (!this.topics.isMember(largest, id)) this.deliverOnce(id, done, deliver);
+    for (const room of rooms) {
+      if (room !== largest)
+        for (const id of this.topics.membersOf(room))
+          if (!this.topics.isMember(largest, id)) this.deliverOnce(id, done, deliver);
     }
     return true;
   }

@@ -84,6 +84,10 @@ export class Wiring implements RoomsEngine {
     return this.engine.packetListeners;
   }
 
+  get sender(): Engine['sender'] {
+    return this.engine.sender;
+  }
+
   get settings(): Engine['settings'] {
     return this.engine.settings;
   }
