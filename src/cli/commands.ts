@@ -88,9 +88,9 @@ function fileIn(args: readonly string[], command: string): string {
 }
 
 /** @throws GjallarError BAD_CONFIG if the history is in Redis, or off */
-function requireSqlite({ historyStore, redisUrl, historyTtl }: Config, remedy: string): void {
+function requireSqlite({ redisUrl, historyTtl }: Config, remedy: string): void {
   if (historyTtl === 0) throw new GjallarError('BAD_CONFIG', 'there is no history, because HISTORY_TTL is 0');
-  if (historyStore === 'redis' || (historyStore === 'auto' && redisUrl)) {
+  if (redisUrl) {
     throw new GjallarError('BAD_CONFIG', `the history is in Redis, not in DATA_DIR. ${remedy}`);
   }
 }

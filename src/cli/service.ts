@@ -36,8 +36,8 @@ export async function runService(version: string): Promise<void> {
   });
 }
 
-function packagesOf({ historyTtl, historyStore, redisUrl, archiveUrl }: Config): OptionalPackage[] {
-  const usesSqlite = historyTtl > 0 && (historyStore === 'sqlite' || !redisUrl);
+function packagesOf({ historyTtl, redisUrl, archiveUrl }: Config): OptionalPackage[] {
+  const usesSqlite = historyTtl > 0 && !redisUrl;
   const archive = archiveUrl ? packagesOfArchive(archiveUrl) : [];
   const sqlite: OptionalPackage[] = usesSqlite ? ['libsql'] : [];
   return [...new Set<OptionalPackage>(['jose', 'prom-client', ...sqlite, ...archive])];

@@ -1,3 +1,4 @@
+import { flag, row, settingsOf, text } from '../base/options.js';
 import type { Engine } from './engine.js';
 import type { EngineSettings } from './options.js';
 import { routeHttp, routeWebSockets, watchConnections } from './routes.js';
@@ -15,12 +16,16 @@ export interface AttachOptions {
   below?: boolean;
 }
 
+const attachOptions = {
+  path: row(text(), '/socket.io'),
+  addTrailingSlash: row(flag, true),
+  secure: row(flag, false),
+  below: row(flag, false),
+};
+
 /** Adds routes to an app that pass the requests on the engine's path to the engine. */
-export function attachTo(
-  app: TemplatedApp,
-  engine: Engine,
-  { path = '/socket.io', addTrailingSlash = true, secure = false, below = false }: AttachOptions,
-): void {
+export function attachTo(app: TemplatedApp, engine: Engine, options: AttachOptions): void {
+  const { path, addTrailingSlash, secure, below } = settingsOf('attach()', attachOptions, options);
   const bare = path.replace(/\/$/, '');
   const patterns = [addTrailingSlash ? `${bare}/` : bare];
   if (below) patterns.push(`${bare}/*`);

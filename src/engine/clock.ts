@@ -1,4 +1,13 @@
-import { performance } from 'node:perf_hooks';
+import { performance as hooks } from 'node:perf_hooks';
+import {
+  clearImmediate,
+  clearTimeout,
+  nextTick,
+  performance,
+  queueMicrotask,
+  setImmediate,
+  setTimeout,
+} from '../base/clock.js';
 
 /** The time and the timers of time-dependent parts. Tests pass their own clock. */
 export interface Clock {
@@ -15,7 +24,7 @@ export interface Clock {
   afterTicks(callback: () => void): void;
 }
 
-const { nodeTiming } = performance as Partial<typeof performance>;
+const { nodeTiming } = hooks as Partial<typeof hooks>;
 
 export const systemClock: Clock = {
   now: () => performance.now(),
@@ -25,7 +34,7 @@ export const systemClock: Clock = {
   clearTimeout: (timer) => clearTimeout(timer as NodeJS.Timeout),
   setImmediate: (callback) => setImmediate(callback),
   clearImmediate: (immediate) => clearImmediate(immediate as NodeJS.Immediate),
-  afterTicks: (callback) => process.nextTick(queueMicrotask, callback),
+  afterTicks: (callback) => nextTick(queueMicrotask, callback),
 };
 
 let current = 0;
@@ -40,7 +49,7 @@ function end(): void {
 export function currentTick(): number {
   if (!isPlanned) {
     isPlanned = true;
-    process.nextTick(end);
+    nextTick(end);
   }
   return current;
 }

@@ -70,7 +70,6 @@ test('each thing that is down is named with what to do: exit code 1', async () =
   const { code, lines, failed } = await run({
     REDIS_ULR: 'x',
     REDIS_URL: `redis://:secret@127.0.0.1:${port}`,
-    HISTORY_STORE: 'sqlite',
     BUS: 'embedded',
     DATA_DIR: '/proc/nowhere',
     ARCHIVE_URL: `postgres://user:secret@127.0.0.1:${port}/x`,

@@ -96,7 +96,7 @@ test.each([
   [
     'with an archive',
     [],
-    { ARCHIVE_URL: 'postgres://127.0.0.1:1/a', HISTORY_STORE: 'sqlite' },
+    { ARCHIVE_URL: 'postgres://127.0.0.1:1/a' },
     'the chat service',
     'jose@6 prom-client@15 libsql@0.5 knex@3 pg@8',
   ],

@@ -36,7 +36,7 @@ export async function checkRedis(found: Findings, url: string, config: Config): 
   redis.disconnect();
 }
 
-const usesHistory = ({ historyTtl, historyStore }: Config) => historyTtl > 0 && historyStore !== 'sqlite';
+const usesHistory = ({ historyTtl }: Config) => historyTtl > 0;
 
 function checkSettings(found: Findings, name: string, info: string, config: Config): void {
   const value = (key: string) => new RegExp(`^${key}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';

@@ -148,8 +148,8 @@ async function checkPorts(found: Findings, config: Config): Promise<void> {
 }
 
 /** The folder of the history. */
-function checkDataDir(found: Findings, { dataDir, historyTtl, historyStore, redisUrl }: Config): void {
-  if (historyTtl === 0 || historyStore === 'redis' || (historyStore === 'auto' && redisUrl)) return;
+function checkDataDir(found: Findings, { dataDir, historyTtl, redisUrl }: Config): void {
+  if (historyTtl === 0 || redisUrl) return;
   const path = resolve(dataDir);
   let folder = path;
   while (!existsSync(folder)) folder = dirname(folder);

@@ -1,3 +1,4 @@
+import { queueMicrotask } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import { raise } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';

@@ -1,3 +1,4 @@
+import { queueMicrotask } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { emittedFrame } from '../backplanes/frames/wire/message.js';
 

@@ -25,6 +25,7 @@
  */
 
 import type { GjallarError } from '../../base/errors.js';
+import { callback, row, settingsOf, text, value } from '../../base/options.js';
 import { Encoder, encodeToBytes } from '../../engine/parser/socket-io-parser.js';
 import { framesChannel } from '../backplanes/channels.js';
 import { connectionOf, type EmitterConnection, Outgoing, type RedisConnection } from './connection.js';
@@ -68,10 +69,17 @@ export class Emitter<
   }
 }
 
+const emitterOptions = {
+  key: row(text()),
+  parser: row(value<NonNullable<EmitterOptions['parser']>>('a parser with Encoder', (given) => 'Encoder' in given)),
+  onError: row(callback<NonNullable<EmitterOptions['onError']>>(), ({ message }) =>
+    process.emitWarning(`gjallar: ${message}`),
+  ),
+};
+
 function surroundingsOf(client: RedisConnection | EmitterConnection, options: EmitterOptions): Surroundings {
-  const { parser, onError = ({ message }) => process.emitWarning(`gjallar: ${message}`) } = options;
   const connection = connectionOf(client);
-  const { key = connection.defaultKey } = options;
+  const { parser, onError, key = connection.defaultKey } = settingsOf('Emitter', emitterOptions, options);
   return {
     nsp: '/',
     outgoing: new Outgoing(connection, framesChannel(key), onError),

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { nextTick } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import type { OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
@@ -205,7 +206,7 @@ export class Hub {
   /** Resolves when the workers of other machines have handled all that was sent to them. */
   private passOthers(others: OtherHubs): Promise<boolean> {
     const passed = this.fencesToOthers.pass(others.hubs.keys());
-    process.nextTick(() => process.nextTick(() => others.flush()));
+    nextTick(() => nextTick(() => others.flush()));
     return passed;
   }
 

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
+import { nextTick, setImmediate } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import { reportFailure } from '../../base/owner.js';
 import { type MalformedSource, thisProcess } from '../../base/process.js';
@@ -226,7 +227,7 @@ export class Mesh {
   private write(socket: Socket, message: Buffer): void {
     if (socket.writableCorked === 0) {
       socket.cork();
-      process.nextTick(() => socket.uncork());
+      nextTick(() => socket.uncork());
     }
     socket.write(message);
     this.slowPeers.check(socket);

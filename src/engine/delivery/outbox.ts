@@ -109,14 +109,6 @@ export class Outbox {
     return Math.max(this.heldMs, this.ageMs);
   }
 
-  /** How long a message that takes `leadMs` to prepare may wait without leaving later, in ms; 0 on an idle worker. */
-  spareMs(leadMs: number): number {
-    const untilFlush = this.heldUntil - this.clock.now();
-    if (untilFlush > leadMs) return untilFlush - leadMs;
-    // It misses the next flush of what is held. Another window follows.
-    return this.isHolding ? Math.max(0, untilFlush + this.window - leadMs) : 0;
-  }
-
   /** Whether messages are held, for sockets or by other senders. Single messages must then wait behind them. */
   get isHolding(): boolean {
     return this.entries.length > 0 || this.others.size > 0 || this.isFlushingOthers;

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../base/clock.js';
 import type { NativeWebSocket } from '../http/exchange.js';
 import type { EngineSettings } from '../options.js';
 

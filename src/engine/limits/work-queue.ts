@@ -1,4 +1,5 @@
 import type { EventEmitter } from 'node:events';
+import { setImmediate, setTimeout } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import type { RequestCosts } from './request-costs.js';

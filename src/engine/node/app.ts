@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { clearInterval, performance, setImmediate, setInterval } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { type HttpHost, handleRequest, hostOfOthers } from '../http/guarded-requests.js';
 import type { HttpRoute, RouteHost, WebSocketRoute } from '../http/route.js';

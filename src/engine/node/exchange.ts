@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { nextTick } from '../../base/clock.js';
 import { CountedBytes, HeldBytes, Holder } from '../delivery/held-bytes.js';
 import {
   type BodyCallback,
@@ -129,7 +130,7 @@ export class NodeHttpExchange implements HttpExchange {
   private whileUnread(bytes: number): void {
     const { response, message, host } = this;
     // node:http corks the socket until the next tick.
-    process.nextTick(() => {
+    nextTick(() => {
       if (this.isComplete || response.writableFinished || response.writableLength === 0) return;
       this.unread ??= new CountedBytes(host.outgoing ?? new HeldBytes(), () => this.cut());
       this.unread.set(bytes);

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { performance } from '../../base/clock.js';
 import { unsentBytes } from './node-net.private.js';
 
 /** A client that sends less of a body than this in this time is disconnected. */

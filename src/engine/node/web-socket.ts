@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { nextTick, setImmediate } from '../../base/clock.js';
 import { raise } from '../../base/owner.js';
 import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
 import type { Inflater } from '../limits/frame-guard.js';
@@ -56,7 +57,7 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
     // Nothing else can have been written before.
     if (this.isOpen) host.writer.write(this);
     // The application does not know the session before the caller has returned.
-    if (rest.length > 0) process.nextTick(() => this.isReading && !socket.destroyed && this.onData(rest));
+    if (rest.length > 0) nextTick(() => this.isReading && !socket.destroyed && this.onData(rest));
   }
 
   get maxPayload(): number {

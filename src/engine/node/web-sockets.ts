@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { performance } from '../../base/clock.js';
 import { wrongVersion } from '../http/exchange.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { FrameEvents, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { queueMicrotask } from '../../base/clock.js';
 import type { NodeWebSocket } from './web-socket.js';
 
 /** Whether the kernel has not taken all that was written, because the client does not read. */

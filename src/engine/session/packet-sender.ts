@@ -1,3 +1,4 @@
+import { queueMicrotask } from '../../base/clock.js';
 import type { Engine } from '../engine.js';
 import {
   type Packet,

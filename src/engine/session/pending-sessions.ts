@@ -1,3 +1,4 @@
+import { clearImmediate, clearTimeout, performance, setImmediate, setTimeout } from '../../base/clock.js';
 import { type Additions, additionsOf } from '../http/additions.js';
 import type { HttpExchange } from '../http/exchange.js';
 import type { RequestParts } from '../http/request.js';

@@ -1,3 +1,4 @@
+import { nextTick } from '../../base/clock.js';
 import { type CloseReason, closeErrors } from '../counters.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { Engine } from '../engine.js';
@@ -264,7 +265,7 @@ export class Session
     this.probe?.end();
     this.callbacks = undefined;
     // Listeners of the `close` event can still read the buffer.
-    process.nextTick(() => {
+    nextTick(() => {
       this.buffer = undefined;
     });
     const { transport } = this;

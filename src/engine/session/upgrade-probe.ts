@@ -1,3 +1,4 @@
+import { clearTimeout, setTimeout } from '../../base/clock.js';
 import type { PacketData, PacketType } from '../protocol/packet.js';
 import type { Transport, TransportOwner } from '../transports/transport.js';
 import type { WebSocketTransport } from '../transports/websocket.js';

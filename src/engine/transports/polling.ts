@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { deflate, gzip, type ZlibOptions } from 'node:zlib';
 import accepts from 'accepts';
+import { clearTimeout, setTimeout } from '../../base/clock.js';
 import { type HandshakeError, handshakeErrors } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import type { Outbox } from '../delivery/outbox.js';

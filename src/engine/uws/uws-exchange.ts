@@ -1,3 +1,4 @@
+import { setImmediate } from '../../base/clock.js';
 import { CountedBytes, HeldBytes } from '../delivery/held-bytes.js';
 import {
   type BodyCallback,

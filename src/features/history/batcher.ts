@@ -1,3 +1,4 @@
+import { setImmediate } from '../../base/clock.js';
 /** One caller's share of a batch. The commit of the batch settles it. */
 export interface Entry<Job, Result> {
   readonly job: Job;
@@ -12,8 +13,6 @@ export interface BatcherOptions<Job, Result> {
   commit(entries: Entry<Job, Result>[]): Promise<void>;
   /** While busy, the least time between the beginnings of two batches. */
   windowMs: number;
-  /** How much longer a batch may collect jobs, in ms, because its results are not used before. Full batches do not. */
-  spareMs?: (() => number) | undefined;
   /** A batch is closed once it weighs as much. */
   maxWeight: number;
   /** How many batches may be in progress at once. */
@@ -32,7 +31,6 @@ export class Batcher<Job, Result> {
   private running = 0;
   private scheduled = false;
   private lastBegin = -Infinity;
-  private wasFull = false;
   private onIdle: (() => void)[] = [];
 
   constructor(private readonly options: BatcherOptions<Job, Result>) {}
@@ -61,9 +59,7 @@ export class Batcher<Job, Result> {
   private schedule(): void {
     if (this.scheduled || this.queues.size === 0 || this.running >= this.options.concurrency) return;
     this.scheduled = true;
-    const window = this.lastBegin + this.options.windowMs - performance.now();
-    // After a full batch there are more jobs than one batch takes, and they are taken as fast as possible.
-    const wait = Math.max(window, this.wasFull ? 0 : (this.options.spareMs?.() ?? 0));
+    const wait = this.lastBegin + this.options.windowMs - performance.now();
     // Not a microtask: those run between two sockets' messages, an immediate after all messages of the turn.
     if (wait <= 0) setImmediate(() => this.begin());
     else setTimeout(() => this.begin(), Math.ceil(wait));
@@ -99,7 +95,6 @@ export class Batcher<Job, Result> {
       if (queue.length > 0) this.queues.set(client, queue);
       if (weight >= this.options.maxWeight) break;
     }
-    this.wasFull = weight >= this.options.maxWeight;
     return batch;
   }
 }

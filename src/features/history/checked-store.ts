@@ -3,7 +3,6 @@ import {
   type AppendOptions,
   type AppendResult,
   type Changes,
-  DEFAULT_TTL_MS,
   HistoryError,
   type HistoryLimits,
   type HistoryStore,
@@ -86,7 +85,7 @@ export abstract class CheckedStore implements HistoryStore {
   protected readonly ttlMs: number;
   private isClosed = false;
 
-  constructor({ ttlMs = DEFAULT_TTL_MS }: HistoryLimits) {
+  constructor({ ttlMs }: Required<Pick<HistoryLimits, 'ttlMs'>>) {
     this.ttlMs = ttlMs;
   }
 

@@ -13,7 +13,7 @@ export const isBusy = (error: unknown): boolean =>
  * @param timeoutMs after which the last error is thrown
  * @param waitMs the least time between two attempts
  */
-export async function retryWhileBusy<T>(attempt: () => Promise<T> | T, timeoutMs: number, waitMs = 1): Promise<T> {
+export async function retryWhileBusy<T>(attempt: () => Promise<T> | T, timeoutMs = 5000, waitMs = 1): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
@@ -32,17 +32,13 @@ const COMPANIONS = ['-wal', '-shm'];
 /**
  * Makes sure that only this user can read a SQLite file: everyone who can read it reads the messages. The folder is
  * created if it is missing. An existing folder keeps its mode.
- * @returns the mode of a folder that others can look into, for a warning
  */
-export function createPrivately(path: string): number | undefined {
-  const folder = dirname(path);
-  createFolder(folder);
+export function createPrivately(path: string): void {
+  createFolder(dirname(path));
   createEmpty(path);
   for (const file of [path, ...COMPANIONS.map((ending) => path + ending)]) {
     if (existsSync(file) && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
   }
-  const mode = statSync(folder).mode & 0o777;
-  return (mode & 0o077) !== 0 ? mode : undefined;
 }
 
 /** Creates a folder and its parents, for this user only. The recursive mkdir of Node.js never returns below /proc. */

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
+import { integer, number, row } from '../../base/options.js';
 import type { LossNotices } from './loss/watch.js';
 
 export type HistoryErrorCode = 'HISTORY_UNAVAILABLE' | 'HISTORY_REFUSED' | 'HISTORY_UNCERTAIN';
@@ -255,8 +256,14 @@ export interface HistoryLimits {
   maxMessages?: number;
 }
 
-export const DEFAULT_TTL_MS = 24 * 3_600_000;
-export const DEFAULT_MAX_MESSAGES = 100_000;
+const DEFAULT_TTL_MS = 24 * 3_600_000;
+const DEFAULT_MAX_MESSAGES = 100_000;
+
+/** What every store accepts. */
+export const limitOptions = {
+  ttlMs: row(number(1, undefined, 'ms'), DEFAULT_TTL_MS),
+  maxMessages: row(integer(1), DEFAULT_MAX_MESSAGES),
+};
 
 /** How long an empty conversation keeps its epoch and its offset, in milliseconds: a week, or twice the TTL. */
 export const retentionOf = (ttlMs: number): number => Math.max(2 * ttlMs, 7 * 24 * 3_600_000);

@@ -1,3 +1,4 @@
+import { clearTimeout, queueMicrotask, setTimeout } from '../../base/clock.js';
 import { within } from '../../base/within.js';
 import type { HubLink } from '../../base/worker-links.js';
 import { Keeper } from './keeper/keeper.js';

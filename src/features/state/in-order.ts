@@ -1,6 +1,7 @@
+import { clearImmediate, hrtime, setImmediate } from '../../base/clock.js';
 /** Microseconds on the clock that all processes of a machine share. */
 export function machineTime(): number {
-  const [seconds, nanoseconds] = process.hrtime();
+  const [seconds, nanoseconds] = hrtime();
   return seconds * 1e6 + nanoseconds / 1000;
 }
 

@@ -1,6 +1,19 @@
 import type { Cluster, Redis } from 'ioredis';
 import { GjallarError } from '../../base/errors.js';
+import {
+  callback,
+  integer,
+  type Kind,
+  number,
+  oneOf,
+  type Row,
+  settingsOf as readSettings,
+  row,
+  text,
+  type Values,
+} from '../../base/options.js';
 import { thisProcess } from '../../base/process.js';
+import { redisServer } from '../../cluster/backplanes/redis/address.js';
 import type { AnySocket } from '../../io/any.js';
 
 /** The options of a state room. */
@@ -113,84 +126,58 @@ export interface StoreSettings {
   readonly keyPrefix: string;
 }
 
-export type StateRoomSettings = Readonly<Required<Pick<StateRoomOptions, keyof typeof DEFAULTS | 'event'>>> &
-  Pick<StateRoomOptions, 'mayJoin' | 'maxRate'> & { readonly store: StoreSettings | undefined };
+/** What {@link StateRoomOptions} accept. */
+const stateOptions = {
+  mayJoin: row(callback<NonNullable<StateRoomOptions['mayJoin']>>()),
+  maxRate: row(number(MIN_RATE, MAX_RATE, 'updates a second')),
+  event: row(name(256)),
+  maxKeys: row(integer(1), 10_000),
+  maxBytes: row(integer(1, undefined, 'bytes'), 64_000_000),
+  maxValueBytes: row(integer(1, undefined, 'bytes'), 1_000_000),
+  maxPatchBytes: row(integer(1, undefined, 'bytes'), 65_536),
+  maxKeyLength: row(integer(1, undefined, 'bytes'), 256),
+  maxBehind: row(integer(1), 100_000),
+  store: row(oneOf(['redis'])),
+  redis: row(redisServer),
+  keyPrefix: row(text()),
+} satisfies { readonly [K in keyof StateRoomOptions]-?: Row };
 
-const DEFAULTS = {
-  maxKeys: 10_000,
-  maxBytes: 64_000_000,
-  maxValueBytes: 1_000_000,
-  maxPatchBytes: 65_536,
-  maxKeyLength: 256,
-  maxBehind: 100_000,
+export type StateRoomSettings = Omit<Values<typeof stateOptions>, 'store' | 'redis' | 'keyPrefix'> & {
+  readonly event: string;
+  readonly store: StoreSettings | undefined;
 };
 
 /** In UTF-16 characters. An event may have the name of a room with something before it. */
-const MAX_NAME = 128;
-const MAX_EVENT = 256;
-
-/** @throws GjallarError BAD_INPUT */
-export function settingsOf(name: string, options: StateRoomOptions): StateRoomSettings {
-  const { event = name, mayJoin, maxRate } = options;
-  requireRate(maxRate);
-  for (const [what, text, longest] of [
-    ['name', name, MAX_NAME],
-    ['event', event, MAX_EVENT],
-  ] as const) {
-    if (typeof text !== 'string' || text.length < 1 || text.length > longest) {
-      throw new GjallarError(
-        'BAD_INPUT',
-        `A state room needs ${what === 'name' ? 'a' : 'an'} ${what} of 1 to ${longest} characters.`,
-      );
-    }
-  }
-  const settings = { ...DEFAULTS, event, mayJoin, maxRate, store: storeOf(options) };
-  for (const field of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
-    const value = options[field] ?? DEFAULTS[field];
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new GjallarError('BAD_INPUT', `The option ${field} of a state room must be an integer from 1.`);
-    }
-    settings[field] = value;
-  }
-  return settings;
+function name(longest: number): Kind<string> {
+  return text(`1 to ${longest} characters`, (given) => given.length > 0 && given.length <= longest);
 }
 
-const REDIS_URL = /^rediss?:\/\/./;
-/** Whether the client of Redis can read a URL. */
-function isReadable(text: string): boolean {
-  try {
-    const { username, password } = new URL(text);
-    decodeURIComponent(username);
-    decodeURIComponent(password);
-    return true;
-  } catch {
-    return false;
+const roomName = name(128);
+
+/** @throws GjallarError BAD_INPUT */
+export function settingsOf(room: string, options: StateRoomOptions): StateRoomSettings {
+  if (roomName.read(room) === undefined) {
+    throw new GjallarError('BAD_INPUT', `The name of a state room must be ${roomName.accepts}.`);
   }
+  const {
+    store,
+    redis,
+    keyPrefix,
+    event = room,
+    ...settings
+  } = readSettings('createStateRoom()', stateOptions, options);
+  return { ...settings, event, store: store && storeOf(redis, keyPrefix) };
 }
 
 const DEFAULT_PREFIX = 'gjallar:';
 
-function storeOf({ store, redis, keyPrefix }: StateRoomOptions): StoreSettings | undefined {
-  if (store === undefined) return undefined;
-  if (store !== 'redis') throw new GjallarError('BAD_INPUT', 'The option store of a state room must be "redis".');
+function storeOf(given: StoreSettings['redis'] | undefined, keyPrefix: string | undefined): StoreSettings {
   const { stateStore } = thisProcess;
-  const of = redis ?? stateStore?.redisUrl;
-  const urls = typeof of === 'string' ? of.split(',').map((url) => url.trim()) : [];
-  const isUrl = urls.length > 0 && urls.every((url) => REDIS_URL.test(url));
-  const isClient = typeof of === 'object' && of !== null && typeof of.defineCommand === 'function';
-  if (!isUrl && !isClient) {
-    throw new GjallarError(
-      'BAD_INPUT',
-      'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +
-        'the option redis, or set GJALLAR_REDIS_URL for "gjallar run".',
-    );
-  }
-  if (!urls.every(isReadable)) {
-    throw new GjallarError(
-      'BAD_INPUT',
-      'The option redis of a state room has an invalid URL. Check its host and its port, and write special characters of ' +
-        'the password as %XX.',
-    );
-  }
-  return { redis: of as StoreSettings['redis'], keyPrefix: keyPrefix ?? stateStore?.keyPrefix ?? DEFAULT_PREFIX };
+  const redis = given ?? stateStore?.redisUrl;
+  if (redis) return { redis, keyPrefix: keyPrefix ?? stateStore?.keyPrefix ?? DEFAULT_PREFIX };
+  throw new GjallarError(
+    'BAD_INPUT',
+    'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +
+      'the option redis, or set GJALLAR_REDIS_URL for "gjallar run".',
+  );
 }

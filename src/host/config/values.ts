@@ -31,12 +31,6 @@ function isUrl(given: string, protocol: RegExp): boolean {
 
 export const httpUrl = text('a URL that begins with https:// or http://', (given) => isUrl(given, /^https?:$/));
 
-/** One or more URLs, separated by commas. */
-export const redisUrls = text(
-  'a URL that begins with redis:// or rediss://, or several such URLs separated by commas',
-  (given) => given.split(',').every((url) => isUrl(url.trim(), /^rediss?:$/)),
-);
-
 export const natsUrls = text(
   'a URL that begins with nats:// or tls://, or several such URLs separated by commas',
   (given) => given.split(',').every((url) => isUrl(url.trim(), /^(nats|tls):$/)),

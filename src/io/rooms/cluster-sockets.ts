@@ -1,5 +1,6 @@
 import type { Namespace, RemoteSocket, Socket } from 'socket.io';
 import type { Room } from 'socket.io-adapter';
+import { clearTimeout, setTimeout } from '../../base/clock.js';
 import { own } from '../../base/owner.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../any.js';
 import { detailsOf, remoteSocketsOf, type SocketDetails, sendableSocket } from '../socket-io.private.js';

@@ -1,5 +1,6 @@
 import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import { queueMicrotask } from '../../base/clock.js';
 import { requireHere } from '../../base/package.js';
 import { thisProcess } from '../../base/process.js';
 import { ownWindow, type SharedWindow } from '../../engine/delivery/shared-window.js';

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
+import { clearTimeout, setTimeout } from '../../base/clock.js';
 import { connections } from '../../engine/http/exchange.js';
 import { NodeApp } from '../../engine/node/app.js';
 import { onError } from '../../engine/node/socket-owner.js';

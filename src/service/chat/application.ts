@@ -37,7 +37,6 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     log,
     metrics,
     isTrimmer: () => worker.isLeader(),
-    spareMs: (leadMs) => engine.outbox.spareMs(leadMs),
     failed: (reason) => void worker.failed(reason),
   });
   const issued = await accountsOf(config);

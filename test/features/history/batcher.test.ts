@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Batcher } from '../../../src/features/history/batcher.js';
-import { pass } from '../../support/until.js';
 
-function recording(maxWeight: number, spareMs?: () => number) {
+function recording(maxWeight: number) {
   const batches: string[][] = [];
   const batcher = new Batcher<string, string>({
     commit: async (entries) => {
@@ -11,7 +10,6 @@ function recording(maxWeight: number, spareMs?: () => number) {
       for (const { job, resolve } of entries) resolve(job);
     },
     windowMs: 0,
-    spareMs,
     maxWeight,
     concurrency: 1,
   });
@@ -30,27 +28,4 @@ test('a batch is closed by weight, and takes a job that alone weighs more', asyn
   const { batcher, batches } = recording(10);
   await Promise.all([batcher.add('large', 50, 'm'), batcher.add('x', 9, 'a'), batcher.add('y', 9, 'b')]);
   expect(batches).toEqual([['large'], ['x', 'y']]);
-});
-
-test('jobs share a batch until its results are used, unless more jobs wait than one batch takes', async () => {
-  const spare = { ms: 50 };
-  const { batcher, batches } = recording(3, () => spare.ms);
-  // Timers of one turn run in the order of their ends, however late that is.
-  let ended = false;
-  void pass(spare.ms - 1).then(() => {
-    ended = true;
-  });
-  const first = batcher.add('a');
-  await new Promise((resolve) => setImmediate(resolve));
-  expect(batches).toEqual([]);
-  await Promise.all([first, batcher.add('b')]);
-  expect(ended).toBe(true);
-  expect(batches.splice(0)).toEqual([['a', 'b']]);
-  await batcher.idle();
-  // The second batch would never begin if it waited as well.
-  const full = ['c', 'd', 'e'].map((job) => batcher.add(job));
-  const next = batcher.add('f');
-  spare.ms = 2 ** 30;
-  await Promise.all([...full, next]);
-  expect(batches).toEqual([['c', 'd', 'e'], ['f']]);
 });

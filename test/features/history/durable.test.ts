@@ -371,6 +371,16 @@ describe('durable rooms of one worker', () => {
     await expect(createDurableRooms(io, { rooms: 'a', dataDir })).rejects.toMatchObject({ code: 'BAD_INPUT' });
     await expect(createDurableRooms(io.of('/x'), { rooms: 'a' })).rejects.toMatchObject({ code: 'BAD_INPUT' });
     await expect(createDurableRooms(io.of('/x'), { rooms: '**', dataDir })).rejects.toThrow('"**"');
+    for (const [options, reason] of [
+      [{ rooms: 'a', store: 'redis://:secret@localhost' }, /store .* must be a history store, such as .*, not a URL/],
+      [{ rooms: 'a', store: SqliteHistoryStore.open({ dataDir }) }, /must be a history store/],
+      [{ dataDir }, /rooms/],
+      [{ rooms: 'a', dataDir, maxMessageBytes: '256 KB' }, /maxMessageBytes .* must be an integer from 1 \(bytes\)/],
+    ] as const) {
+      const opened = createDurableRooms(io.of('/x'), options as never);
+      await expect(opened).rejects.toMatchObject({ code: 'BAD_INPUT', message: expect.stringMatching(reason) });
+      if ('store' in options && typeof options.store === 'object') await (await options.store).close();
+    }
   });
 });
 

@@ -11,7 +11,7 @@ const MIB = 1 << 20;
 let dataDir: string;
 let stores: SqliteHistoryStore[];
 const open = async (options: object = {}) => {
-  const store = await SqliteHistoryStore.open({ dataDir, windowMs: 0, ...options });
+  const store = await SqliteHistoryStore.open({ dataDir, ...options });
   stores.push(store);
   return store;
 };
@@ -128,24 +128,20 @@ describe('the files', () => {
   const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
 
   test('are this user’s alone, and so is a folder that is created for them', async () => {
-    const warnings: number[] = [];
-    const store = await open({ onOpenFolder: (mode: number) => warnings.push(mode) });
+    const store = await open();
     await store.append('room', [say('x')]);
     expect(await modeOf(dataDir)).toBe(0o700);
     for (const ending of ['', '-wal', '-shm']) expect(await modeOf(join(dataDir, `history.db${ending}`))).toBe(0o600);
-    expect(warnings).toEqual([]);
   });
 
-  test('are made private where they were not; the folder keeps its mode, with a warning', async () => {
+  test('are made private where they were not; the folder keeps its mode', async () => {
     await mkdir(dataDir);
     await chmod(dataDir, 0o755);
     await writeFile(join(dataDir, 'history.db'), '');
     await chmod(join(dataDir, 'history.db'), 0o644);
-    const warnings: number[] = [];
-    const store = await open({ onOpenFolder: (mode: number) => warnings.push(mode) });
+    const store = await open();
     await store.append('room', [say('x')]);
     for (const ending of ['', '-wal', '-shm']) expect(await modeOf(join(dataDir, `history.db${ending}`))).toBe(0o600);
     expect(await modeOf(dataDir)).toBe(0o755);
-    expect(warnings).toEqual([0o755]);
   });
 });

@@ -18,7 +18,10 @@ async function start(): Promise<Harness> {
   return {
     options: { dataDir },
     async open(limits) {
-      const store = await SqliteHistoryStore.open({ dataDir, windowMs: 1, maxFileBytes: 64 << 20, ...limits });
+      const store = await SqliteHistoryStore.open({ dataDir, ...limits });
+      // As a full disk would.
+      // biome-ignore lint/complexity/useLiteralKeys: private
+      await store['file'].writer.exec(`PRAGMA max_page_count = ${(64 << 20) / 4096}`);
       stores.push(store);
       return store;
     },
@@ -117,7 +120,7 @@ describe('SQLite', () => {
   });
 
   test('waits for another process that writes, and rejects in bounded time', async () => {
-    const store = await SqliteHistoryStore.open({ dataDir, busyTimeoutMs: 20 });
+    const store = await SqliteHistoryStore.open({ dataDir });
     await store.append('busy', [say('before')]);
     const other = new Database(join(dataDir, 'history.db'));
     other.exec('BEGIN IMMEDIATE');

@@ -402,7 +402,10 @@ describe('bounds', () => {
     expect(room.stats().members).toBe(2);
   });
 
-  test.each([{ maxKeys: 0 }, { maxBytes: 1.5 }, { event: '' }])('%p are no options', (options) => {
-    expect(() => createStateRoom(node.io, 'other', options)).toThrow(GjallarError);
-  });
+  test.each([{ maxKeys: 0 }, { maxBytes: 1.5 }, { event: '' }, { mayJoin: true }, { maxRate: 'fast' }])(
+    '%p are no options',
+    (options) => {
+      expect(() => createStateRoom(node.io, 'other', options as never)).toThrow(GjallarError);
+    },
+  );
 });

@@ -199,7 +199,7 @@ for (const [what, url] of [
       thrown = error as GjallarError;
     }
     expect(thrown?.code).toBe('BAD_INPUT');
-    expect(thrown?.message).toContain('invalid URL');
+    expect(thrown?.message).toContain('must be a URL');
     expect(`${thrown?.message} ${JSON.stringify(thrown)} ${thrown?.cause}`).not.toContain('secret');
   });
 }

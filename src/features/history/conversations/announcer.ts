@@ -1,3 +1,4 @@
+import { setImmediate } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
 import type { OpenService, ServiceChannel } from '../../../io/rooms/index.js';
 import type { Position, StoredMessage } from '../store.js';

@@ -1,3 +1,4 @@
+import { queueMicrotask } from '../../../base/clock.js';
 import type { Position } from '../store.js';
 import { type Conversation, conversationOf, keyOf } from './conversation.js';
 import type { Resequencer } from './resequencer.js';

@@ -11,7 +11,7 @@ import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
 import type { DurableHealth } from './health.js';
-import { type DurableRoomsOptions, defaults, type KeptPage, matcherOf, type PostOptions } from './options.js';
+import { type DurableRoomsSettings, type KeptPage, matcherOf, type PostOptions } from './options.js';
 import { AUTHOR, answerRequests, checkReadable, eventOf, positionOf, readPage, textOf } from './requests.js';
 
 /** The event between workers. */
@@ -69,7 +69,6 @@ const RETRY_MS = 1000;
 export class LocalDurableRooms {
   private readonly isDurable: (room: unknown) => room is string;
   private readonly conversations: Conversations;
-  private readonly options: DurableRoomsOptions & typeof defaults;
   private readonly onError: (error: unknown, room: string) => void;
   private readonly following = new Set<string>();
   private readonly readers = new WeakSet<AnySocket>();
@@ -81,10 +80,9 @@ export class LocalDurableRooms {
   constructor(
     private readonly nsp: Namespace,
     { store, loss }: Pick<DurableHealth, 'store' | 'loss'>,
-    options: DurableRoomsOptions,
+    private readonly options: DurableRoomsSettings,
     private readonly onClose: () => Promise<void>,
   ) {
-    this.options = { ...defaults, ...options } as typeof this.options;
     this.onError = options.onError ?? seldomWarnings();
     this.isDurable = matcherOf(options.rooms);
     this.conversations = new Conversations(store, undefined, serviceOf(nsp, EVENT), {

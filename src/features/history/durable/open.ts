@@ -1,10 +1,11 @@
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../../base/errors.js';
+import { settingsOf } from '../../../base/options.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../../../io/any.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
 import { LocalDurableRooms } from './durable-rooms.js';
 import { DurableHealth } from './health.js';
-import { type DurableRooms, type DurableRoomsOptions, defaults, type EventsMap } from './options.js';
+import { type DurableRooms, type DurableRoomsOptions, durableOptions, type EventsMap } from './options.js';
 
 const open = new WeakSet<Namespace>();
 
@@ -44,18 +45,19 @@ export async function createDurableRooms(
   options: DurableRoomsOptions,
 ): Promise<LocalDurableRooms> {
   const nsp = namespaceOf(of);
-  const { store, dataDir, ttlMs } = options;
+  const settings = settingsOf('createDurableRooms()', durableOptions, options);
+  const { rooms, store, dataDir, ttlMs, maxMessages, maxBytes } = settings;
+  if (rooms === undefined)
+    throw new GjallarError('BAD_INPUT', 'Durable rooms need the option rooms, such as "order:*".');
   if ((store === undefined) === (dataDir === undefined)) {
     throw new GjallarError('BAD_INPUT', 'Durable rooms need either a store or a dataDir.');
   }
   if (open.has(nsp)) throw new GjallarError('BAD_INPUT', `The namespace "${nsp.name}" has durable rooms already.`);
   open.add(nsp);
-  const { maxMessages = defaults.maxMessages, maxBytes = defaults.maxBytes } = options;
-  const limits = { maxMessages, maxBytes, ...(ttlMs !== undefined && { ttlMs }) };
   try {
-    const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ...limits }));
+    const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ttlMs, maxMessages, maxBytes }));
     const health = new DurableHealth(used);
-    return new LocalDurableRooms(nsp, health, options, async () => {
+    return new LocalDurableRooms(nsp, health, { ...settings, rooms }, async () => {
       open.delete(nsp);
       health.close();
       if (!store) await used.close();

@@ -1,6 +1,7 @@
 import { GjallarError } from '../../../base/errors.js';
+import { callback, either, integer, list, type Row, row, text, type Values, value } from '../../../base/options.js';
 import type { AnySocket } from '../../../io/any.js';
-import type { AppendResult, HistoryStore, Page, PageQuery } from '../store.js';
+import { type AppendResult, type HistoryStore, limitOptions, type Page, type PageQuery } from '../store.js';
 
 /** Which rooms are durable, where their messages are kept, and who may enter them. */
 export interface DurableRoomsOptions {
@@ -101,12 +102,26 @@ export interface DurableRooms<Events extends object = EventsMap> {
 
 type ValuesOf<Listener> = Listener extends (...values: infer Values) => void ? Values : never;
 
-export const defaults = {
-  maxMessageBytes: 256 * 1024,
-  maxRooms: 100,
-  maxMessages: 10_000,
-  maxBytes: 1024 ** 3,
-} as const;
+const store = value<HistoryStore>(
+  'a history store, such as await RedisHistoryStore.open({ redis: "redis://localhost" })',
+  (given) => 'append' in given && 'read' in given && 'trim' in given,
+);
+
+/** What {@link DurableRoomsOptions} accept. */
+export const durableOptions = {
+  ...limitOptions,
+  rooms: row(either(text(), list('a list of names', text()))),
+  store: row(store),
+  dataDir: row(text('a path', /./)),
+  mayJoin: row(callback<NonNullable<DurableRoomsOptions['mayJoin']>>()),
+  maxMessageBytes: row(integer(1, undefined, 'bytes'), 256 * 1024),
+  maxRooms: row(integer(0), 100),
+  maxMessages: row(integer(1), 10_000),
+  maxBytes: row(integer(1, undefined, 'bytes'), 1024 ** 3),
+  onError: row(callback<NonNullable<DurableRoomsOptions['onError']>>()),
+} satisfies { readonly [K in keyof DurableRoomsOptions]-?: Row };
+
+export type DurableRoomsSettings = Values<typeof durableOptions> & Pick<DurableRoomsOptions, 'rooms'>;
 
 /** In UTF-16 characters. The store adds the namespace. */
 const MAX_ROOM_NAME = 512;

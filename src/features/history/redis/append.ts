@@ -32,7 +32,6 @@ function answer(error: unknown): HistoryError | undefined {
 interface AppenderOptions {
   ttlMs: number;
   maxMessages: number;
-  windowMs: number;
 }
 
 /** The scripts on a pipeline, which returns itself. exec() returns the outcome of each. */
@@ -69,7 +68,7 @@ export class RedisAppender {
     this.options = options;
     this.batcher = new Batcher({
       commit: (entries) => this.send(entries),
-      windowMs: options.windowMs,
+      windowMs: 1,
       maxWeight: MAX_BATCH,
       concurrency: MAX_BATCHES,
     });

@@ -1,4 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import { GjallarError } from '../../../base/errors.js';
+import { callback, MAX_TIMER_MS, number, row, settingsOf, text, type Values } from '../../../base/options.js';
+import { redisServer } from '../../../cluster/backplanes/redis/address.js';
 import { openCluster, openRedis, storeOptions, watched } from '../../../cluster/backplanes/redis/connection.js';
 import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
 import { type LossNotices, RedisLossNotices } from '../loss/watch.js';
@@ -6,11 +9,11 @@ import { buildPage, isForwards, type LogState, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
-  DEFAULT_MAX_MESSAGES,
   type FormerEpoch,
   freshEpoch,
   HistoryError,
   type HistoryLimits,
+  limitOptions,
   type Page,
   type PageQuery,
   type StoreEvents,
@@ -30,10 +33,6 @@ export interface RedisHistoryOptions extends HistoryLimits {
   redis: string | Redis | Cluster;
   /** How long Redis may take to answer, in ms. Beyond it, the call is rejected. Applies to a URL only. @default 2000 */
   timeoutMs?: number;
-  /**
-   * While the store is busy, the shortest time between two pipelines, in ms. An idle store sends at once. @default 1
-   */
-  windowMs?: number;
   /** What the names of all keys begin with. @default `gjallar:` */
   keyPrefix?: string;
   /** Called with each error of the connection, before the client connects again. Applies to a URL only. */
@@ -41,6 +40,13 @@ export interface RedisHistoryOptions extends HistoryLimits {
 }
 
 const TIMEOUT_MS = 2000;
+const options = {
+  ...limitOptions,
+  redis: row(redisServer),
+  timeoutMs: row(number(1, MAX_TIMER_MS, 'ms'), TIMEOUT_MS),
+  keyPrefix: row(text(), 'gjallar:'),
+  onError: row(callback<(error: Error) => void>(), () => {}),
+};
 /** How often a page is read whose log is replaced meanwhile. */
 const MAX_ATTEMPTS = 3;
 
@@ -69,24 +75,22 @@ export class RedisHistoryStore extends CheckedStore {
   private readonly watch: ConnectionWatch;
   readonly lossNotices: LossNotices;
 
-  private constructor(client: Redis | Cluster, options: RedisHistoryOptions) {
-    super(options);
-    const { ttlMs } = this;
-    const { maxMessages = DEFAULT_MAX_MESSAGES, windowMs = 1 } = options;
+  private constructor(client: Redis | Cluster, settings: Values<typeof options>) {
+    super(settings);
+    const { ttlMs, maxMessages, keyPrefix } = settings;
     this.client = withScripts(client);
-    this.owned = typeof options.redis === 'string';
-    const { keyPrefix = 'gjallar:' } = options;
+    this.owned = typeof settings.redis === 'string';
     this.keys = new Keys(keyPrefix);
     this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
     this.watch = new ConnectionWatch(client);
-    this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages, windowMs });
+    this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages });
   }
 
   /** @throws HistoryError `HISTORY_UNAVAILABLE` if Redis does not answer within the timeout */
-  static async open(options: RedisHistoryOptions): Promise<RedisHistoryStore> {
-    const store = RedisHistoryStore.connect(options);
+  static async open(given: RedisHistoryOptions): Promise<RedisHistoryStore> {
+    const store = RedisHistoryStore.connect(given);
     try {
-      await store.ready(AbortSignal.timeout(options.timeoutMs ?? TIMEOUT_MS));
+      await store.ready(AbortSignal.timeout(Number(given.timeoutMs ?? TIMEOUT_MS)));
       return store;
     } catch (error) {
       await store.close();
@@ -98,12 +102,14 @@ export class RedisHistoryStore extends CheckedStore {
    * Returns a store at once, which connects by itself. As long as Redis cannot be reached, it rejects with
    * `HISTORY_UNAVAILABLE`.
    */
-  static connect(options: RedisHistoryOptions): RedisHistoryStore {
-    const { redis, timeoutMs = TIMEOUT_MS, onError = () => {} } = options;
+  static connect(given: RedisHistoryOptions): RedisHistoryStore {
+    const settings = settingsOf('RedisHistoryStore', options, given);
+    const { redis, timeoutMs, onError } = settings;
+    if (!redis) throw new GjallarError('BAD_INPUT', 'RedisHistoryStore needs the option redis: a URL, or a client.');
     const open = typeof redis === 'string' && redis.includes(',') ? openCluster : openRedis;
     const client = typeof redis === 'string' ? open(redis, redisClientOptions(timeoutMs)) : watched(redis);
     if (typeof redis === 'string') client.on('error', onError);
-    return new RedisHistoryStore(client, options);
+    return new RedisHistoryStore(client, settings);
   }
 
   get isReady(): boolean {

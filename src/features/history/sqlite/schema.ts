@@ -1,5 +1,6 @@
 import type Database from 'libsql';
 import { requireOptional } from '../../../base/optional-packages.js';
+import { retryWhileBusy } from '../files.js';
 import { freshEpoch } from '../store.js';
 import { createSeed } from './append.js';
 import type { Writer } from './connection.js';
@@ -39,8 +40,6 @@ const schema = `
 `;
 
 export const VERSION = 1;
-/** SQLite's default. */
-const PAGE_BYTES = 4096;
 
 export interface SqliteFile {
   writer: Writer;
@@ -53,29 +52,19 @@ export interface SqliteFile {
 
 /**
  * Opens the file, or creates it; many processes may do so at once.
- *
- * @param maxFileBytes how large the file may grow
- * @param retry runs an attempt again while another process has the lock
  */
-export async function openFile(
-  path: string,
-  maxFileBytes: number | undefined,
-  retry: <T>(attempt: () => Promise<T> | T) => Promise<T>,
-): Promise<SqliteFile> {
+export async function openFile(path: string): Promise<SqliteFile> {
   const Database = requireOptional<typeof import('libsql')>('libsql');
   const AsyncDatabase = requireOptional<typeof import('libsql/promise')>('libsql/promise');
-  const writer = await retry(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
+  const writer = await retryWhileBusy(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
   // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
-  const reader = await retry(() => new Database(path, { timeout: 5000 }));
+  const reader = await retryWhileBusy(() => new Database(path, { timeout: 5000 }));
   try {
-    await retry(() => writer.exec('PRAGMA journal_mode = WAL'));
+    await retryWhileBusy(() => writer.exec('PRAGMA journal_mode = WAL'));
     // A commit must survive a power cut. Otherwise the offset of an acknowledged message could be given out twice.
     // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
-    const hasLost = await retry(() => migrate(writer, path));
-    if (maxFileBytes !== undefined) {
-      await writer.exec(`PRAGMA max_page_count = ${Math.ceil(maxFileBytes / PAGE_BYTES)}`);
-    }
+    const hasLost = await retryWhileBusy(() => migrate(writer, path));
     const row = reader.prepare('SELECT id FROM log').get() as { id: string };
     return { writer, reader, logId: row.id, hasLost };
   } catch (error) {

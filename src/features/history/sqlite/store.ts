@@ -1,17 +1,19 @@
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { GjallarError } from '../../../base/errors.js';
 import { requirePackages } from '../../../base/optional-packages.js';
+import { integer, row, settingsOf, text, type Values } from '../../../base/options.js';
 import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
-import { createPrivately, retryWhileBusy } from '../files.js';
+import { createPrivately } from '../files.js';
 import { FileLossNotices, type LossNotices } from '../loss/watch.js';
 import { buildPage, isForwards, type LogState, OVERHEAD_BYTES, planPage } from '../page.js';
 import {
   type AppendResult,
   type Changes,
-  DEFAULT_MAX_MESSAGES,
   epochFrom,
   HistoryError,
   type HistoryLimits,
+  limitOptions,
   MAX_PAGE_BYTES,
   type Page,
   type PageQuery,
@@ -28,31 +30,14 @@ import { historyError, SqliteWriter } from './writer.js';
 export interface SqliteOptions extends HistoryLimits {
   /** The directory of `history.db`, created if it does not exist. It must be on a local file system. */
   dataDir: string;
-  /** While the store is busy, the shortest time between the beginnings of two commits, in ms. @default 2 */
-  windowMs?: number;
-  /**
-   * How much longer a commit may wait for further appends, in ms. Set it if the application uses the results only later.
-   * @default no longer
-   */
-  spareMs?: () => number;
-  /**
-   * How long an append waits for other processes' commits, in ms. Beyond it, it is rejected with HISTORY_UNAVAILABLE.
-   * @default 5000
-   */
-  busyTimeoutMs?: number;
   /**
    * How many bytes the messages in the file may take. Beyond it, the oldest of all conversations are removed.
    * @default no limit
    */
   maxBytes?: number;
-  /**
-   * How large the file may grow, in bytes. Beyond it, the store rejects appends with HISTORY_REFUSED.
-   * @default as large as the disk allows
-   */
-  maxFileBytes?: number;
-  /** Called with the mode of `dataDir` if other users can read that directory. */
-  onOpenFolder?: (mode: number) => void;
 }
+
+const options = { ...limitOptions, dataDir: row(text('a path', /./)), maxBytes: row(integer(1, undefined, 'bytes')) };
 
 /** The database in `dataDir`. */
 export const FILE = 'history.db';
@@ -113,19 +98,19 @@ export class SqliteHistoryStore extends CheckedStore {
   private constructor(
     private readonly file: SqliteFile,
     private readonly writer: SqliteWriter,
-    options: SqliteOptions,
+    settings: Values<typeof options> & { dataDir: string },
   ) {
-    super(options);
-    this.dataDir = options.dataDir;
+    super(settings);
+    this.dataDir = settings.dataDir;
     const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
     this.sql = Object.fromEntries(prepared) as Record<keyof typeof queries, Reader>;
     const newest = () => (this.sql.newestSerial.all([])[0] as { serial: number } | undefined)?.serial ?? 0;
-    this.mark = new MarkWriter(join(options.dataDir, FILE), file.logId, newest, () => {
+    this.mark = new MarkWriter(join(settings.dataDir, FILE), file.logId, newest, () => {
       this.hasLost = true;
       for (const { onLost } of this.listeners) onLost?.();
     });
     this.hasLost = file.hasLost;
-    this.lossNotices = new FileLossNotices(join(options.dataDir, `${FILE}-loss`));
+    this.lossNotices = new FileLossNotices(join(settings.dataDir, `${FILE}-loss`));
   }
 
   /** The file was restored or removed since the last start, or is so while it is open: `onLost` tells both. */
@@ -138,23 +123,17 @@ export class SqliteHistoryStore extends CheckedStore {
    * @throws HistoryError `HISTORY_UNAVAILABLE` if the file cannot be opened
    * @throws GjallarError BAD_CONFIG if libsql is not installed
    */
-  static async open(options: SqliteOptions): Promise<SqliteHistoryStore> {
-    const { dataDir, maxBytes, maxFileBytes, busyTimeoutMs = 5000, windowMs = 2 } = options;
-    const { maxMessages = DEFAULT_MAX_MESSAGES, onOpenFolder = () => {}, spareMs } = options;
+  static async open(given: SqliteOptions): Promise<SqliteHistoryStore> {
+    const settings = settingsOf('SqliteHistoryStore', options, given);
+    const { dataDir, maxBytes, maxMessages } = settings;
+    if (!dataDir) throw new GjallarError('BAD_INPUT', 'SqliteHistoryStore needs the option dataDir.');
     requirePackages('the history in SQLite', ['libsql']);
     try {
       const path = join(dataDir, FILE);
-      const mode = createPrivately(path);
-      if (mode !== undefined) onOpenFolder(mode);
-      const file = await openFile(path, maxFileBytes, (attempt) => retryWhileBusy(attempt, busyTimeoutMs));
-      const writer = await SqliteWriter.prepare(file.writer, {
-        maxMessages,
-        maxBytes,
-        windowMs,
-        spareMs,
-        busyTimeoutMs,
-      });
-      return new SqliteHistoryStore(file, writer, options);
+      createPrivately(path);
+      const file = await openFile(path);
+      const writer = await SqliteWriter.prepare(file.writer, { maxMessages, maxBytes });
+      return new SqliteHistoryStore(file, writer, { ...settings, dataDir });
     } catch (error) {
       throw new HistoryError('HISTORY_UNAVAILABLE', error);
     }

@@ -9,9 +9,6 @@ import { Eraser, SizeLimit, type TrimJob, Trimmer, type TrimOutcome } from './tr
 export interface WriterOptions {
   maxMessages: number;
   maxBytes: number | undefined;
-  windowMs: number;
-  spareMs: (() => number) | undefined;
-  busyTimeoutMs: number;
 }
 
 type Job = { append: AppendJob } | { trim: TrimJob } | { erase: EraseJob } | 'trim to size' | 'check';
@@ -19,6 +16,8 @@ type Outcome = AppendResult[] | TrimOutcome | number;
 
 /** The weight of one transaction: about three milliseconds of this thread. See {@link weightOf}. */
 const MAX_BATCH = 500;
+/** While the store is busy, the shortest time between the beginnings of two commits. */
+const WINDOW_MS = 2;
 
 /**
  * Everything that this process writes, one transaction after the other.
@@ -33,7 +32,6 @@ const MAX_BATCH = 500;
  * What is appended meanwhile makes the next transaction.
  */
 export class SqliteWriter {
-  private readonly busyTimeoutMs: number;
   private readonly batcher: Batcher<Job, Outcome>;
 
   /** How many messages were removed because the file was too large. */
@@ -49,13 +47,10 @@ export class SqliteWriter {
       eraser: Eraser;
       size: SizeLimit;
     },
-    options: WriterOptions,
   ) {
-    this.busyTimeoutMs = options.busyTimeoutMs;
     this.batcher = new Batcher({
       commit: (entries) => this.transact(entries),
-      windowMs: options.windowMs,
-      spareMs: options.spareMs,
+      windowMs: WINDOW_MS,
       maxWeight: MAX_BATCH,
       concurrency: 1,
     });
@@ -69,7 +64,7 @@ export class SqliteWriter {
     const trimmer = await Trimmer.prepare(connection, forgetter);
     const eraser = await Eraser.prepare(connection);
     const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
-    return new SqliteWriter(connection, { begin, touch, appender, trimmer, eraser, size }, options);
+    return new SqliteWriter(connection, { begin, touch, appender, trimmer, eraser, size });
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
@@ -105,7 +100,7 @@ export class SqliteWriter {
   private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
     const { begin, touch, appender, trimmer, eraser, size } = this.parts;
     try {
-      await retryWhileBusy(() => begin.run([]), this.busyTimeoutMs);
+      await retryWhileBusy(() => begin.run([]));
       const outcomes = entries.map(({ job }) => {
         if (job === 'trim to size') return undefined;
         if (job === 'check') return void touch.run([]);

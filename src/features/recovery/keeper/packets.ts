@@ -1,3 +1,4 @@
+import { setImmediate } from '../../../base/clock.js';
 import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
 import { decodeOffset, numbersIn, type Offset } from '../offset.js';
 import { Waits } from './expiries.js';

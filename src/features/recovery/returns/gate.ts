@@ -1,3 +1,4 @@
+import { clearImmediate, setImmediate } from '../../../base/clock.js';
 import { systemClock } from '../../../engine/clock.js';
 import { Allowance } from '../../../engine/limits/rates.js';
 

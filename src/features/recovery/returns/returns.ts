@@ -1,5 +1,6 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import { setImmediate } from '../../../base/clock.js';
 import { NO_ROOM, roomsNamed } from '../../../base/names.js';
 import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';

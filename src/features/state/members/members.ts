@@ -1,3 +1,4 @@
+import { clearImmediate, setImmediate } from '../../../base/clock.js';
 import type { Outbox } from '../../../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../../engine/http/exchange.js';
 import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { nextTick } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
 import { within } from '../../../base/within.js';
 import type { RoomCore } from '../core.js';
@@ -76,7 +77,7 @@ export class SequencerClient {
     if (this.link.isLocal) this.flush();
     else if (!this.isFlushDue) {
       this.isFlushDue = true;
-      process.nextTick(() => this.flush());
+      nextTick(() => this.flush());
     }
     return number;
   }
@@ -100,7 +101,7 @@ export class SequencerClient {
   caughtUp(replica: RoomCore): Promise<void> {
     // Callers in one turn share a question.
     this.catchingUp ??= new Promise((resolve) => {
-      process.nextTick(() => {
+      nextTick(() => {
         this.catchingUp = undefined;
         this.ask(replica, { type: 'ping' }).then(() => resolve(), resolve as () => void);
       });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { nextTick } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
@@ -314,7 +315,7 @@ export class Sequencer {
     if (room) this.dirty.add(room);
     if (this.isFlushDue) return;
     this.isFlushDue = true;
-    process.nextTick(() => this.flush());
+    nextTick(() => this.flush());
   }
 
   /** Sends workers and machines what has changed. */

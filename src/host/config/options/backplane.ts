@@ -1,6 +1,7 @@
 import { oneOf, text } from '../../../base/options.js';
 import { backplaneNames } from '../../../cluster/backplanes/index.js';
-import { natsUrls, redisUrls } from '../values.js';
+import { redisUrls } from '../../../cluster/backplanes/redis/address.js';
+import { natsUrls } from '../values.js';
 import { option } from './option.js';
 
 export const buses = ['auto', ...backplaneNames] as const;

@@ -1,19 +1,9 @@
-import { integer, oneOf, text } from '../../../base/options.js';
+import { integer, text } from '../../../base/options.js';
 import { duration, zeroOr } from '../values.js';
 import { option } from './option.js';
 
-const historyStores = ['auto', 'sqlite', 'redis'] as const;
-
 /** The messages that the chat service keeps. */
 export const history = {
-  historyStore: option({
-    name: 'HISTORY_STORE',
-    description:
-      'Where messages are kept: sqlite (DATA_DIR, this machine only) or redis (REDIS_URL); auto means redis if ' +
-      'REDIS_URL is set, and sqlite otherwise.',
-    kind: oneOf(historyStores),
-    fallback: 'auto',
-  }),
   historyTtl: option({
     name: 'HISTORY_TTL',
     description: 'How long messages are kept for clients that reconnect: a number with ms, s, m, h or d; 0 keeps none.',
@@ -30,7 +20,7 @@ export const history = {
   }),
   dataDir: option({
     name: 'DATA_DIR',
-    description: 'Directory on a local disk where the history of HISTORY_STORE=sqlite stores messages.',
+    description: 'Directory on a local disk where messages are kept, if REDIS_URL is not set.',
     kind: text('a path'),
     fallback: './data',
   }),

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { clearInterval, nextTick, setImmediate, setInterval } from '../../../base/clock.js';
 import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { thisProcess } from '../../../base/process.js';
 import { warnOnce } from '../../../base/warnings.js';
@@ -97,7 +98,7 @@ export class PortOwner {
     if (!handle) return;
     const local = server.address() as AddressInfo;
     handle.close();
-    if (!this.listen(local, false)) process.nextTick(() => server.emit('error', taken(local)));
+    if (!this.listen(local, false)) nextTick(() => server.emit('error', taken(local)));
   }
 
   /** Listens on a port that other processes listen on too. Returns false if it is not possible. */
@@ -269,7 +270,7 @@ class PortHandle implements ListenHandle {
   close(callback?: () => void): void {
     this.retire();
     this.onClose();
-    if (callback) process.nextTick(callback);
+    if (callback) nextTick(callback);
   }
 
   getsockname(address: object): number {

@@ -1,6 +1,7 @@
 import { type EventEmitter, errorMonitor, once } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
+import { nextTick, queueMicrotask, setImmediate } from '../../../base/clock.js';
 import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { own } from '../../../base/owner.js';
 import { handleOf, sharesPorts } from '../../../engine/node/node-net.private.js';
@@ -135,7 +136,7 @@ export class SharedListening implements SharedPorts {
       this.waiting.delete(server);
       this.onFailed(error as NodeJS.ErrnoException);
       // An exception of a listener is the application's.
-      process.nextTick(() => server.emit('error', error));
+      nextTick(() => server.emit('error', error));
     }
   }
 

@@ -32,8 +32,6 @@ export interface HistorySurroundings {
   metrics: Pick<WorkerMetrics, 'add'>;
   /** Whether this worker is the one that removes old messages. */
   isTrimmer(): boolean;
-  /** How long a message that takes `leadMs` to prepare may wait without being delivered later, in ms. */
-  spareMs(leadMs: number): number;
   /** Told why the store cannot be opened, if a later attempt would not help. */
   failed(reason: string): void;
 }
@@ -41,15 +39,13 @@ export interface HistorySurroundings {
 const TRIM_INTERVAL_MS = 60_000;
 /** How long until another attempt to open a store. */
 const RETRY_MS = 1000;
-/** Approximate time from the beginning of a commit to the delivery of its messages. */
-const COMMIT_MS = 5;
 
 /**
  * Loads and opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need
  * them are rejected until they can be reached.
  */
 export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
-  const { historyTtl: ttlMs, historyStore, redisUrl, archiveUrl } = config;
+  const { historyTtl: ttlMs, redisUrl, archiveUrl } = config;
   const { log, metrics, isTrimmer } = surroundings;
   if (ttlMs === 0) {
     return {
@@ -61,10 +57,9 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
       close: async () => {},
     };
   }
-  const opened =
-    redisUrl && historyStore !== 'sqlite'
-      ? await connectRedis({ ...config, redisUrl }, surroundings)
-      : await openSqlite(config, surroundings);
+  const opened = redisUrl
+    ? await connectRedis({ ...config, redisUrl }, surroundings)
+    : await openSqlite(config, surroundings);
   const { store, health } = opened;
   const { loss, outages } = health;
   const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
@@ -111,32 +106,12 @@ async function connectRedis(config: Config & { redisUrl: string }, { log }: Hist
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
-async function openSqlite(
-  config: Config,
-  { log, failed, isTrimmer, ...surroundings }: HistorySurroundings,
-): Promise<OpenedStore> {
+async function openSqlite(config: Config, { log, failed }: HistorySurroundings): Promise<OpenedStore> {
   const { SqliteHistoryStore } = await import('../../../features/history/sqlite/store.js');
-  const { dataDir, historyTtl: ttlMs, historyMaxBytes } = config;
-  const maxBytes = historyMaxBytes === 0 ? undefined : historyMaxBytes;
-  const onOpenFolder = (mode: number) => {
-    // One worker's warning is enough.
-    if (!isTrimmer()) return;
-    log.warn(
-      { mode: mode.toString(8) },
-      `other users of this machine can look into DATA_DIR "${dataDir}". Run chmod 700 on it.`,
-    );
-  };
-  // A busy worker delivers once per window, so a commit that ends right before the window does delays no delivery.
-  const spareMs = () => surroundings.spareMs(COMMIT_MS);
+  const { dataDir, historyTtl: ttlMs, historyMaxBytes: maxBytes } = config;
   for (;;) {
     try {
-      const store = await SqliteHistoryStore.open({
-        dataDir: resolve(dataDir),
-        ttlMs,
-        maxBytes,
-        spareMs,
-        onOpenFolder,
-      });
+      const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, ...(maxBytes && { maxBytes }) });
       const health = new StoreHealth(store, 'DATA_DIR');
       return { store, health, revocations: new SqliteRevocations(resolve(dataDir)) };
     } catch (error) {

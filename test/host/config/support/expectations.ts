@@ -282,7 +282,6 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['https://example.com', 'example.com:3000', 'a,,b', '*'],
   },
-  historyStore: { good: ['auto', 'sqlite'].map((store) => [store, store]), bad: ['Redis', 'postgres', 'none'] },
   maxConnectionsPerIp: {
     good: [
       ['0', 0],

@@ -1,3 +1,4 @@
+import { setImmediate } from '../../../../base/clock.js';
 import { MalformedMessage } from '../../../../base/errors.js';
 import { attempt } from '../../../../base/owner.js';
 import { type HubLink, type HubLinkListener, workerName } from '../../../../base/worker-links.js';

@@ -1,3 +1,4 @@
+import { nextTick } from '../../../../base/clock.js';
 import { MalformedMessage } from '../../../../base/errors.js';
 import { joinTexts } from '../../../../base/names.js';
 import { own } from '../../../../base/owner.js';
@@ -261,7 +262,7 @@ export class Interest {
   private announceSoon(): void {
     if (this.enteredAt !== undefined) return;
     this.enteredAt = ticksNow();
-    process.nextTick(() => this.announce());
+    nextTick(() => this.announce());
   }
 
   private ownRooms(): Buffer {

@@ -1,3 +1,4 @@
+import { hrtime, nextTick } from '../../../../base/clock.js';
 import type { RoomKey } from './rooms.js';
 
 /**
@@ -5,7 +6,7 @@ import type { RoomKey } from './rooms.js';
  * clock. Two times are compared by their difference, `(a - b) | 0`.
  */
 export function ticksNow(): number {
-  return Number(process.hrtime.bigint() / 100_000n) | 0;
+  return Number(hrtime.bigint() / 100_000n) | 0;
 }
 
 /** How long an answer is waited for, in ms. */
@@ -35,7 +36,7 @@ export class Fences {
   /** Resolves with whether all these workers have answered in time. All calls of one tick share a ping. */
   pass(workers: Iterable<string>): Promise<boolean> {
     this.planned ??= new Promise((resolve) => {
-      process.nextTick(() => {
+      nextTick(() => {
         this.planned = undefined;
         this.openFence(new Set(workers), resolve);
       });

@@ -1,4 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
+import { queueMicrotask } from '../../../../base/clock.js';
 import { owned } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
 import { reasonOf } from '../../../../cluster/backplanes/broker-cause.js';
