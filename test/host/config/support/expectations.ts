@@ -88,7 +88,7 @@ export const expectations: Record<keyof Config, Expectation> = {
       ['nats://localhost', 'nats://localhost', { HISTORY_TTL: '0' }],
       ['tls://a:1, tls://b:2', 'tls://a:1, tls://b:2', { HISTORY_TTL: '0' }],
     ],
-    bad: ['localhost:4222', 'nats://a,tls://b'],
+    bad: ['localhost:4222', 'nats://a,http://b'],
   },
   natsCreds: {
     default: undefined,
