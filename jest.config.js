@@ -19,7 +19,7 @@ const shared = {
 
 /** @type {import('jest').Config} */
 export default {
-  // `npm test` runs the tiers one after the other, each with workers of its own number: see test/setup/run.mjs.
+  // `npm test` runs some of them: see test/setup/run.mjs.
   projects: Object.entries(testsByTier()).map(([tier, tests]) => ({
     ...shared,
     displayName: tier,
@@ -30,7 +30,6 @@ export default {
   testTimeout: 90_000,
   collectCoverageFrom: ['src/**/*.ts'],
   reporters: ['default', '<rootDir>/test/support/slowest-reporter.mjs'],
-  testSequencer: '<rootDir>/test/setup/sequencer.mjs',
   // A leaked handle must show as a test that hangs, not be hidden by a forced exit.
   forceExit: false,
 };

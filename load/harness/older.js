@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** Where other versions are built: outside of the repository, and kept for the next run. */
-export const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gjallar-versions');
+const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gjallar-versions');
 
 /** The folder of this checkout. */
 export const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -18,15 +18,6 @@ const git = (...args) => run('git', args, root);
 export function commitOf(ref) {
   try {
     return git('rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`);
-  } catch {
-    return undefined;
-  }
-}
-
-/** The commit of the last release; undefined where there is none. */
-export function lastRelease() {
-  try {
-    return commitOf(git('describe', '--tags', '--abbrev=0', '--match', 'v*'));
   } catch {
     return undefined;
   }

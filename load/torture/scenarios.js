@@ -1,6 +1,5 @@
 // Every scenario of `npm run torture`. What a scenario needs is loaded when it runs.
 
-import { cache } from '../harness/older.js';
 import { deaths, deploys, releases, returns } from './application/scenarios.js';
 import * as attack from './attack/index.js';
 import { buses } from './state/bus.js';
@@ -25,12 +24,6 @@ export const scenarios = {
   attack: { ...attack, isLong: true },
   deaths,
   deploys,
-  drill: {
-    about: 'the 3 a.m. drill: /readyz, the log, a metric and an alert name each fault, and the docs its remedy',
-    isLong: true,
-    more: '\n  Prometheus evaluates the rules of deploy/prometheus/alerts.yml without their `for`, which comes on top in production.',
-    run: from('drill/index'),
-  },
   faults: {
     about: 'faults under load: lost and repeated messages, and the length of outages',
     options: {
@@ -68,22 +61,5 @@ export const scenarios = {
       store: { about: 'keeps the room in Redis, which fails now and then; all workers end and start again' },
     },
     run: from('state/index'),
-  },
-  versions: {
-    about: 'an older version and this one on one Redis, under an upgrade and its reversal: nothing is lost',
-    isLong: true,
-    options: {
-      from: { takes: 'REF', about: 'the older version: a tag or a commit (the last release)' },
-      bus: { takes: 'name', about: 'the value of BUS on both servers (auto)' },
-      times: 'number of clients (24)',
-      minutes: 'time that both versions run side by side (0.25)',
-    },
-    more: `
-
-  Builds the older version in ${cache}, and starts one server of each version, with two workers each. Half of the
-  clients begin on each server; all post to two rooms. Then the older server stops, and its clients move to this version.
-  Then an older server starts again, this version stops, and all clients move back. Every acknowledged message must reach
-  each client once and in order. Needs git, npm and redis-server.`,
-    run: from('versions'),
   },
 };

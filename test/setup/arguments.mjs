@@ -40,17 +40,3 @@ export function matching(tests, paths) {
   const patterns = paths.map((path) => new RegExp(path.replace(root, '').replace(/^\.\//, ''), 'i'));
   return tests.filter((test) => patterns.some((pattern) => pattern.test(`/${test}`) || pattern.test(test)));
 }
-
-/**
- * What jest is started with for the test files of a tier. Without paths it runs all of them. With paths it gets the files
- * themselves: jest would compare a pattern with absolute paths, of which the folder of the checkout is a part.
- */
-export function jestArguments({ jest, paths }, { tier, tests, output, workers }) {
-  const hasWorkers = jest.some((arg) => /^(-w|--maxWorkers|-i|--runInBand)/.test(arg));
-  return [
-    ...['--selectProjects', tier, '--json', '--outputFile', output],
-    ...(hasWorkers ? [] : ['--maxWorkers', `${workers}`]),
-    ...jest,
-    ...(paths.length > 0 ? ['--runTestsByPath', '--', ...tests] : []),
-  ];
-}

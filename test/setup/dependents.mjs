@@ -4,26 +4,19 @@ import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+const TESTS = ['test/', 'compare/test/', 'nats/test/'];
 /** Where the tests and what they import are. What they start by its path is not among it. */
-const FOLDERS = ['test/', 'load/', 'compare/test/', 'nats/test/'];
+const FOLDERS = [...TESTS, 'load/'];
 
 const imports = new Map();
 
 /** All test files, as paths under the project. */
 export function allTests() {
-  return FOLDERS.flatMap((folder) =>
+  return TESTS.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true })
       .filter((file) => file.endsWith('.test.ts') && !file.includes('node_modules'))
       .map((file) => folder + file),
   ).sort();
-}
-
-/** The test files that are among `files` or import one of them, directly or not. All are paths under test/. */
-export function dependentsOf(files) {
-  const wanted = new Set(files.map((file) => `test/${file}`));
-  return allTests()
-    .filter((test) => test.startsWith('test/') && reaches(test, (file) => wanted.has(file)))
-    .map((test) => test.slice('test/'.length));
 }
 
 /** Whether a file, or one that it imports, directly or not, is such a file. All are paths under the project. */

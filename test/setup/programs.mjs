@@ -13,13 +13,7 @@ export const PROGRAMS = [
     package: 'redis-server',
     found: () => inPath('redis-server'),
     services: ['redis-server'],
-    usedBy: [
-      'support/redis.js',
-      'cluster/backplanes/frames/hosts.test.ts',
-      'torture/faults.test.ts',
-      'torture/drill.test.ts',
-      'deploy/compose.test.ts',
-    ],
+    usedBy: ['support/redis.js', 'cluster/backplanes/frames/hosts.test.ts', 'deploy/compose.test.ts'],
   },
   {
     package: 'nats-server',
@@ -38,7 +32,7 @@ export const PROGRAMS = [
     // Debian keeps each version's programs in a directory that is not in the path.
     found: () => inPath('postgres') || versionsOfPostgres().some((bin) => isProgram(join(bin, 'postgres'))),
     services: ['postgresql'],
-    usedBy: ['support/databases.js', 'torture/faults.test.ts', 'torture/drill.test.ts'],
+    usedBy: ['support/databases.js'],
   },
   {
     package: 'mariadb-server',
@@ -54,9 +48,9 @@ export const PROGRAMS = [
   },
   {
     package: 'prometheus',
-    found: () => inPath('prometheus'),
+    found: () => inPath('promtool'),
     services: ['prometheus'],
-    usedBy: ['torture/drill.test.ts'],
+    usedBy: ['deploy/promtool.test.ts'],
   },
   // A client in another language, and what it connects with.
   ...['socketio', 'websocket', 'requests'].map((name) => ({
@@ -94,7 +88,7 @@ export const PROGRAMS = [
     package: 'iproute2',
     found: () => inPath('ip'),
     services: [],
-    usedBy: ['support/hosts.js', 'torture/faults.test.ts'],
+    usedBy: ['support/hosts.js'],
   },
 ];
 
