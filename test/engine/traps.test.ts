@@ -246,7 +246,7 @@ describe('traps of the protocol', () => {
       `POST /socket.io/?EIO=4&transport=polling&sid=${client.sid} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n4a`,
     );
     await arrived;
-    expect(await client.post('4b')).toEqual([500, '']);
+    expect(await client.post('4b')).toEqual([400, '']);
     const [reason, error] = await closed;
     expect([reason, error.message]).toEqual(['transport error', 'data request overlap from client']);
     await cutOff;

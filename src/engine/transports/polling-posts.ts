@@ -52,7 +52,7 @@ export class PollingPosts {
     const { transport } = this;
     if (this.isReceiving) {
       transport.owner.onError(transport, 'data request overlap from client');
-      return respond(exchange, 500, {}, '');
+      return respond(exchange, 400, {}, '');
     }
     this.post = exchange;
     if (this.onHeld) return this.onHeld();
