@@ -34,8 +34,8 @@ export const scenarios = {
   },
   fuzz: {
     about:
-      'invalid input of every kind: correct errors, no effect on others, no session, timer, descriptor or memory left',
-    options: { times: 'number of inputs (1,000,000; 4,000 with --short)' },
+      'recorded sessions with random changes: no effect on others or on what follows, no session, timer, descriptor or memory left',
+    options: { times: 'number of changed sessions (100,000; 1,000 with --short)' },
     run: from('fuzz/index'),
   },
   losses: {

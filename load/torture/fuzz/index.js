@@ -1,26 +1,17 @@
-import { readdirSync } from 'node:fs';
 import fc from 'fast-check';
 import { soon } from '../../harness/until.js';
 import { Members } from '../support/members.js';
 import { cleaningUp } from '../support/scenario.js';
 import { MAX_SESSION_REST_MS, Service } from '../support/service.js';
-import { runCorpus } from './corpus.js';
-import * as api from './families/api.js';
-import * as bytes from './families/bytes.js';
-import * as connects from './families/connects.js';
-import * as events from './families/events.js';
-import * as frames from './families/frames.js';
-import * as handshakes from './families/handshakes.js';
-import * as packets from './families/packets.js';
-import * as plain from './families/plain.js';
-import { shown } from './mismatch.js';
-import { badTokens, tokenFor } from './tokens.js';
+import { tokenFor } from '../support/token.js';
+import { changes, mutated } from './mutate.js';
+import { play } from './play.js';
+import { recordings } from './recordings.js';
 
-const families = { events, connects, packets, handshakes, api, frames, plain, bytes };
-const ALL = 1_000_000;
-const SHORT = 4_000;
-/** Each lane sends one batch at a time. */
-const LANES = 12;
+const ALL = 100_000;
+const SHORT = 1_000;
+/** Sessions of each recording at a time. */
+const LANES = 2;
 const SECRET = 'a secret of more than thirty-two bytes';
 const API_KEY = 'fuzz-key';
 const MAX_PAYLOAD = 100_000;
@@ -33,18 +24,17 @@ export async function run({ short, seed, times = short ? SHORT : ALL }) {
   const resources = new URL('./resources.js', import.meta.url).href;
   const environment = { JWT_SECRET: SECRET, API_KEY, MAX_PAYLOAD: String(MAX_PAYLOAD) };
   const service = await Service.start({ environment, nodeOptions: ['--expose-gc', '--import', resources] });
-  const context = await contextFor(service);
+  const context = { port: service.port, apiKey: API_KEY, token: await tokenFor(SECRET, 'fuzz') };
   const failures = [];
   // What is made once, at the first use, is no leak.
-  const sent = { corpus: await runCorpus(context, failures) };
-  await runFamilies({ times: times / 10, seed: seed + 500, context, sent, failures });
+  await playAll({ times: times / 10, seed: seed + 500, context, failures });
   const before = await rest(service);
   const tokens = await Promise.all(['ann', 'bob', 'eve'].map((name) => tokenFor(SECRET, name)));
   const control = new Members(() => service.url, {
     ...{ count: tokens.length, rooms: ['control', 'other'], pause: 20, authOf: (index) => ({ token: tokens[index] }) },
   });
   await control.join();
-  await runFamilies({ times, seed, context, sent, failures });
+  const played = await playAll({ times, seed, context, failures });
   const longest = control.takeLongestGap();
   await control.finish(MAX_DELAY_MS);
   control.leave();
@@ -58,8 +48,7 @@ export async function run({ short, seed, times = short ? SHORT : ALL }) {
     { name: `${name} after`, value: of(after), most },
   ];
   return [
-    { name: 'inputs', value: Object.values(sent).reduce((sum, count) => sum + count), least: times },
-    ...Object.entries(sent).map(([name, value]) => ({ name: `  ${name}`, value })),
+    { name: 'changed sessions', value: played, least: times },
     { name: 'wrong answers', value: failures.length, most: 0 },
     { name: 'errors in the log', value: complaints.length, most: 0 },
     { name: 'exit code', value: exits ?? -1, most: 0, least: 0 },
@@ -75,22 +64,27 @@ export async function run({ short, seed, times = short ? SHORT : ALL }) {
   ];
 }
 
-/** Sends so many inputs, of all families at the same time. */
-async function runFamilies({ times, seed, context, sent, failures }) {
-  const total = Object.values(families).reduce((sum, { weight }) => sum + weight, 0);
-  const lanes = Object.entries(families).flatMap(([name, { weight }]) => {
-    const count = Math.max(1, Math.round((LANES * weight) / total));
-    return Array.from({ length: count }, (_, lane) => ({ name, lane, share: (times * weight) / total / count }));
-  });
+/** Plays so many changed sessions, and each as it was recorded after that. Resolves with how many it were. */
+async function playAll({ times, seed, context, failures }) {
+  const lanes = Object.keys(recordings).flatMap((name) => Array(LANES).fill(name));
+  const numRuns = Math.ceil(times / lanes.length);
+  let played = 0;
+  const playOne = (name) => async (list) => {
+    await cleaningUp((use) => play(name, { ...context, use }, (steps) => mutated(steps, list)));
+    await cleaningUp((use) => play(name, { ...context, use }));
+    played++;
+  };
   await Promise.all(
-    lanes.map(async ({ name, lane, share }) => {
-      const note = (count) => {
-        sent[name] = (sent[name] ?? 0) + count;
-      };
-      const wrong = await runLane(families[name], { seed: seed + lane, share, lane, context, note });
-      if (wrong) failures.push(`${name}, lane ${lane}: ${wrong}`);
+    lanes.map(async (name, lane) => {
+      const parameters = { seed: seed + lane, numRuns, endOnFailure: true };
+      const result = await fc.check(fc.asyncProperty(changes, playOne(name)), parameters);
+      const { failed, errorInstance, counterexample, counterexamplePath: path } = result;
+      if (!failed) return;
+      const changed = JSON.stringify(counterexample).slice(0, 500);
+      failures.push(`${name}: ${errorInstance?.message} (seed ${parameters.seed}, path ${path}) after ${changed}`);
     }),
   );
+  return played;
 }
 
 /** What the service holds once all clients have left, or their heartbeats are over, and nothing changes any more. */
@@ -107,45 +101,4 @@ async function rest(service, before = { descriptors: Number.POSITIVE_INFINITY, t
   };
   await soon(isResting, MAX_SESSION_REST_MS, 600);
   return now;
-}
-
-async function contextFor(service) {
-  const limited = { join: ['fuzz-a', '__*', 'fuzz-plain-*'], publish: ['fuzz-a', 'fuzz-plain-*'] };
-  const may = (right, room) =>
-    limited[right].some((one) => (one.endsWith('*') ? room.startsWith(one.slice(0, -1)) : one === room));
-  const files = readdirSync(new URL('../../../public/', import.meta.url)).map((name) => `/${name}`);
-  return {
-    port: service.port,
-    url: service.url,
-    apiKey: API_KEY,
-    maxPayload: MAX_PAYLOAD,
-    tokens: await badTokens(SECRET),
-    users: [
-      { token: await tokenFor(SECRET, 'free'), may: () => true },
-      { token: await tokenFor(SECRET, 'limited', limited), may },
-    ],
-    files: new Set(['/', '/healthz', '/readyz', ...files]),
-  };
-}
-
-/** Sends batches until the lane's share is reached. Resolves with what went wrong, if anything did. */
-async function runLane({ arbitrary, play }, { seed, share, lane, context, note }) {
-  const transport = lane % 2 === 0 ? 'websocket' : 'polling';
-  const user = context.users[Math.floor(lane / 2) % 2];
-  const own = { ...context, transport, user, lane, keys: new Set() };
-  const batches = typeof arbitrary === 'function' ? arbitrary(context.tokens) : arbitrary;
-  let left = share;
-  const property = fc.asyncProperty(batches, async (batch) => {
-    if (left <= 0) return;
-    const count = await cleaningUp((use) => play(batch, { ...own, use }));
-    left -= count;
-    note(count);
-  });
-  for (let round = 0; left > 0; round++) {
-    const parameters = { seed: seed + round * 1000, numRuns: 100, endOnFailure: true };
-    const { failed, errorInstance, counterexamplePath } = await fc.check(property, parameters);
-    if (failed)
-      return `${shown(errorInstance?.message)} (${transport}, seed ${parameters.seed}, path ${counterexamplePath})`;
-  }
-  return undefined;
 }
