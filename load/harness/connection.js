@@ -10,8 +10,6 @@ const PATIENCE = 30_000;
 export class Connection {
   /** Whether the other side has ended it. */
   isClosed = false;
-  /** Whether it has said that the response was its last one, as behind a proxy. */
-  isLast = false;
   socket;
   /** Whether what comes is thrown away. */
   isDiscarding = false;
@@ -64,11 +62,6 @@ export class Connection {
     return this;
   }
 
-  /** Cuts the connection off without a word. */
-  vanish() {
-    this.socket.resetAndDestroy();
-  }
-
   end() {
     this.isClosed = true;
     this.socket.destroy();
@@ -109,17 +102,8 @@ export class Connection {
   }
 
   /** The next HTTP response; undefined where the connection ends instead. */
-  async response(patience) {
-    const response = await this.read(takeResponse, patience);
-    this.isLast = response?.headers.connection === 'close';
-    return response;
-  }
-
-  /** This connection, or another one if no more requests are answered on it. */
-  reusable(port) {
-    if (!this.isClosed && !this.isLast) return this;
-    this.end();
-    return new Connection(port);
+  response(patience) {
+    return this.read(takeResponse, patience);
   }
 
   /** The next WebSocket frame; undefined where the connection ends instead. */

@@ -1,8 +1,8 @@
 import { hasRedis } from '../../../test/support/redis.js';
+import { aligned } from '../../harness/command.js';
 import { progress } from '../support/scenario.js';
 import { attacks } from './attacks.js';
 import { runRow } from './row.js';
-import { tableOf } from './table.js';
 import { BOUNDS } from './verdict.js';
 
 export const about = 'one client that takes more than its share: what it costs the server, and how long others wait';
@@ -71,22 +71,30 @@ export async function run({ short, own = {} }) {
     }
   }
   const measured = rows.filter(({ server }) => server);
-  console.log(`\n${tableOf(measured)}\n`);
+  console.log(
+    `\n${aligned([TITLES, ...measured.map((row) => cellsOf(row).map(String))], (column) => column < 2).join('\n')}\n`,
+  );
   for (const { attack, limits: pass, faults } of rows.filter(({ ok }) => !ok)) {
     console.log(`  ! ${attack} (${pass}): ${faults.join('; ')}`);
   }
-  const most = (figureOf) => Math.max(0, ...measured.map(figureOf));
   return [
     { name: 'attacks', value: rows.length, least: 1 },
     { name: 'attacks that miss a must', value: rows.filter(({ ok }) => !ok).length, most: 0 },
-    { name: 'workers that died', value: measured.reduce((sum, { server }) => sum + server.deaths, 0), most: 0 },
-    { name: 'longest wait on the same worker', value: most(({ others }) => others.same), unit: 'ms' },
-    { name: 'longest wait on another worker', value: most(({ others }) => others.other), unit: 'ms' },
-    { name: 'longest wait for an acknowledgement', value: most(({ others }) => others.post), unit: 'ms' },
-    { name: 'most memory of a worker above idle', value: most(({ server }) => server.memory), unit: 'MB' },
     { name: 'rows that a busy machine has disturbed', value: rows.filter(({ noisy }) => noisy).length },
   ];
 }
+
+const TITLES =
+  'attack,limits,sent MB,conn.,its CPU s,CPU s,memory MB,Redis MB,disk MB,died,same ms,other ms,ack ms,lag ms,programs,'.split(
+    ',',
+  );
+
+/** What a person reads of a row. */
+const cellsOf = ({ attack, limits, spent, server, others, programs, ok, noisy, tries }) => [
+  ...[attack, limits, (spent.bytes / 1e6).toFixed(1), spent.connections, spent.cpu, server.cpu, server.memory],
+  ...[server.redis ?? '', server.disk, server.deaths, others.same, others.other, others.post, others.lag, programs],
+  `${ok ? 'ok' : 'FAILED'}${noisy ? ', noisy' : ''}${tries > 1 ? `, try ${tries}` : ''}`,
+];
 
 /** An attack that cannot be run has failed, and the others go on. */
 async function row(attack, pass, settings) {

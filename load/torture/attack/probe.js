@@ -1,5 +1,4 @@
 import { io } from 'socket.io-client';
-import { Waits } from './waits.js';
 
 const ECHO_MS = 50;
 const MESSAGE_MS = 200;
@@ -8,14 +7,11 @@ const MAX_TRIES = 24;
 
 /** Somebody who chats while an attack is on: one WebSocket that asks at fixed times, whatever the server does. */
 export class Probe {
-  /** Round trips of `echo`. */
-  echoes = new Waits();
-  /** Acknowledgements of `message`. */
-  posts = new Waits();
+  /** Of `echo`, and of `message`: the longest wait for an answer, and when each request was sent that has none yet. */
+  echoes = { answered: 0, longest: 0, pending: new Map() };
+  posts = { answered: 0, longest: 0, pending: new Map() };
   isLost = false;
-  #socket;
   #nextId = 0;
-  #timers;
 
   /** Resolves with one that is connected to the worker. */
   static async open({ port, address, worker, auth }) {
@@ -31,41 +27,54 @@ export class Probe {
   }
 
   constructor(socket, room) {
-    this.#socket = socket;
+    this.socket = socket;
     socket.on('disconnect', () => {
       this.isLost = true;
-      for (const waits of [this.echoes, this.posts]) waits.abandon(performance.now());
+      for (const waits of [this.echoes, this.posts]) {
+        waits.longest = longest(waits);
+        waits.pending.clear();
+      }
     });
     socket.emit('join', room);
-    this.#timers = [
+    this.timers = [
       setInterval(() => this.#ask(this.echoes, 'echo', 1), ECHO_MS),
       setInterval(() => this.#ask(this.posts, 'message', { room, text: 'still there?' }), MESSAGE_MS),
     ];
   }
 
+  /** Forgets what was answered before the attack. */
   reset() {
-    this.echoes.reset();
-    this.posts.reset();
+    for (const waits of [this.echoes, this.posts]) Object.assign(waits, { answered: 0, longest: 0 });
   }
 
-  /** Asks no more. */
   stopAsking() {
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const timer of this.timers) clearInterval(timer);
   }
 
   leave() {
     this.stopAsking();
-    this.#socket.disconnect();
+    this.socket.disconnect();
   }
 
   get isSettled() {
-    return this.echoes.isSettled && this.posts.isSettled;
+    return this.echoes.pending.size + this.posts.pending.size === 0;
   }
 
   #ask(waits, event, input) {
     if (this.isLost) return;
     const id = this.#nextId++;
-    waits.sent(id, performance.now());
-    this.#socket.emit(event, input, () => waits.answer(id, performance.now()));
+    waits.pending.set(id, performance.now());
+    this.socket.emit(event, input, () => {
+      waits.longest = Math.max(waits.longest, performance.now() - waits.pending.get(id));
+      waits.pending.delete(id);
+      waits.answered++;
+    });
   }
+}
+
+/** In ms. A request without an answer counts for as long as it has waited: a worker that never answers must not look fast. */
+export function longest({ longest: answered, pending }) {
+  const now = performance.now();
+  const [oldest = now] = pending.values();
+  return Math.round(Math.max(answered, now - oldest));
 }

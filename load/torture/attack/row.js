@@ -10,7 +10,7 @@ import { soon } from '../../harness/until.js';
 import { cleaningUp } from '../support/scenario.js';
 import { Service } from '../support/service.js';
 import { tokenFor } from '../support/token.js';
-import { Probe } from './probe.js';
+import { longest, Probe } from './probe.js';
 import { faultsOf, isNoisy } from './verdict.js';
 import { Watch } from './watch.js';
 
@@ -84,7 +84,7 @@ async function workersOf(service, application) {
   return service.pids.keys();
 }
 
-/** Lets the attacker loose. @returns {Promise<import('./verdict.js').Row>} */
+/** Lets the attacker loose. */
 async function measure({ service, redis, attacker, probes }, use) {
   const watch = use(new Watch(service.primary, redis?.directory ?? service.data, redis?.pid));
   const lag = use(monitorEventLoopDelay({ resolution: TICK_MS }), 'disable');
@@ -103,21 +103,21 @@ async function measure({ service, redis, attacker, probes }, use) {
   for (const probe of probes) probe.stopAsking();
   await soon(() => probes.every(({ isSettled }) => isSettled), LONGEST_WAIT_MS, TICK_MS);
   watch.stop();
-  const now = performance.now();
+  const { memory, disk, redis: inRedis } = watch.most;
   return {
     spent: { ...spent, cpu: rounded(cpu, 100) },
     programs: rounded(programs, 100),
     server: {
       cpu: rounded(watch.cpu, 100),
-      memory: Math.round(watch.growth / MB),
-      disk: rounded(watch.diskGrowth / MB, 10),
+      memory: Math.round(memory / MB),
+      disk: rounded(disk / MB, 10),
       deaths: watch.deaths,
-      ...(redis && { redis: Math.round(watch.redisGrowth / MB) }),
+      ...(redis && { redis: Math.round(inRedis / MB) }),
     },
     others: {
-      same: Math.round(probes[0].echoes.longest(now)),
-      other: Math.round(probes[1].echoes.longest(now)),
-      post: Math.round(Math.max(...probes.map(({ posts }) => posts.longest(now)))),
+      same: longest(probes[0].echoes),
+      other: longest(probes[1].echoes),
+      post: Math.max(...probes.map(({ posts }) => longest(posts))),
       answered: probes.map(({ echoes }) => echoes.answered),
       lost: probes.filter(({ isLost }) => isLost).length,
       lag: Math.max(0, Math.round(lag.max / 1e6 - TICK_MS)),

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection, frame, opcodes, request, upgradeRequest } from '../../../harness/connection.js';
-import { Pace } from './pace.js';
 
 export const ENGINE = '/socket.io/?EIO=4';
 export const POLLING = `${ENGINE}&transport=polling`;
@@ -22,6 +21,9 @@ const PATIENCE_MS = 2000;
 /** An attacker that holds connections answers pings, and otherwise waits. */
 const PONG_MS = 5000;
 
+/** A sender that fell further behind than this, in ms, does not catch up: a burst would be another attack. */
+const MAX_BEHIND_MS = 250;
+
 /** The server does not let the client in. */
 export class Refused extends Error {}
 
@@ -32,35 +34,24 @@ export class Refused extends Error {}
  * Its connections are to one worker. The kernel picks a worker for each connection, and a session's id begins with the number
  * of its worker: a handshake tells where the connection ended up.
  *
- * @typedef {object} Way how a connection is opened
- * @property {number} [worker] by default, the one that is attacked
- * @property {string} [address] where it comes from
- * @property {object | null} [auth] what it logs in with; null does not join the main namespace
- * @property {number} [patience] how long to wait for each answer, in ms: 2,000, or 30,000 while the attack is prepared
+ * A `way` is how a connection is opened: its `worker` (the one that is attacked), `address` where it comes from, what it logs in with
+ * (`auth`; null does not join the main namespace), and its `patience` for each answer in ms.
  */
 export class Attacker {
   bytes = 0;
   /** How many connections were opened. */
   opened = 0;
   #end = Number.POSITIVE_INFINITY;
-  #pace;
+  /** When the next byte may be sent, in ms; undefined while the attack is prepared. */
+  #next;
 
-  /**
-   * @param {object} settings
-   * @param {number} settings.port
-   * @param {number} settings.target the worker that is attacked
-   * @param {number} settings.other another one
-   * @param {string} settings.address where the attacker comes from
-   * @param {object} settings.auth what it logs in with
-   * @param {number} settings.seconds
-   * @param {number} settings.rate bytes per second
-   */
+  /** @param {object} settings `port`, `target` (the worker that is attacked), `other`, `address`, `auth`, `seconds`, `rate` in bytes per second */
   constructor(settings) {
     Object.assign(this, settings);
   }
 
   begin() {
-    this.#pace = new Pace(this.rate, () => performance.now());
+    this.#next = performance.now();
     this.#end = performance.now() + this.seconds * 1000;
   }
 
@@ -74,7 +65,10 @@ export class Attacker {
 
   /** Sends within rate and time. @returns {Promise<boolean>} false once there is no more to be sent on the connection */
   async send(connection, bytes) {
-    const wait = this.#pace.take(bytes.length);
+    const now = performance.now();
+    this.#next = Math.max(this.#next ?? now, now - MAX_BEHIND_MS);
+    const wait = this.#next - now;
+    this.#next += (bytes.length / this.rate) * 1000;
     if (wait > 0) await sleep(Math.min(wait, Math.max(0, this.left)));
     if (this.isOver || connection.isClosed) return false;
     this.bytes += bytes.length;
@@ -189,10 +183,10 @@ export class Attacker {
   }
 
   get #patience() {
-    return this.#pace ? PATIENCE_MS : undefined;
+    return this.#next === undefined ? undefined : PATIENCE_MS;
   }
 
-  /** A session on polling whose connection is at the worker, or at any where that one is no more. @param {Way} [way] */
+  /** A session on polling whose connection is at the worker, or at any where that one is no more. */
   async polling({ worker = this.target, address, auth = this.auth, patience = this.#patience } = {}) {
     for (let tries = 1; ; tries++) {
       const connection = this.open(address);
@@ -217,7 +211,7 @@ export class Attacker {
     }
   }
 
-  /** A connection for HTTP at the worker. @param {Way} [way] */
+  /** A connection for HTTP at the worker. */
   async http(way) {
     const { connection, path } = await this.polling({ ...way, auth: null });
     await connection.write(request('POST', path, {}, '1')).response();
@@ -232,12 +226,12 @@ export class Attacker {
     throw new Refused(`no WebSocket: ${response?.status} ${response?.body}`);
   }
 
-  /** A WebSocket that throws away what comes. @param {Way} [way] */
+  /** A WebSocket that throws away what comes. */
   async plain(path, way) {
     return (await this.#upgrade(path, way)).discard();
   }
 
-  /** One of the engine. @param {Way & { hears?: boolean }} [way] `hears`: what comes waits to be read */
+  /** One of the engine. `hears`: what comes waits to be read */
   async socket({ auth = this.auth, hears = false, ...way } = {}) {
     const connection = await this.#upgrade(WEBSOCKET, way);
     const { patience = this.#patience } = way;

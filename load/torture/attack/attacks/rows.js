@@ -63,14 +63,6 @@ export const posts = (name, body, { open = polling, isPolling, ...more } = {}) =
   ...more,
 });
 
-/** The same requests, each once those before were answered. `options` are those of `Attacker.asks`. */
-export const asks = (name, head, options, more) => ({
-  name,
-  about: String(head).split('\r')[0].slice(0, 80),
-  run: (attacker) => attacker.asks(head, options),
-  ...more,
-});
-
 export const bearer = { Authorization: `Bearer ${API_KEY}` };
 
 /** A call of the HTTP API, with the key, to prepare an attack. */
