@@ -194,6 +194,7 @@ const commonJs = {
   },
   writeBundle() {
     copyFileSync(join(root, 'public/gjallar-client.d.ts'), join(dist, 'client.d.ts'));
+    copyFileSync(join(source, 'service/api/openapi.json'), join(dist, 'openapi.json'));
     // Of the files of this folder alone: the rest of the package are ES modules.
     writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
     // Node.js waits for an ES module that it imports before the program.

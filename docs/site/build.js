@@ -88,8 +88,9 @@ async function generate() {
   const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   append('configuration', commandLine(await allHelpTexts(version)).join('\n'));
-  const api = JSON.parse(readFileSync(join(root, 'public/openapi.json'), 'utf8'));
-  copyFileSync(join(root, 'public/openapi.json'), join(pages, 'public/openapi.json'));
+  const description = join(root, 'src/service/api/openapi.json');
+  const api = JSON.parse(readFileSync(description, 'utf8'));
+  copyFileSync(description, join(pages, 'public/openapi.json'));
   const lines = [
     '',
     '## Endpoints',

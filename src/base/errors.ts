@@ -226,11 +226,6 @@ const list = {
     message:
       'The state room has reached its limit of keys or bytes. Delete keys, or raise its limits (chat service: STATE_MAX_KEYS and STATE_MAX_BYTES; library: maxKeys and maxBytes).',
   },
-  STATE_OFF: {
-    status: 404,
-    message:
-      'This server has no state rooms because STATE_MAX_ROOMS is 0. To have them, its operator sets STATE_MAX_ROOMS.',
-  },
   STATE_BUSY: {
     status: 503,
     message: 'Too many members of the state room lack changes at the moment. Join again in a few seconds.',

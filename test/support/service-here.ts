@@ -3,11 +3,19 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
+import { hubServices } from '../../src/base/hub-service.js';
 import { version } from '../../src/base/package.js';
+import { workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
+import { openHub } from '../../src/cluster/hub/open.js';
+import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import type { FromWorker } from '../../src/cluster/protocol.js';
+import { ownWindow } from '../../src/engine/delivery/shared-window.js';
 import { connections } from '../../src/engine/http/exchange.js';
+import { openHubService as openRecovery } from '../../src/features/recovery/hub-service.js';
+import { openHubService as openState } from '../../src/features/state/hub-service.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { Orders } from '../../src/host/runtime/lifecycle/orders.js';
+import { hubAddressOf } from '../../src/host/runtime/machines/hub-address.js';
 import { startWorker } from '../../src/host/runtime/worker.js';
 import { chatApplication } from '../../src/service/chat/application.js';
 import { Lines } from './lines.js';
@@ -75,7 +83,13 @@ export async function startServiceHere(environment: Record<string, string> = {})
       }
       if (message.type === 'failed') fail(new Error(message.reason));
     };
-    orders.receive({ type: 'join', workers: [] });
+    const hubMesh = new Mesh(HUB, meshes);
+    const hub = await openHub(hubAddressOf(config), {
+      ...{ machine: 'machine0', workers: workersOnMesh(hubMesh), window: ownWindow(), isLinked: Promise.resolve() },
+      loadService: (service) => (service === hubServices.state ? openState : openRecovery),
+    });
+    await hubMesh.listen();
+    orders.receive({ type: 'join', workers: [HUB] });
     const before = log.all.length;
     const started = startWorker(config, version, chatApplication(config), {
       ...{ id: 1, directory: meshes, machine: 'machine0', place: 0, orders, logTo: log.sink },
@@ -86,12 +100,13 @@ export async function startServiceHere(environment: Record<string, string> = {})
     const stopped = started.then((worker) => worker.stopped);
     const listening = log.first((line) => line.msg === 'listening' && log.all.indexOf(line) >= before);
     const line = await Promise.race([listening, failed, stopped.then(() => ({}) as LogLine)]);
-    return { port: line.port as number, orders, stopped };
+    return { port: line.port as number, orders, stopped, hub };
   }
 
   async function end(): Promise<void> {
     running.orders.receive({ type: 'stop', over: 0 });
     await running.stopped;
+    running.hub.close();
   }
 
   return {

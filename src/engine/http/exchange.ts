@@ -67,11 +67,8 @@ export interface HttpExchange {
 
 /** The body of a response, written in parts. */
 export interface BodyStream {
-  /**
-   * Resolves when the client has read enough for the next part: true, or false if the client is gone.
-   * @param ahead how many bytes of the parts that follow the caller keeps already
-   */
-  write(part: string, ahead?: number): Promise<boolean>;
+  /** Resolves when the client has read enough for the next part: true, or false if the client is gone. */
+  write(part: string): Promise<boolean>;
   end(): void;
   /** Cuts the response off, so that the client does not take it for a whole one. */
   abort(): void;

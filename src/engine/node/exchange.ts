@@ -100,10 +100,10 @@ export class NodeHttpExchange implements HttpExchange {
     const { response } = this;
     this.writeHead(status, headers);
     return {
-      write: async (part, ahead = 0) => {
+      write: async (part) => {
         if (this.isComplete) return false;
         if (!response.write(part)) {
-          this.whileUnread(part.length + ahead);
+          this.whileUnread(part.length);
           await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve));
           this.unread?.set(0);
         }

@@ -112,7 +112,7 @@ export class UwsHttpExchange implements HttpExchange {
       });
     }
     return {
-      write: async (part, ahead = 0) => {
+      write: async (part) => {
         if (this.isComplete) return false;
         let isRead = false;
         res.cork(() => {
@@ -122,7 +122,7 @@ export class UwsHttpExchange implements HttpExchange {
           const woken = new Promise<void>((resolve) => {
             this.wake = resolve;
           });
-          this.unread.set(part.length + ahead);
+          this.unread.set(part.length);
           await woken;
         }
         this.unread.set(0);

@@ -48,8 +48,6 @@ export class Entries {
   size = 0;
   /** Bytes of these keys and their values. */
   bytes = 0;
-  /** Bytes of the deleted keys that are remembered. */
-  deletedBytes = 0;
   /** The number of the latest deletion that is forgotten. A reader that is behind it needs a snapshot. */
   forgottenSeq = 0;
   /** The latest time of a deletion that is forgotten. */
@@ -64,11 +62,6 @@ export class Entries {
 
   /** @param maxDeleted how many deleted keys are remembered */
   constructor(private readonly maxDeleted: number) {}
-
-  /** Deleted keys that are remembered. */
-  get deletedSize(): number {
-    return this.deleted.size;
-  }
 
   /** The entry of a key that has a value. */
   get(key: string): (Entry & { value: Encoded }) | undefined {
@@ -99,13 +92,12 @@ export class Entries {
       entry = { key, head, seq: 0, clock, origin, value: undefined, expires: undefined, bytes: 0 };
       this.byKey.set(key, entry);
     } else if (entry.value !== undefined) this.count(entry, -1);
-    else if (this.deleted.delete(key)) this.deletedBytes -= entry.bytes;
+    else this.deleted.delete(key);
     this.seq = seq;
     Object.assign(entry, { seq, clock, origin, value, expires, bytes: bytesOf(key, value) });
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);
-      this.deletedBytes += entry.bytes;
       if (this.deleted.size > this.maxDeleted) this.forgetSome();
     }
     this.log.push(entry);
@@ -146,7 +138,6 @@ export class Entries {
       if (this.deleted.size <= this.maxDeleted) return;
       const entry = this.byKey.get(key)!;
       this.deleted.delete(key);
-      this.deletedBytes -= entry.bytes;
       this.byKey.delete(key);
       this.forgottenSeq = entry.seq;
       this.onForget?.(key, entry.clock);
@@ -173,9 +164,6 @@ export class Entries {
     this.seqs = this.log.map((entry) => entry.seq);
   }
 }
-
-/** About how much memory a key takes besides its bytes and those of its value. */
-export const KEY_BYTES = 300;
 
 /** Bytes of a key and its value. */
 export function bytesOf(key: string, value: Encoded | undefined): number {

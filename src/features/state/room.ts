@@ -6,7 +6,7 @@ import { thisProcess } from '../../base/process.js';
 import type { AnySocket } from '../../io/any.js';
 import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../io/rooms/stores.js';
 import { RoomCore } from './core.js';
-import { bytesOf, KEY_BYTES } from './entries.js';
+import { bytesOf } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
 import { listenFor, listenNoMore } from './members/sockets.js';
@@ -64,17 +64,16 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   }
 
   set(key: string, value: unknown, options?: SetOptions): void {
-    this.setEncoded(key, encodeValue(value), expiryOf(options));
+    const encoded = encodeValue(value);
+    const expires = expiryOf(options);
+    this.checkKey(key);
+    this.checkPlace(key, encoded);
+    this.core.change(key, encoded, expires);
   }
 
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
     this.checkKey(key);
-    return this.patchTo(key, fields, this.patched(key, fields));
-  }
-
-  /** As patch(), with the value that patched() has just returned. @throws as patch() */
-  patchTo(key: string, fields: Record<string, unknown>, patched: string): Promise<void> {
-    this.checkKey(key);
+    const patched = this.patched(key, fields);
     this.checkPlace(key, patched);
     const done = this.core.patch(key, this.encodedFields(fields), patched);
     // Whoever does not wait for it has seen all errors that this worker knows.
@@ -88,8 +87,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     return encoded;
   }
 
-  /** The encoded value that patch() would set here. @throws as patch() */
-  patched(key: string, fields: unknown): string {
+  private patched(key: string, fields: unknown): string {
     const { maxPatchBytes } = this.settings;
     // The rest of the value was checked when it was set.
     const encoded = encodeValue(fields);
@@ -141,16 +139,6 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
 
   get bytes(): number {
     return this.core.overlay.bytes;
-  }
-
-  /**
-   * About how many bytes of memory the room takes: its keys and values, the deleted keys that it remembers, and 300 for each
-   * of these keys.
-   */
-  get footprint(): number {
-    const { entries, overlay } = this.core;
-    const deleted = entries.deletedSize + overlay.deletedSize;
-    return overlay.bytes + entries.deletedBytes + overlay.deletedBytes + KEY_BYTES * (overlay.size + deleted);
   }
 
   get size(): number {
@@ -286,13 +274,6 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
         `Invalid key of a state room. Use a string of 1 to ${maxKeyLength} bytes without lone surrogates.`,
       );
     }
-  }
-
-  /** Sets a key if the bounds allow it. @throws GjallarError as set() */
-  setEncoded(key: string, value: Encoded, expires?: number): void {
-    this.checkKey(key);
-    this.checkPlace(key, value);
-    this.core.change(key, value, expires);
   }
 
   private checkPlace(key: string, value: Encoded): void {

@@ -12,11 +12,10 @@ import {
   type Call,
   type Caller,
   deleteState,
-  deleteStateRoom,
+  getState,
   patchState,
   publish,
   readMessages,
-  readState,
   type StateOptions,
   setState,
 } from './rooms.js';
@@ -173,11 +172,10 @@ interface ApiOptions extends StateOptions, ActionsOptions {
 type Operation = (call: Call, options: ApiOptions) => Promise<object | undefined>;
 type Operations = Readonly<Record<string, Operation>>;
 
-/** The API's routes, as `public/openapi.json` names them besides its own. */
+/** The API's routes, as `openapi.json` names them besides its own. */
 export const routes = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish, DELETE: deleteRoomMessages },
-  '/api/state/{room}': { GET: readState, DELETE: deleteStateRoom },
-  '/api/state/{room}/{key}': { PUT: setState, PATCH: patchState, DELETE: deleteState },
+  '/api/state/{room}/{key}': { GET: getState, PUT: setState, PATCH: patchState, DELETE: deleteState },
   '/api/stats': { GET: readStats },
   '/api/drain': { POST: drain },
   '/api/rooms/{room}/messages/{offset}': { DELETE: deleteMessage },
@@ -200,7 +198,7 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
   }));
   const fixed = dataHeaders(secure);
   // It is long: it is sent as it is, within the turn of the request, where the request guard measures how long that takes.
-  const document = readFileSync(packageFile('public/openapi.json'));
+  const document = readFileSync(packageFile('dist/openapi.json'));
   const onRequest = (exchange: HttpExchange): unknown => {
     const { request } = exchange;
     const { origin } = request.headers;

@@ -49,27 +49,22 @@ async function authorize({ headers }: EngineRequest, { apiKey, rooms }: RoomsOpt
   return rooms.identify(given);
 }
 
-/** A part of the response to a read. */
-export interface StatePart {
-  text: string;
-  /** Bytes of the parts that follow, as far as they are in memory already. */
-  ahead: number;
-}
-
 /** The state rooms as the API uses them. A caller is undefined if it has the API key. Rooms and keys are unchecked. */
 export interface States {
+  get(caller: Identity | undefined, room: string, key: string): Promise<unknown>;
   /** @param readBody called once the caller is allowed to change the room; resolves with JSON */
   set(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void>;
   patch(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void>;
   delete(caller: Identity | undefined, room: string, key: string): Promise<boolean>;
-  remove(caller: Identity | undefined, room: string): Promise<boolean>;
-  /** The parts of the response. */
-  read(caller: Identity | undefined, room: string): AsyncGenerator<StatePart>;
 }
 
 export interface StateOptions extends RoomsOptions {
-  /** Undefined if the server has no state rooms. */
-  states: States | undefined;
+  states: States;
+}
+
+export async function getState(call: Call, options: StateOptions): Promise<object> {
+  const { caller, states, room } = await admit(call, options);
+  return { value: await states.get(caller, room, keyOf(call)) };
 }
 
 export async function setState(call: Call, options: StateOptions): Promise<object> {
@@ -89,50 +84,8 @@ export async function deleteState(call: Call, options: StateOptions): Promise<ob
   return { deleted: await states.delete(caller, room, keyOf(call)) };
 }
 
-export async function deleteStateRoom(call: Call, options: StateOptions): Promise<object> {
-  const { caller, states, room } = await admit(call, options);
-  return { deleted: await states.remove(caller, room) };
-}
-
-/** Streams the snapshot of a room, as fast as the caller reads it. */
-export async function readState(call: Call, options: StateOptions): Promise<undefined> {
-  const { caller, states, room } = await admit(call, options);
-  const parts = states.read(caller, room);
-  // An error at the start still gets a response of its own.
-  const first = await parts.next();
-  const { exchange, headers, request } = call;
-  try {
-    if (exchange.finished) return undefined;
-    const withType = { ...headers, 'Content-Type': 'application/json' };
-    if (request.method === 'HEAD') return void exchange.send(200, withType, '');
-    await stream(exchange as Required<HttpExchange>, withType, first, parts);
-  } finally {
-    await parts.return(undefined);
-  }
-  return undefined;
-}
-
-async function stream(
-  exchange: Required<HttpExchange>,
-  headers: Record<string, string>,
-  first: IteratorResult<StatePart>,
-  parts: AsyncGenerator<StatePart>,
-): Promise<void> {
-  const body = exchange.stream(200, headers);
-  try {
-    for (let part = first; !part.done; part = await parts.next()) {
-      if (!(await body.write(part.value.text, part.value.ahead))) return;
-    }
-    body.end();
-  } catch {
-    // The room was removed: the status is sent already, and half a snapshot must not look like a whole one.
-    body.abort();
-  }
-}
-
 async function admit({ request, parameters }: Call, options: StateOptions) {
   const caller = await authorize(request, options);
-  if (!options.states) throw new GjallarError('STATE_OFF');
   return { caller, states: options.states, room: decodeRoom(parameters[0]!) };
 }
 

@@ -22,7 +22,7 @@ import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
 import { WatchedRevocations } from './revocations.js';
-import type { StateLimits } from './state/rooms.js';
+import type { StateSettings } from './state/service.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
 export function chatApplication(config: Config): Application {
@@ -59,7 +59,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     isOverloaded: () => engine.load.rejectsMessages,
     costs: engine.costs,
     onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
-    state: stateLimits(config),
+    state: stateSettings(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   metrics.add(chatMetrics(chat));
@@ -118,11 +118,10 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
   };
 }
 
-function stateLimits(config: Config): StateLimits | undefined {
-  const { stateMaxRooms: rooms, stateMaxRoomsPerUser: roomsPerUser, stateMaxKeys: keys, stateMaxBytes: bytes } = config;
-  const { stateMaxPatchBytes: patchBytes, maxPayload: valueBytes } = config;
-  const hasDemo = config.demoPage === 'on';
-  return rooms === 0 ? undefined : { rooms, roomsPerUser, keys, bytes, valueBytes, patchBytes, hasDemo };
+function stateSettings(config: Config): StateSettings {
+  const { stateRooms: names = [], stateMaxKeys: maxKeys, stateMaxBytes: maxBytes } = config;
+  const { stateMaxPatchBytes: maxPatchBytes, maxPayload: maxValueBytes } = config;
+  return { names, hasDemo: config.demoPage === 'on', bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes } };
 }
 
 async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {

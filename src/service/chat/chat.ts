@@ -34,9 +34,8 @@ import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { answerTotals, type ChatStats, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
-import { admitWatcher } from './state/plain.js';
-import type { StateLimits } from './state/rooms.js';
-import { StateService } from './state/service.js';
+import { StateService, type StateSettings } from './state/service.js';
+import { admitWatcher } from './state/watch.js';
 
 export interface Chat {
   /** Posts to a room without joining it; see {@link publish}. */
@@ -56,8 +55,7 @@ export interface Chat {
   admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
   /** Admits a plain WebSocket client that watches a state room; see {@link admitWatcher}. */
   admitWatcher(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
-  /** The state rooms; undefined if the server has none. */
-  readonly states: StateService | undefined;
+  readonly states: StateService;
   readonly counters: ChatCounters;
   /** How the chat takes part in the operator's actions. */
   readonly operator: OperatorSeam;
@@ -103,8 +101,8 @@ export interface ChatOptions {
   costs?: RequestCosts;
   /** Called when a conversation has a new epoch; see `ConversationEvents`. */
   onNewEpoch?: (finding: Finding, lastUsed: number) => void;
-  /** The bounds of the state rooms. Without them, there are none. */
-  state?: StateLimits;
+  /** The state rooms. @default none */
+  state?: StateSettings;
   /** Whether presence events to slow clients are dropped. @default false */
   volatilePresence?: boolean;
 }
@@ -126,7 +124,7 @@ export function startChat(
     isBusy,
     costs,
     onNewEpoch,
-    state,
+    state = { names: [] },
     volatilePresence = false,
   }: ChatOptions,
 ): Chat {
@@ -179,7 +177,7 @@ export function startChat(
     expiry: new Expiry(),
     revoked,
     inFlight: new Tally(),
-    states: state && new StateService(io, state, isOverloaded, costs),
+    states: new StateService(io, state, isOverloaded, costs),
     isOverloaded,
     counters,
     costs,
@@ -197,7 +195,6 @@ export function startChat(
   const names = [...handlers.keys(), 'echo'];
   function onDisconnecting(this: ChatSocket): void {
     context.expiry.forget(this);
-    context.states?.sockets.forget(this);
     for (const room of roomsOf(this)) presenceRegistry.remove(room, this.data.name);
   }
 
@@ -235,7 +232,7 @@ export function startChat(
       conversations?.close();
       presenceBroadcaster.close();
       presenceRegistry.close();
-      context.states?.close();
+      context.states.close();
     },
   };
 }

@@ -28,8 +28,7 @@ export interface ChatContext {
   /** The revoked tokens; undefined if the server revokes none. */
   readonly revoked: RevokedTokens | undefined;
   readonly inFlight: Tally<object>;
-  /** The state rooms; undefined if the server has none. */
-  readonly states: StateService | undefined;
+  readonly states: StateService;
   readonly counters: ChatCounters;
   /** Charges clients for requests that cost the worker more than they send; undefined for no charge. */
   readonly costs: RequestCosts | undefined;

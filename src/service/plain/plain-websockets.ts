@@ -23,7 +23,7 @@ export interface RoomGateway {
   admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
   /**
    * Checks a client that watches a state room. Missing if there are none.
-   * @throws GjallarError as admit(), and STATE_OFF, BAD_INPUT
+   * @throws GjallarError as admit(), and NOT_FOUND, BAD_INPUT
    */
   admitWatcher?(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
 }

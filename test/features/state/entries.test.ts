@@ -48,21 +48,6 @@ test('deleted keys are remembered up to a number', () => {
   expect(entries.apply(change('new', 'x', 8))).toBe(true);
 });
 
-test('the bytes of deleted keys count until they are forgotten or set again', () => {
-  const entries = new Entries(2);
-  let clock = 0;
-  for (const key of ['a', 'bb', 'ccc']) entries.apply(change(key, 'x', ++clock));
-  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([9, 0, 0]);
-  entries.apply(change('a', undefined, ++clock));
-  entries.apply(change('bb', undefined, ++clock));
-  entries.apply(change('bb', undefined, ++clock));
-  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([4, 2, 3]);
-  entries.apply(change('ccc', undefined, ++clock));
-  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([0, 2, 5]);
-  entries.apply(change('bb', 'x', ++clock));
-  expect([entries.bytes, entries.deletedSize, entries.deletedBytes]).toEqual([3, 1, 3]);
-});
-
 test('the clock never goes back, nor behind what it has heard', () => {
   let now = 1000;
   const clock = new HybridClock(() => now);

@@ -4,7 +4,6 @@ import { MAX_ROOMS } from '../../../src/service/chat/handlers/index.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
-import { StateApi } from './support/states.js';
 
 let server: RunningServer;
 let client: ChatClient;
@@ -99,12 +98,11 @@ test('a message longer than MAX_PAYLOAD costs its sender the connection, and nob
   expect(await gone).toMatch(/^transport (close|error)$/);
 });
 
-describe('a server without history and state rooms', () => {
-  const API_KEY = 'a-key-of-the-test';
+describe('a server without history', () => {
   let bare: RunningServer;
   let member: ChatClient;
   beforeAll(async () => {
-    bare = await startServer({ WORKERS: '1', HISTORY_TTL: '0', STATE_MAX_ROOMS: '0', API_KEY });
+    bare = await startServer({ WORKERS: '1', HISTORY_TTL: '0' });
     member = connect(bare.url);
     await connected(member);
   });
@@ -119,13 +117,5 @@ describe('a server without history and state rooms', () => {
     expectOk(await member.emitWithAck('message', { room: 'hall', text: 'hi' }));
     expect((await heard)[0].text).toBe('hi');
     expect(await member.emitWithAck('history', { room: 'hall' })).toMatchObject({ code: 'HISTORY_OFF' });
-  });
-
-  test('STATE_MAX_ROOMS=0 turns state rooms off', async () => {
-    expect(await member.emitWithAck('watch', { room: 'a' })).toMatchObject({ code: 'STATE_OFF' });
-    expectOk(await member.emitWithAck('unwatch', 'a'));
-    const api = new StateApi(bare.url, API_KEY);
-    expect(await api.put('a', 'k', 1)).toMatchObject({ code: 'STATE_OFF' });
-    expect(await api.get('a')).toMatchObject({ code: 'STATE_OFF' });
   });
 });

@@ -11,9 +11,6 @@ interface Pending {
 export class Overlay {
   size = 0;
   bytes = 0;
-  /** Keys that this worker has deleted, and the sequencer has not. */
-  deletedSize = 0;
-  deletedBytes = 0;
   private readonly pending = new Map<string, Pending>();
 
   constructor(private entries: Entries) {}
@@ -49,10 +46,9 @@ export class Overlay {
   add(change: Change, number: number): void {
     const { key, value } = change;
     this.around(key, () => {
-      this.remove(key);
-      const pending = { change, number, bytes: bytesOf(key, value) };
-      this.pending.set(key, pending);
-      if (value === undefined) this.countDeleted(pending, 1);
+      // At the end, in the order of numbers.
+      this.pending.delete(key);
+      this.pending.set(key, { change, number, bytes: bytesOf(key, value) });
     });
   }
 
@@ -66,7 +62,7 @@ export class Overlay {
     for (const [key, { number }] of this.pending) {
       // They are in order.
       if (number > upTo) return;
-      this.around(key, () => this.remove(key));
+      this.around(key, () => this.pending.delete(key));
     }
   }
 
@@ -79,17 +75,6 @@ export class Overlay {
       this.size++;
       this.bytes += this.sizeOf(key)!;
     }
-  }
-
-  private remove(key: string): void {
-    const pending = this.pending.get(key);
-    if (pending && pending.change.value === undefined) this.countDeleted(pending, -1);
-    this.pending.delete(key);
-  }
-
-  private countDeleted({ bytes }: Pending, sign: 1 | -1): void {
-    this.deletedSize += sign;
-    this.deletedBytes += sign * bytes;
   }
 
   private around(key: string, act: () => void): void {

@@ -1,20 +1,17 @@
-import { integer } from '../../../base/options.js';
+import { hasControlCharacters } from '../../../base/bytes.js';
+import { integer, list, text } from '../../../base/options.js';
 import { option } from './option.js';
+
+const isRoomName = (name: string) => name !== '' && name.length <= 128 && !hasControlCharacters(name);
 
 /** State rooms of the chat service. */
 export const state = {
-  stateMaxRooms: option({
-    name: 'STATE_MAX_ROOMS',
-    description: 'Maximum number of state rooms on all workers and machines together; 0 turns state rooms off.',
-    kind: integer(0, 100_000),
-    fallback: 1000,
-  }),
-  stateMaxRoomsPerUser: option({
-    name: 'STATE_MAX_ROOMS_PER_USER',
+  stateRooms: option({
+    name: 'STATE_ROOMS',
     description:
-      'Maximum number of state rooms that exist because the same user has created them. It does not apply to API_KEY.',
-    kind: integer(1, 100_000),
-    fallback: 100,
+      'Names of the state rooms, separated by commas, such as quotes,scores. With the demo page, there is also the room ' +
+      'demo quotes.',
+    kind: list('names of 1 to 128 characters, separated by commas', text('', isRoomName)),
   }),
   stateMaxKeys: option({
     name: 'STATE_MAX_KEYS',
@@ -32,10 +29,7 @@ export const state = {
   }),
   stateMaxBytes: option({
     name: 'STATE_MAX_BYTES',
-    description:
-      'Maximum number of bytes that all state rooms together take in the memory of each worker. Each key counts as ' +
-      'its own bytes, the bytes of its value, and 300 more. A room remembers up to STATE_MAX_KEYS deleted keys, ' +
-      'which count until the room is removed.',
+    description: 'Maximum number of bytes of all keys and values in a state room. Beyond it, a value gets STATE_FULL.',
     kind: integer(1024, 1_099_511_627_776, 'bytes'),
     fallback: 64_000_000,
   }),

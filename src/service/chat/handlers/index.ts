@@ -94,9 +94,7 @@ export async function token(context: ChatContext, socket: ChatSocket, input: unk
     if (isAllowed(grant, 'join', room)) presenceRegistry.rename(room, name, displayName);
     else await leave(context, socket, room);
   }
-  for (const room of states?.sockets.of(socket) ?? []) {
-    if (!isAllowed(grant, 'join', room)) states?.sockets.unwatch(socket, room);
-  }
+  for (const room of states.all) if (!isAllowed(grant, 'join', room.name)) room.leave(socket);
   return { name, expires };
 }
 

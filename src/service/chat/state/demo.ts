@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { encodeValue } from '../../../features/state/values.js';
-import type { StateRooms } from './rooms.js';
+import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
 
 /** The state room that the page `live.html` shows. */
 export const DEMO_ROOM = 'demo quotes';
@@ -30,11 +29,11 @@ export class DemoQuotes {
   private timer: NodeJS.Timeout | undefined;
   private otherAt = 0;
 
-  constructor(private readonly rooms: StateRooms) {}
+  constructor(private readonly room: StateRoom) {}
 
   /** Call it when a client watches the room. */
   watched(): void {
-    this.timer ??= setInterval(() => void this.tick(), TICK_MS);
+    this.timer ??= setInterval(() => this.tick(), TICK_MS);
   }
 
   close(): void {
@@ -42,20 +41,19 @@ export class DemoQuotes {
     this.timer = undefined;
   }
 
-  private async tick(): Promise<void> {
-    if (!this.rooms.isWatched(DEMO_ROOM)) return this.close();
+  private tick(): void {
+    const { room } = this;
+    if (room.stats().members === 0) return this.close();
     if (performance.now() - this.otherAt < SILENCE_MS) return;
     try {
       const first = Math.floor(Math.random() * SYMBOLS.length);
       for (let change = 0; change < CHANGES_PER_TICK; change++) {
         // Each key at most once, so that a fast client need not skip anything.
         const symbol = SYMBOLS[(first + 5 * change) % SYMBOLS.length]!;
-        await this.rooms.set(DEMO_ROOM, symbol, (room) =>
-          encodeValue(this.next(room.get(symbol) as Quote | undefined)),
-        );
+        room.set(symbol, this.next(room.get(symbol) as Quote | undefined));
       }
     } catch {
-      // The operator's own state has filled the bounds: the page then shows what there is.
+      // The keys of other publishers have filled the bounds: the page then shows what there is.
     }
   }
 

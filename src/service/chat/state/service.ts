@@ -1,35 +1,34 @@
-import { setTimeout as after } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
-import { Tally } from '../../../base/tally.js';
 import type { RequestCosts } from '../../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../../engine/limits/work-queue.js';
+import { openStateRoom } from '../../../features/state/open.js';
+import type { StateRoomOptions } from '../../../features/state/options.js';
 import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
-import { encodeValue } from '../../../features/state/values.js';
 import { parseJson } from '../../../io/http/json.js';
-import { type Identity, requireRoom } from '../../accounts/identity.js';
-import type { StatePart } from '../../api/rooms.js';
+import { type Grant, type Identity, requireRoom } from '../../accounts/identity.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 import { DEMO_ROOM, DemoQuotes } from './demo.js';
-import { type StateLimits, StateRooms, type Writer } from './rooms.js';
-import { snapshotOf } from './snapshot.js';
-import { SocketWatchers } from './socket-watchers.js';
 
-/** How many reads of one user may be in progress. */
-const MAX_READS = 8;
+/** The state rooms of the chat service. */
+export interface StateSettings {
+  names: readonly string[];
+  /** Whether there is the room of the demo page too, which changes by itself while it is watched. */
+  hasDemo?: boolean;
+  /** The bounds of each room. */
+  bounds?: Pick<StateRoomOptions, 'maxKeys' | 'maxBytes' | 'maxValueBytes' | 'maxPatchBytes' | 'maxBehind'>;
+}
 
 /**
- * The state rooms as the HTTP API uses them. A caller is undefined if it has the API key, which allows every room.
+ * The state rooms, which are open on all workers and machines from the start, and what callers of the HTTP API do with
+ * them. A caller is undefined if it has the API key, which allows every room.
  */
 export class StateService {
-  readonly rooms: StateRooms;
-  readonly sockets: SocketWatchers;
-  private readonly demo: DemoQuotes;
-  /** Changes take turns, so that many at once do not keep the worker from everything else. */
-  private readonly changes: WorkQueue;
-  /** Reads in progress, by caller. */
-  private readonly reads = new Tally<object | string>();
+  private readonly byName = new Map<string, StateRoom>();
+  private readonly demo: DemoQuotes | undefined;
+  /** Requests take turns, so that many at once do not keep the worker from everything else. */
+  private readonly requests: WorkQueue;
 
   /**
    * @param isOverloaded whether changes are rejected because the worker is overloaded
@@ -37,132 +36,102 @@ export class StateService {
    */
   constructor(
     io: ChatServer,
-    limits: StateLimits,
+    { names, hasDemo = false, bounds }: StateSettings,
     private readonly isOverloaded: () => boolean,
     private readonly costs?: RequestCosts,
   ) {
-    this.changes = new WorkQueue('changes of state rooms', costs);
-    this.rooms = new StateRooms(io, limits, (name) => {
-      if (limits.hasDemo && name === DEMO_ROOM) this.demo.watched();
+    this.requests = new WorkQueue('requests for state rooms', costs);
+    for (const name of new Set([...names.map(readRoom), ...(hasDemo ? [DEMO_ROOM] : [])])) {
+      // A room may have the name of an event of the chat.
+      this.byName.set(name, openStateRoom(io, name, { ...bounds, event: `state:${name}` }));
+    }
+    this.demo = hasDemo ? new DemoQuotes(this.byName.get(DEMO_ROOM)!) : undefined;
+  }
+
+  /**
+   * The room of a name, for a user who may join it or publish to it.
+   * @param grant undefined if every room is allowed
+   * @throws GjallarError BAD_ROOM, ROOM_FORBIDDEN, NOT_FOUND
+   */
+  find(given: unknown, right: 'join' | 'publish', grant: Grant | undefined): StateRoom {
+    const name = readRoom(given);
+    if (grant) requireRoom(grant, right, name);
+    const room = this.byName.get(name);
+    if (room) return room;
+    throw new GjallarError(
+      'NOT_FOUND',
+      'This server has no state room of this name. Check the name, or ask the operator to add it to STATE_ROOMS.',
+    );
+  }
+
+  get all(): Iterable<StateRoom> {
+    return this.byName.values();
+  }
+
+  /** Call it when a client has joined a room. */
+  joined(room: StateRoom): void {
+    if (room.name === DEMO_ROOM) this.demo?.watched();
+  }
+
+  /**
+   * Reads the value of a key.
+   * @throws GjallarError BAD_ROOM, ROOM_FORBIDDEN, NOT_FOUND, OVERLOADED, RATE_LIMITED
+   */
+  async get(caller: Identity | undefined, name: string, key: string): Promise<unknown> {
+    const room = this.find(name, 'join', caller?.grant);
+    await room.caughtUp();
+    return this.requests.run(callerOf(caller), async () => {
+      const bytes = room.sizeOf(key);
+      if (bytes === undefined) throw new GjallarError('NOT_FOUND', `The state room "${room.name}" has no such key.`);
+      this.charge(caller, 2 * bytes);
+      return room.get(key);
     });
-    this.demo = new DemoQuotes(this.rooms);
-    this.sockets = new SocketWatchers(this.rooms);
   }
 
   /**
    * Sets a key. The body is read once the caller is known to be allowed to.
-   * @throws GjallarError BAD_ROOM, BAD_JSON, BAD_STATE_KEY, BAD_STATE_VALUE, ROOM_FORBIDDEN, STATE_FULL, OVERLOADED,
-   *   RATE_LIMITED
+   * @throws GjallarError BAD_ROOM, BAD_JSON, BAD_STATE_KEY, BAD_STATE_VALUE, ROOM_FORBIDDEN, NOT_FOUND, STATE_FULL,
+   *   OVERLOADED, RATE_LIMITED
    */
-  async set(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void> {
-    const name = this.writable(caller, room);
+  async set(caller: Identity | undefined, name: string, key: string, readBody: () => Promise<Buffer>): Promise<void> {
+    const room = this.writable(caller, name);
     const body = await readBody();
-    const value = () => {
+    const change = async () => {
       this.charge(caller, 2 * body.length);
-      return encodeValue(parseValue(body));
+      room.set(key, parseValue(body));
     };
-    await this.rooms.set(name, key, value, this.writer(caller, body.length));
+    await this.requests.run(callerOf(caller), change, body.length);
   }
 
   /**
    * Changes fields of a key whose value is an object, or that has none yet, as in RFC 7396. The others keep the values that any
    * worker of the machine had set before. @throws as set(), and STATE_PATCH_SIZE
    */
-  async patch(caller: Identity | undefined, room: string, key: string, readBody: () => Promise<Buffer>): Promise<void> {
-    const name = this.writable(caller, room);
+  async patch(caller: Identity | undefined, name: string, key: string, readBody: () => Promise<Buffer>): Promise<void> {
+    const room = this.writable(caller, name);
     const body = await readBody();
-    await this.rooms.caughtUp(name);
-    let fields: Record<string, unknown> = {};
-    const value = (found: StateRoom) => {
-      fields = readObject(parseValue(body));
-      const patched = found.patched(key, fields);
-      this.charge(caller, body.length + (found.sizeOf(key) ?? 0) + Buffer.byteLength(patched));
-      return patched;
-    };
+    await room.caughtUp();
     let done: Promise<void> | undefined;
-    await this.rooms.set(name, key, value, this.writer(caller, body.length), (found, patched) => {
-      done = found.patchTo(key, fields, patched as string);
-    });
+    const change = async () => {
+      const before = room.sizeOf(key) ?? 0;
+      done = room.patch(key, readObject(parseValue(body)));
+      this.charge(caller, body.length + before + (room.sizeOf(key) ?? 0));
+    };
+    await this.requests.run(callerOf(caller), change, body.length);
     // The hub has changed the value that it has at that time.
     await done;
   }
 
   /** Deletes a key. Resolves with whether it had a value. */
-  async delete(caller: Identity | undefined, room: string, key: string): Promise<boolean> {
-    const name = this.writable(caller, room);
-    await this.rooms.caughtUp(name);
-    const found = await this.rooms.find(name);
-    return found?.delete(key) ?? false;
+  async delete(caller: Identity | undefined, name: string, key: string): Promise<boolean> {
+    const room = this.writable(caller, name);
+    await room.caughtUp();
+    return room.delete(key);
   }
 
-  /** Removes a room with all its keys. Resolves with whether there was one. */
-  async remove(caller: Identity | undefined, room: string): Promise<boolean> {
-    const name = this.writable(caller, room);
-    await this.rooms.caughtUp(name);
-    const found = await this.rooms.find(name);
-    this.charge(caller, found?.footprint ?? 0);
-    return this.rooms.remove(name, this.writer(caller, 0));
-  }
-
-  /**
-   * Reads a snapshot of a room as the parts of one JSON object.
-   * @throws GjallarError BAD_ROOM, ROOM_FORBIDDEN, NOT_FOUND, RATE_LIMITED
-   */
-  async *read(caller: Identity | undefined, room: string): AsyncGenerator<StatePart> {
-    const name = readRoom(room);
-    if (caller) requireRoom(caller.grant, 'join', name);
-    const client = callerOf(caller);
-    if (this.reads.of(client) >= MAX_READS) {
-      throw new GjallarError(
-        'RATE_LIMITED',
-        `${MAX_READS} reads of state rooms by this user are in progress. Wait for their responses before the next one.`,
-      );
-    }
-    this.reads.add(client);
-    try {
-      yield* this.partsOf(caller, name);
-    } finally {
-      this.reads.remove(client);
-    }
-  }
-
-  private async *partsOf(caller: Identity | undefined, name: string): AsyncGenerator<StatePart> {
-    await this.rooms.caughtUp(name);
-    const found = await this.rooms.find(name);
-    if (!found) throw new GjallarError('NOT_FOUND', 'There is no state room of this name. PUT a key to create it.');
-    let unfollow = () => {};
-    const onEnd = (listener: () => void) => {
-      unfollow = this.rooms.watch(name, { enter: () => {}, refuse: () => {}, empty: listener });
-    };
-    try {
-      let before = '{"ok":true,"changes":[';
-      let isFirst = true;
-      for await (const { pairs, version, isLast, ahead } of snapshotOf(found, onEnd)) {
-        // Readers share the text of a part, which is therefore passed on as it is.
-        if (before !== '') yield { text: before, ahead: pairs.length + ahead };
-        before = '';
-        if (pairs !== '') {
-          this.charge(caller, pairs.length);
-          yield { text: isFirst ? pairs.slice(1) : pairs, ahead };
-          isFirst = false;
-        }
-        if (isLast) yield { text: `],"version":${JSON.stringify(version)}}\n`, ahead: 0 };
-        else await this.paid(caller);
-      }
-    } finally {
-      unfollow();
-    }
-  }
-
+  /** The rooms end with their server. */
   close(): void {
-    this.demo.close();
-    this.rooms.close();
-  }
-
-  /** Resolves once the caller owes nothing. */
-  private async paid(caller: Identity | undefined): Promise<void> {
-    const wait = caller ? (this.costs?.waitOf(callerOf(caller)) ?? 0) : 0;
-    if (wait > 0) await after(wait);
+    this.demo?.close();
   }
 
   /** Charges a caller. The API key is the operator's, whose programs only take turns. */
@@ -170,16 +139,10 @@ export class StateService {
     if (caller) this.costs?.charge(callerOf(caller), bytes);
   }
 
-  private writer(caller: Identity | undefined, bytes: number): Writer {
-    const client = callerOf(caller);
-    return { user: caller?.name, turn: (work) => this.changes.run(client, work, bytes) };
-  }
-
-  private writable(caller: Identity | undefined, room: string): string {
-    const name = readRoom(room);
-    if (caller) requireRoom(caller.grant, 'publish', name);
+  private writable(caller: Identity | undefined, name: string): StateRoom {
+    const room = this.find(name, 'publish', caller?.grant);
     if (this.isOverloaded()) throw new GjallarError('OVERLOADED');
-    return name;
+    return room;
   }
 }
 

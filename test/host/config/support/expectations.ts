@@ -143,19 +143,13 @@ export const expectations: Record<keyof Config, Expectation> = {
     good: ['postgres://localhost/chat', 'postgresql://u:p@db/chat', 'mysql://db/chat'].map((url) => [url, url]),
     bad: ['./archive.db', 'sqlite:./archive.db', 'http://localhost', 'mongodb://localhost/chat'],
   },
-  stateMaxRooms: {
+  stateRooms: {
+    default: undefined,
     good: [
-      ['0', 0],
-      ['100000', 100_000],
+      ['quotes', ['quotes']],
+      ['quotes, scores of today', ['quotes', 'scores of today']],
     ],
-    bad: ['-1', '100001', 'many'],
-  },
-  stateMaxRoomsPerUser: {
-    good: [
-      ['1', 1],
-      ['100000', 100_000],
-    ],
-    bad: ['0', '100001', '1.5'],
+    bad: ['a,,b', 'a\nb', 'x'.repeat(129)],
   },
   stateMaxPatchBytes: {
     good: [

@@ -119,11 +119,10 @@ export class StateApi {
   put = (room: string, key: string, value: unknown) => this.call('PUT', room, key, value);
   patch = (room: string, key: string, fields: unknown) => this.call('PATCH', room, key, fields);
   delete = (room: string, key: string) => this.call('DELETE', room, key);
-  remove = (room: string) => this.call('DELETE', room);
-  get = (room: string) => this.call('GET', room);
+  get = (room: string, key: string) => this.call('GET', room, key);
 
-  private async call(method: string, room: string, key?: string, value?: unknown): Promise<Record<string, unknown>> {
-    const path = [room, ...(key === undefined ? [] : [key])].map(encodeURIComponent).join('/');
+  private async call(method: string, room: string, key: string, value?: unknown): Promise<Record<string, unknown>> {
+    const path = [room, key].map(encodeURIComponent).join('/');
     const body = value === undefined ? {} : { body: JSON.stringify(value) };
     const headers = { Authorization: `Bearer ${this.key}` };
     const response = await fetch(`${this.url}/api/state/${path}`, { method, headers, ...body });
