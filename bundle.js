@@ -27,6 +27,7 @@ const entries = [
   'features/recovery/hub-service',
   // Loaded when they are needed, by requireHere().
   'features/recovery/index',
+  'engine/node/app',
 ];
 /**
  * What a process of each kind always loads. Modules that the same kinds load are one file, so that no process reads what
@@ -35,6 +36,7 @@ const entries = [
 const processes = {
   any: ['main'],
   library: ['index'],
+  nodeApps: ['engine/node/app'],
   recovery: ['features/recovery/index'],
   hosted: ['io/server/register', 'host/run/preload', 'host/run/application', 'host/runtime/worker'],
   worker: ['cli/service', 'service/chat/application', 'host/runtime/worker'],

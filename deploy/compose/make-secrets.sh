@@ -18,7 +18,7 @@ if [ ! -e redis-url ]; then
   # docs/operations/redis.md, "Rights", has the line for other backplanes.
   cat >redis-users <<END
 user default off
-user gjallar on >$password resetkeys ~gjallar:* resetchannels &socket.io* &socket.io#/#* -@all +ping +info +select +time +multi +exec +discard +subscribe +psubscribe +unsubscribe +punsubscribe +publish +pubsub|numsub +eval +evalsha +exists +get +set +del +hset +hmget +pexpire +xadd +xlen +xrange +xrevrange +xtrim +xdel +pttl +hgetall +hdel +hscan +zadd +zrem +zcard +zrangebyscore
+user gjallar on >$password resetkeys ~gjallar:* resetchannels &socket.io* &socket.io#/#* -@all +ping +info +select +time +subscribe +psubscribe +unsubscribe +punsubscribe +publish +pubsub|numsub +eval +evalsha +exists +get +set +del +hset +hmget +pexpire +xadd +xlen +xrange +xrevrange +xtrim +xdel +pttl +hgetall +hdel +hscan +zadd +zrem +zcard +zrangebyscore
 END
   chmod 644 redis-users
   printf 'redis://gjallar:%s@redis:6379' "$password" | keep redis-url

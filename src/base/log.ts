@@ -13,8 +13,8 @@ export interface LoggedLine {
 }
 
 /**
- * Creates the log: one JSON object per line on the standard output, or lines for people if that is a terminal, from
- * pino-pretty if it is installed. The fields are those of docs/operations.md, "Log".
+ * Creates the log: one JSON object per line on the standard output. If that is a terminal and pino-pretty is installed, it
+ * formats the lines for people. The fields are those of docs/operations.md, "Log".
  * @param level lowest level that is logged
  * @param origin which process writes it
  * @param onTrouble called with each line of the level `warn` or higher
@@ -37,7 +37,6 @@ export function createLog(
   if (to) return pino(options, to);
   const pretty = process.stdout.isTTY ? optionalPackage<typeof PinoPretty>('pino-pretty') : undefined;
   if (pretty) return pino(options, pretty({ sync: true, ignore: 'pid,process' }));
-  if (process.stdout.isTTY) return pino(options, { write: (line) => void process.stdout.write(readableLine(line)) });
   // If the reader of the log stops reading, the server must not wait, and its buffer is bounded. flush() needs a minLength.
   const output = pino.destination({ dest: 1, sync: false, minLength: 1, maxLength: MAX_UNWRITTEN_BYTES });
   const log = pino(options, output);
@@ -160,37 +159,4 @@ function shown(error: unknown): unknown {
 export function logGreeting(log: Logger, facts: object, greeting: string): void {
   if (process.stdout.isTTY) console.log(greeting);
   else log.child({}, { level: 'info' }).info(facts, greeting);
-}
-
-/** What every line has, and a person at a terminal does not need. */
-const hidden = new Set(['level', 'time', 'pid', 'process', 'worker', 'msg', 'error']);
-const colours: Readonly<Record<string, number>> = { fatal: 31, error: 31, warn: 33, info: 32 };
-
-/** A line of the log for people: time, level, worker, message, fields, and the stack of an error below it. */
-export function readableLine(json: string): string {
-  let line: Record<string, unknown>;
-  try {
-    line = JSON.parse(json) as Record<string, unknown>;
-  } catch {
-    return json;
-  }
-  const { level, time, worker, msg, error } = line as Record<string, string | undefined>;
-  const name = String(level ?? 'info');
-  const fields = Object.entries(line).filter(([key]) => !hidden.has(key));
-  const parts = [
-    new Date(time ?? Number.NaN).toTimeString().slice(0, 8),
-    `\u001b[${colours[name] ?? 36}m${name.toUpperCase().padEnd(5)}\u001b[0m`,
-    ...(worker === undefined ? [] : [`worker ${worker}:`]),
-    msg ?? '',
-    ...fields.map(
-      ([key, value]) => `\u001b[2m${key}=${typeof value === 'string' ? value : JSON.stringify(value)}\u001b[0m`,
-    ),
-  ];
-  return `${parts.join(' ')}\n${stackOf(error)}`;
-}
-
-function stackOf(error: unknown): string {
-  if (typeof error !== 'object' || error === null) return '';
-  const { stack, message } = error as { stack?: string; message?: string };
-  return `${stack ?? message ?? JSON.stringify(error)}\n`.replace(/^/gm, '    ').trimEnd().concat('\n');
 }

@@ -23,7 +23,7 @@ const list = {
   },
   REDIS_COMMAND_REJECTED: {
     remedy:
-      'Grant the keys, channels and commands to the user of REDIS_URL. gjallar doctor names each one that is missing.',
+      'Grant the keys, channels and commands to the user of REDIS_URL. The log line with this code has the error of Redis.',
   },
   REDIS_WRITES_REJECTED: {
     remedy:

@@ -12,7 +12,8 @@ import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
 import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
-import { NodeApp } from './node/app.js';
+import type { NodeApp } from './node/app.js';
+import { isNodeApp, nodeApps } from './node/load.js';
 import type { EngineOptions, EngineSettings } from './options.js';
 import type { Relay } from './relay.js';
 import { announce } from './session/announced.js';
@@ -138,7 +139,7 @@ export class Engine extends EngineParts {
 
   /** Adds the engine's routes to a uWebSockets.js app. Call it before the app listens. */
   attach(app: TemplatedApp, options: AttachOptions = {}): this {
-    const isNative = !(app instanceof NodeApp);
+    const isNative = !isNodeApp(app);
     if (isNative && !this.holdsCork) corkHolder.acquire();
     this.holdsCork ||= isNative;
     this.start();
@@ -184,7 +185,7 @@ export class Engine extends EngineParts {
 
   private appOfHanded(): NodeApp {
     if (!this.handed) {
-      this.handed = NodeApp.on(createServer(), false);
+      this.handed = nodeApps().on(createServer(), false);
       this.attach(this.handed, { path: '', addTrailingSlash: false, below: true });
     }
     return this.handed;

@@ -17,7 +17,6 @@ test('these methods are replaced, and no others', () => {
     'base/log.ts: fs.writeSync',
     'base/log.ts: output.flushSync',
     'host/run/application.ts: io.close',
-    'host/run/application.ts: prototype.set',
     'host/runtime/lifecycle/orders.ts: process.emit',
     'io/server/listen/port-owner.ts: server.closeAllConnections',
     'io/server/listen/port-owner.ts: server.getConnections',

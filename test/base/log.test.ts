@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { own } from '../support/children.js';
 import { freePort } from '../support/ports.js';
@@ -13,6 +13,7 @@ import { cleanEnvironment } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const built = new URL('../../build/base/log.js', import.meta.url).href;
+const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
 const script = `
@@ -35,6 +36,35 @@ test('a process whose log has no reader any more ends', async () => {
   await once(child.stdout!, 'close');
   child.stdin!.write('go');
   expect(await once(child, 'exit')).toEqual([3, null]);
+});
+
+/** Logs to a terminal. */
+const onTerminal = `
+  process.stdout.isTTY = true;
+  const { createLog } = await import(process.argv[1]);
+  createLog('info', { process: 'primary' }).info({ clients: 3 }, 'it happened');
+`;
+
+test('on a terminal, lines are for people with pino-pretty, and JSON without it', async () => {
+  const lineFrom = async (module: string) => {
+    const child = own(spawn(process.execPath, ['--input-type=module', '-e', onTerminal, module], { stdio: 'pipe' }));
+    const [line] = await once(createInterface(child.stdout!), 'line');
+    await once(child, 'exit');
+    return line as string;
+  };
+  expect(await lineFrom(built)).toMatch(/INFO.*it happened/);
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-log-'));
+  try {
+    cpSync(new URL('../../build/base', import.meta.url), join(folder, 'build/base'), { recursive: true });
+    cpSync(new URL('../../package.json', import.meta.url), join(folder, 'package.json'));
+    mkdirSync(join(folder, 'node_modules'));
+    for (const name of readdirSync(modules).filter((each) => each !== 'pino-pretty'))
+      symlinkSync(join(modules, name), join(folder, 'node_modules', name));
+    const line = await lineFrom(pathToFileURL(join(folder, 'build/base/log.js')).href);
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', clients: 3, msg: 'it happened' });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 /** Fills the file of the log, then the buffer, and tells how many lines were dropped. */

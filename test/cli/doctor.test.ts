@@ -176,18 +176,12 @@ describe('with a Redis', () => {
     admin.disconnect();
     await redis.remove();
   });
-  const urlOf = (user: string) => redis.url.replace('redis://', `redis://${user}:secret@`);
 
-  test('settings that lose messages are warnings, and a replica or a full Redis is no Redis to use', async () => {
+  test('settings that lose messages are warnings', async () => {
     const { code, lines } = await examine({ REDIS_URL: redis.url });
     expect(code).toBe(0);
     expect(lines.join('\n')).toContain('has no append-only file');
     expect(lines.join('\n')).toContain('has no memory limit');
-    await admin.config('SET', 'maxmemory', '1');
-    const full = await examine({ REDIS_URL: redis.url });
-    await admin.config('SET', 'maxmemory', '0');
-    expect(full.code).toBe(1);
-    expect(full.failed.join('\n')).toMatch(/rejects XADD: OOM/);
   });
 
   test('a Redis that may remove messages, or does not answer, is no Redis to use', async () => {
@@ -207,22 +201,15 @@ describe('with a Redis', () => {
     expect(silent.lines.join('\n')).not.toContain('answers');
   });
 
-  test('a right that is missing is named by its command', async () => {
-    const rules = ['on', '>secret', '~*', '&*', '+@all', '-subscribe', '-xtrim'];
-    await admin.call('ACL', 'SETUSER', 'lacking', ...rules);
-    const { code, failed } = await examine({ REDIS_URL: urlOf('lacking') });
-    expect(code).toBe(1);
-    expect(failed.map((line) => /rejects (\w+): NOPERM/.exec(line)?.[1]).sort()).toEqual(['SUBSCRIBE', 'XTRIM']);
-  });
-
   test('the documented user has the rights that the server needs', async () => {
     const docs = readFileSync(new URL('../../docs/operations/redis.md', import.meta.url), 'utf8');
     const [, line] = /^(ACL SETUSER gjallar .*)$/m.exec(docs)!;
     const [command, ...rules] = line!.split(' ');
     await admin.call(command!, ...rules);
-    const { failed } = await examine({ REDIS_URL: urlOf('gjallar') });
+    const REDIS_URL = redis.url.replace('redis://', 'redis://gjallar:secret@');
+    const { failed } = await examine({ REDIS_URL });
     expect(failed).toEqual([]);
-    const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL: urlOf('gjallar') })));
+    const servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', REDIS_URL })));
     try {
       const [one, other] = servers.map(({ url }) => connect(url));
       await Promise.all([upgraded(one!), upgraded(other!)]);

@@ -1,4 +1,4 @@
-import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
@@ -21,14 +21,17 @@ const [major] = versions.node.split('.');
 /** The binaries that gjallar lists as optional dependencies, for Node's major versions. Node 20 and 22 need glibc 2.27. */
 const VERSIONS: Record<string, string> = { 20: '20.51.4', 22: '20.51.4', 24: '20.69.0', 26: '20.69.0' };
 
-/** The package with the binary for this Node and platform, as `npm install` takes it; undefined if there is none. */
-const packageOfBinary = VERSIONS[major!] && `@uwsjs/${platform}-${arch}-${major}@${VERSIONS[major!]}`;
+const PAGE = 'docs/guide/node-versions.md lists the systems with a binary for Node.js';
+/** One for all reasons, which the page tells apart. */
+const REMEDY = VERSIONS[major!]
+  ? `run: npm install @uwsjs/${platform}-${arch}-${major}@${VERSIONS[major!]}; ${PAGE}`
+  : `use Node.js 22, 24 or 26; ${PAGE}`;
 
 /** uWebSockets.js wherever it may be installed, in the order in which it is tried. */
 export function binaries(): Binary[] {
   return [
     ...packagesNamed('uWebSockets.js').map(ownBinary),
-    { name: `@uwsjs/${platform}-${arch}-${major}`, load: () => requireWhole(`@uwsjs/${platform}-${arch}-${major}`) },
+    { name: `@uwsjs/${platform}-${arch}-${major}`, load: () => requireHere(`@uwsjs/${platform}-${arch}-${major}`) },
     ...packagesNamed('uws-pack').map(ownBinary),
   ];
 }
@@ -48,42 +51,9 @@ function ownBinary(folder: string): Binary {
     name: folder,
     load() {
       const [path] = [join(folder, 'dist/bin', file), join(folder, file)].filter((each) => existsSync(each));
-      if (path) checkWhole(path);
       return requireHere(path ?? folder);
     },
   };
-}
-
-/** A package with the binary for one platform, which lies beside its program. */
-function requireWhole(name: string): Sockets {
-  const file = join(dirname(requireHere.resolve(name)), 'uws.node');
-  if (existsSync(file)) checkWhole(file);
-  return requireHere(name);
-}
-
-/** Where a file of 64-bit ELF says how long it is: its table of sections comes last. Source: elf(5). */
-const HEAD_BYTES = 64;
-const MAGIC = 0x7f454c46;
-const SECTIONS_AT = 0x28;
-const SECTION_BYTES_AT = 0x3a;
-const SECTIONS_NUMBER_AT = 0x3c;
-
-/**
- * A library of which the end is missing, as after a full disk, ends the process with SIGBUS when it is loaded.
- * @throws Error if the end is missing
- */
-function checkWhole(file: string): void {
-  const descriptor = openSync(file, 'r');
-  try {
-    const head = Buffer.alloc(HEAD_BYTES);
-    if (readSync(descriptor, head) < HEAD_BYTES || head.readUInt32BE(0) !== MAGIC) return;
-    const end =
-      Number(head.readBigUInt64LE(SECTIONS_AT)) +
-      head.readUInt16LE(SECTION_BYTES_AT) * head.readUInt16LE(SECTIONS_NUMBER_AT);
-    if (fstatSync(descriptor).size < end) throw new Error(`the end of ${file} is missing`);
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /** What the log, `/readyz`, `/metrics` and `gjallar doctor` say of the sockets. */
@@ -116,13 +86,11 @@ export function loadSockets(chosen: string): { sockets?: Sockets; facts: Sockets
     if (sockets) return { sockets, facts: { kind: 'native', source: binary.name } };
   }
   const reason = failures.at(-1) ?? (otherRuntime ? `${otherRuntime} cannot load uWebSockets.js` : NO_BINARY);
-  const remedy = remedyFor(failures);
   if (chosen === 'native')
-    throw new GjallarError('BAD_CONFIG', `GJALLAR_SOCKETS is native, but ${reason}. To mend that, ${remedy}`);
-  return portable(reason, remedy, `the sockets are portable, and need more CPU: ${reason}`);
+    throw new GjallarError('BAD_CONFIG', `GJALLAR_SOCKETS is native, but ${reason}. To mend that, ${REMEDY}`);
+  return portable(reason, REMEDY, `the sockets are portable, and need more CPU: ${reason}`);
 }
 
-const REMOVE = 'remove the folder node_modules/@uwsjs, and ';
 const NO_BINARY = 'no binary of uWebSockets.js is installed';
 
 function portable(reason: string, remedy: string, warning?: string) {
@@ -149,22 +117,3 @@ const NEEDED = ['App', 'SSLApp', 'us_listen_socket_close', 'us_socket_local_port
 
 /** There is no such package, or, of a package that can only be imported, no binary for this Node and platform. */
 const ABSENT = ['MODULE_NOT_FOUND', 'ERR_PACKAGE_PATH_NOT_EXPORTED'];
-
-function remedyFor(failures: readonly string[]): string {
-  const { node } = process.versions;
-  if (otherRuntime) return 'run the application with Node.js';
-  if (failures.some((failure) => failure.includes('GLIBC_')))
-    return 'use a system with glibc 2.38 or later, such as Debian 13 or Ubuntu 24.04, or Node.js 22';
-  if (!glibcVersion() && process.platform === 'linux')
-    return 'use a system with glibc, such as Debian or Ubuntu: uWebSockets.js has no binary for musl';
-  // npm does not install a version again that is there.
-  const isDamaged = failures.some((failure) => failure.startsWith('@uwsjs/'));
-  if (packageOfBinary) return `${isDamaged ? REMOVE : ''}run: npm install ${packageOfBinary}`;
-  return `use Node.js 22, 24 or 26 instead of ${node}`;
-}
-
-/** undefined on systems with another C library, such as Alpine. */
-function glibcVersion(): string | undefined {
-  const { header } = process.report.getReport() as unknown as { header: { glibcVersionRuntime?: string } };
-  return header.glibcVersionRuntime;
-}

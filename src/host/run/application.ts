@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { replaceMethod } from '../../base/foreign-objects.private.js';
 import { own, raise } from '../../base/owner.js';
-import { requireHere } from '../../base/package.js';
 import { hostApplication } from '../../base/process.js';
 import { within } from '../../base/within.js';
 import type { Backplane } from '../../cluster/backplanes/index.js';
@@ -94,8 +93,6 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
       }, LISTEN_TIMEOUT_MS).unref();
       const isOnPort = await listens;
       isStarted = true;
-      // By now, the application has loaded its packages.
-      warnOfMemoryStore(log);
       setTimeout(() => {
         if (ownPort !== undefined && !listening.hasOwnPort) log.warn(NO_OWN_PORT);
       }, OWN_PORT_TIMEOUT_MS).unref();
@@ -147,24 +144,6 @@ class Shutdown {
   isHandled(): boolean {
     this.results ??= passSigterm();
     return this.results.length > 0;
-  }
-}
-
-const MEMORY_STORE =
-  'express-session keeps its sessions in the memory of each worker (MemoryStore), so a request that reaches another ' +
-  'worker has another session. Use a store that the workers share, such as connect-redis.';
-
-/** Logs a warning, once, when an express-session that the application has loaded keeps a session in memory. */
-function warnOfMemoryStore(log: Logger): void {
-  const loaded = Object.entries(requireHere.cache);
-  for (const [file, module] of loaded.filter(([file]) => /[\\/]express-session[\\/]index\.js$/.test(file))) {
-    const prototype = (module?.exports as { MemoryStore?: { prototype: object } } | undefined)?.MemoryStore?.prototype;
-    if (!prototype) continue;
-    const putBack = replaceMethod(prototype, 'set', (_store, values, set) => {
-      putBack();
-      log.warn({ file }, MEMORY_STORE);
-      return set(...values);
-    });
   }
 }
 

@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
 import { clearTimeout, setTimeout } from '../../base/clock.js';
 import { connections } from '../../engine/http/exchange.js';
-import { NodeApp } from '../../engine/node/app.js';
+import type { NodeApp } from '../../engine/node/app.js';
+import { nodeApps } from '../../engine/node/load.js';
 import { onError } from '../../engine/node/socket-owner.js';
 import { serveHelper } from '../http/client-bundle.js';
 import type { EngineRoute } from './engine-route.js';
@@ -39,7 +40,7 @@ export class Listeners {
   private readonly others = new Set<object>();
 
   constructor(private readonly server: Server) {
-    this.app = NodeApp.on(server, server instanceof TlsServer);
+    this.app = nodeApps().on(server, server instanceof TlsServer);
     server.on('close', () => this.app.stop());
   }
 
