@@ -186,6 +186,8 @@ export function startChat(
 
   // One function for all events of all clients: a listener for each event would cost each client more than a kilobyte.
   function onEvent(this: ChatSocket, ...event: unknown[]): void {
+    // socket.io calls listeners of all events even behind the end of the connection.
+    if (!this.connected) return;
     const [name, input, reply] = event;
     if (isOverLimit?.(this.conn)) return refuse(event);
     const handler = handlers.get(name);

@@ -1,4 +1,7 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { WebSocket } from 'ws';
 import type { Presence } from '../../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
 import { type RunningServer, startServer } from '../../../support/server.js';
@@ -161,4 +164,27 @@ test('in a room of more than 100 members the count alone is told', async () => {
   last.disconnect();
   await witness.sees(100);
   expect(witness.told[1]).toMatchObject({ room: 'hall', members: 100 });
+});
+
+test('a client that ends its connection behind many events is in no room', async () => {
+  const stats = async () =>
+    (await (await fetch(`${server.url}/api/stats`)).json()) as {
+      totals: { clients: number };
+      rooms: { room: string }[];
+    };
+  const ends = async (room: string) => {
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`);
+    await once(socket, 'message');
+    socket.send('40{"name":"Leaver"}');
+    await once(socket, 'message');
+    const { _socket: tcp } = socket as unknown as { _socket: Socket };
+    tcp.cork();
+    for (let count = 0; count < 50; count++) socket.send(`420["join","${room}"]`);
+    tcp.uncork();
+    tcp.end();
+    await once(socket, 'close');
+  };
+  await Promise.all(Array.from({ length: 8 }, (_, index) => ends(`left behind ${index}`)));
+  await until(async () => (await stats()).totals.clients === 0);
+  expect((await stats()).rooms.filter(({ room }) => room.startsWith('left behind'))).toEqual([]);
 });
