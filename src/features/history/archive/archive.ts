@@ -3,7 +3,7 @@ import type { Knex } from 'knex';
 import { checkQuery } from '../checked-store.js';
 import type { ArchivePage } from '../page.js';
 import { type Change, HistoryError, type PageQuery } from '../store.js';
-import { connect, encode, type LogRow, type MessageRow, migrate, type StateRow, tables } from './database.js';
+import { connect, createTables, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 import {
   type ArchivedMessage,
   type ArchivedPlace,
@@ -42,7 +42,7 @@ export class Archive {
   }
 
   /**
-   * Connects and migrates the tables.
+   * Connects, and creates the tables that are missing.
    *
    * @param url `postgres://…` or `mysql://…`
    * @throws RangeError for another scheme
@@ -53,7 +53,7 @@ export class Archive {
     try {
       const database = await connect(url);
       knex = database.knex;
-      await migrate(knex, database.dialect);
+      await createTables(knex, database.dialect);
       return new Archive(knex);
     } catch (error) {
       await knex?.destroy();

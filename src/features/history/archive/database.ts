@@ -78,26 +78,34 @@ export interface MessageRow {
 }
 
 /**
- * `schema`: the number of migrations made. `cursor`: how far is archived. `archiver`: the lease, `until` its end.
+ * `cursor`: how far is archived. `archiver`: the lease, `until` its end.
  * `erasures`: another text after each erasure.
  */
 export interface StateRow {
-  name: 'schema' | 'cursor' | 'archiver' | 'erasures';
+  name: 'cursor' | 'archiver' | 'erasures';
   value: string;
   until: number;
 }
 
 export const tables = { state: 'gjallar_state', logs: 'gjallar_logs', messages: 'gjallar_messages' } as const;
 
-type Migration = (trx: Knex, create: CreateTable) => Promise<void>;
 type CreateTable = (name: string, columns: (table: Knex.CreateTableBuilder) => void) => Promise<void>;
 
-/**
- * Each is made once, in this order: append to the list, never change it. MySQL cannot roll back the creation of a table,
- * so a migration that was interrupted must be able to run again.
- */
-const migrations: readonly Migration[] = [
-  async (_trx, create) => {
+/** Creates the tables that are missing, once, however many processes start at the same time. */
+export async function createTables(knex: Knex, dialect: Dialect): Promise<void> {
+  await exclusively(knex, dialect, async (trx) => {
+    const create: CreateTable = async (name, columns) => {
+      if (await trx.schema.hasTable(name)) return;
+      await trx.schema.createTable(name, (table) => {
+        if (dialect === 'mysql') table.collate('utf8mb4_bin');
+        columns(table);
+      });
+    };
+    await create(tables.state, (table) => {
+      table.string('name', 32).primary();
+      table.text('value').notNullable();
+      table.bigInteger('until').notNullable();
+    });
     await create(tables.logs, (table) => {
       table.bigIncrements('id');
       table.string('conversation_hash', 64).notNullable();
@@ -116,41 +124,9 @@ const migrations: readonly Migration[] = [
       table.text('text', 'longtext').notNullable();
       table.primary(['log', 'offset']);
     });
-  },
-];
-
-/** Makes the migrations that are missing, once, however many processes start at the same time. */
-export async function migrate(knex: Knex, dialect: Dialect): Promise<void> {
-  await exclusively(knex, dialect, async (trx) => {
-    const create: CreateTable = async (name, columns) => {
-      if (await trx.schema.hasTable(name)) return;
-      await trx.schema.createTable(name, (table) => {
-        if (dialect === 'mysql') table.collate('utf8mb4_bin');
-        columns(table);
-      });
-    };
-    await create(tables.state, (table) => {
-      table.string('name', 32).primary();
-      table.text('value').notNullable();
-      table.bigInteger('until').notNullable();
-    });
-    for (const [name, value] of Object.entries({ schema: '0', cursor: '', archiver: '', erasures: '' })) {
-      const known = await trx<StateRow>(tables.state)
-        .where('name', name as StateRow['name'])
-        .first();
-      if (!known) await trx(tables.state).insert({ name, value, until: 0 });
-    }
-    const row = await trx<StateRow>(tables.state).where('name', 'schema').first();
-    const made = Number(row!.value);
-    if (made > migrations.length)
-      throw new Error('A later version of gjallar has written this archive. Use that version, or another database.');
-    for (const [index, migration] of migrations.entries()) {
-      if (index < made) continue;
-      await migration(trx, create);
-      await trx<StateRow>(tables.state)
-        .where('name', 'schema')
-        .update({ value: `${index + 1}` });
-    }
+    // MySQL has no transaction around the creation of a table, so a table may be there without its rows.
+    const rows = ['cursor', 'archiver', 'erasures'].map((name) => ({ name, value: '', until: 0 }));
+    await trx(tables.state).insert(rows).onConflict('name').merge(['name']);
   });
 }
 

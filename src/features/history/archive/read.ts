@@ -186,17 +186,16 @@ export async function eraseOffsets(knex: Knex, hash: string, epoch: string, offs
 
 /** Erases all messages of a conversation, of all its epochs. */
 export async function eraseConversation(knex: Knex, hash: string): Promise<number> {
-  let erased = 0;
   const logs = await logsOf(knex, hash);
   // A log may have messages of the one that continues it.
   const end = Math.max(0, ...logs.map(({ last_offset }) => Number(last_offset)));
-  for (const { id } of logs) {
-    for (let from = 1; from <= end; from += RANGE) {
-      erased += await withText(knex)
-        .where('log', id)
-        .whereBetween('offset', [from, from + RANGE - 1])
-        .update({ sender: '', text: '' });
-    }
+  let erased = 0;
+  for (let from = 1; from <= end; from += RANGE) {
+    const rows = withText(knex).whereIn(
+      'log',
+      logs.map(({ id }) => id),
+    );
+    erased += await rows.whereBetween('offset', [from, from + RANGE - 1]).update({ sender: '', text: '' });
   }
   return erased;
 }
