@@ -209,6 +209,27 @@ describe.each([
     }
     expect(await heard).toEqual([[0], [1], [2], [3]]);
   });
+
+  test('direct messages reach a socket by the id that the application gave it, from any worker', async () => {
+    // The last one looks like an id of Socket.IO.
+    const ids = ['user-0', 'user-1', '7', 'user'.padEnd(20, '-')];
+    for (const { io } of members) {
+      io.of('/own-ids').use((socket, next) => {
+        Object.assign(socket, { id: socket.handshake.auth.user });
+        next();
+      });
+    }
+    const own = await Promise.all(
+      members.map((member, index) => pairOn(member, { namespace: '/own-ids', auth: { user: ids[index] } })),
+    );
+    expect(own.map(({ client }) => client.id)).toEqual(ids);
+    // Time for the workers to learn of the rooms.
+    await receivedBy(own, members);
+    for (const [number, { io }] of members.entries()) for (const id of ids) io.of('/own-ids').to(id).emit('n', number);
+    for (const received of await receivedBy(own, members)) {
+      expect(received.toSorted()).toEqual(members.map((_, number) => ['n', number]));
+    }
+  });
 });
 
 const PRIME = 0x01000193;

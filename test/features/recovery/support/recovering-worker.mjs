@@ -13,6 +13,8 @@ import { Engine, parser } from '../../../../build/index.js';
 import { withNativeRooms } from '../../../../build/io/rooms/native-rooms.js';
 
 const [directory, id, ...others] = process.argv.slice(2);
+// Links of a mesh keep no process alive: in a worker, the channel to the primary does.
+process.channel.ref();
 const mesh = new Mesh(Number(id), directory);
 const hub = new HubClient(mesh.id, 'machine-', hubOnMesh(mesh));
 await mesh.listen();
