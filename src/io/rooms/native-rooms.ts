@@ -90,15 +90,14 @@ class NativeRooms {
   install(): void {
     const { adapter } = this;
     const steps = broadcastStepsOf<EncodedPackets>(adapter);
-    const { addAll, del, delAll } = adapter;
+    const { addAll, delAll } = adapter;
     const { apply } = steps;
     // An adapter with a step of its own keeps it.
     const hasStockApply = apply === broadcastStepsOf(Adapter.prototype).apply;
 
     adapter.addAll = (id, rooms) => {
       if (!this.hasPlace(id, rooms)) return;
-      // A socket in its own room is connected. Rooms that it joined in a middleware count from then on. One that has left all
-      // rooms begins again with the next one.
+      // A socket in its own room is connected. One that has left all rooms begins again with the next one.
       const isEntering = rooms.has(id) || !adapter.sids.has(id);
       const result = addAll.call(adapter, id, rooms);
       const socket = this.nsp.sockets.get(id);
@@ -108,16 +107,11 @@ class NativeRooms {
         noteFurtherNamespace(socket);
         saveMemory(socket);
         this.listeners.watch(socket);
+        this.topics.reach(id);
       }
-      this.topics.enter(id, socket, isEntering ? this.topics.roomsOf(id) : rooms);
       return result;
     };
-    adapter.del = (id, room) => {
-      this.topics.leave(id, room);
-      return del.call(adapter, id, room);
-    };
     adapter.delAll = (id) => {
-      this.topics.forget(id);
       this.listeners.forget(id);
       delAll.call(adapter, id);
     };

@@ -27,12 +27,17 @@ export class RoomSets extends Map<string, Members> {
   }
 
   override get(key: string): Members | undefined {
-    const members = this.stored(key);
-    if (members instanceof Set && members !== OWN && members !== EMPTY) return members;
-    if (members === undefined) return undefined;
+    const created = this.created(key);
+    if (created || !this.has(key)) return created;
     const made = new Set(this.membersOf(key));
     super.set(key, made);
     return made;
+  }
+
+  /** The set, unless a text or a constant stands for it. */
+  created(key: string): Members | undefined {
+    const members = this.stored(key);
+    return members instanceof Set && members !== OWN && members !== EMPTY ? members : undefined;
   }
 
   private stored(key: string): Members | string | undefined {
@@ -63,7 +68,8 @@ export class RoomSets extends Map<string, Members> {
   }
 
   createEmpty(key: string): void {
-    super.set(key, EMPTY);
+    // An own method may tell a topic.
+    this.set(key, EMPTY);
   }
 
   add(key: string, member: string): void {
@@ -111,6 +117,11 @@ export function sizeOf(sets: Map<string, Members>, key: string): number {
 
 export function membersOf(sets: Map<string, Members>, key: string): Iterable<string> {
   return sets instanceof RoomSets ? sets.membersOf(key) : (sets.get(key) ?? []);
+}
+
+/** The set itself; undefined as long as nobody has needed it. */
+export function createdSet(sets: Map<string, Members>, key: string): Members | undefined {
+  return sets instanceof RoomSets ? sets.created(key) : sets.get(key);
 }
 
 /** Lets an adapter create the sets of own rooms on demand, unless its class has an `addAll()` of its own. */

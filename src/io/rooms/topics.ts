@@ -4,7 +4,7 @@ import { joinTexts, nameOf, roomsNamed, splitTexts } from '../../base/names.js';
 import type { Outbox } from '../../engine/delivery/outbox.js';
 import type { NativeWebSocket } from '../../engine/http/exchange.js';
 import type { Session } from '../../engine/session/session.js';
-import { isMember, membersOf, sizeOf } from './room-sets.js';
+import { createdSet, isMember, membersOf, sizeOf } from './room-sets.js';
 
 /** A room that was broadcast to: its topic, and the members that the topic does not reach. */
 export interface Topic {
@@ -27,10 +27,18 @@ export function roomOfTopic(name: string): { namespace: string; room: string } {
   return { namespace: namespace!, room: roomsNamed([room!])[0]! };
 }
 
-/** The topics of a namespace's rooms, and the members that each topic reaches. */
+/** The members of a room are a set; those of all rooms are the keys of a map. */
+type Members = Set<SocketId> | Map<SocketId, unknown>;
+
+let created = 0;
+
+/**
+ * The topics of a namespace's rooms, and the members that each topic reaches. A topic belongs to the set of members that the
+ * adapter holds, and follows each change of it, whether the adapter makes it or the application.
+ */
 export class Topics {
-  private readonly topics = new Map<RoomKey, Topic>();
-  private readonly awaitingUpgrade = new Set<SocketId>();
+  private readonly topics = new WeakMap<Members, Topic>();
+  private readonly awaitingUpgrade = new WeakSet<Socket>();
 
   constructor(
     private readonly adapter: Adapter,
@@ -50,73 +58,82 @@ export class Topics {
     return room === ALL ? this.adapter.sids.has(id) : isMember(this.adapter.rooms, room, id);
   }
 
-  /** The topic of a room. A new topic is created with all present members. */
+  private setOf(room: RoomKey): Members | undefined {
+    return room === ALL ? this.adapter.sids : createdSet(this.adapter.rooms, room);
+  }
+
+  /** The topic of a room of several members. A new topic is created with all present members. */
   topicOf(room: RoomKey): Topic {
-    const known = this.topics.get(room);
+    const members = this.setOf(room)!;
+    const known = this.topics.get(members);
     if (known) return known;
     const topic = {
-      name: topicNameOf(this.nsp.name, room),
+      // Of its own: an app may have several servers, and members of a set that the application has replaced are still subscribed.
+      name: joinTexts(topicNameOf(this.nsp.name, room), String(++created)),
       directRecipients: new Set<SocketId>(),
     };
-    this.topics.set(room, topic);
-    for (const id of this.membersOf(room)) {
-      const socket = this.nsp.sockets.get(id);
-      if (socket) this.enterTopic(id, socket, topic);
-    }
+    this.topics.set(members, topic);
+    for (const id of members.keys()) this.enter(id, topic);
+    this.follow(members, topic);
     return topic;
   }
 
-  /** @param id that of the socket in the adapter: the application may have set another one on the socket since */
-  enter(id: SocketId, socket: Socket, rooms: Iterable<RoomKey>): void {
-    for (const room of rooms) {
-      const topic = this.topics.get(room);
-      if (topic) this.enterTopic(id, socket, topic);
-    }
+  /** Methods of its own tell what changes. Nothing shows them, so the set equals any other with the same members. */
+  private follow(members: Members, topic: Topic): void {
+    const adding = members instanceof Set ? 'add' : 'set';
+    const { [adding]: add, delete: remove, clear } = members as Set<SocketId> & Map<SocketId, unknown>;
+    const own = (name: string, value: (id: SocketId, value?: unknown) => unknown) =>
+      Object.defineProperty(members, name, { value, configurable: true, writable: true });
+    own(adding, (id, value) => {
+      if (!members.has(id)) this.enter(id, topic);
+      return add.call(members, id, value);
+    });
+    own('delete', (id) => {
+      const isGone = remove.call(members, id);
+      if (isGone) this.leave(id, topic);
+      return isGone;
+    });
+    own('clear', () => {
+      for (const id of members.keys()) this.leave(id, topic);
+      clear.call(members);
+    });
   }
 
-  private enterTopic(id: SocketId, socket: Socket, topic: Topic): void {
+  private enter(id: SocketId, topic: Topic): void {
     const webSocket = this.nativeSocketOf(id);
     if (webSocket) {
       this.engine.outbox.subscribe(webSocket, topic.name);
       return;
     }
     topic.directRecipients.add(id);
-    this.awaitUpgrade(id, socket);
+    this.awaitUpgrade(id);
   }
 
-  leave(id: SocketId, room: RoomKey): void {
-    const topic = this.topics.get(room);
-    if (!topic || !this.isMember(room, id)) return;
-    if (!topic.directRecipients.delete(id)) this.unsubscribe(id, topic);
-    if (this.sizeOf(room) === 1) this.topics.delete(room);
+  private leave(id: SocketId, topic: Topic): void {
+    if (topic.directRecipients.delete(id)) return;
+    const webSocket = this.nativeSocketOf(id);
+    if (webSocket) this.engine.outbox.unsubscribe(webSocket, topic.name);
   }
 
-  /** Removes a socket from all its rooms. */
-  forget(id: SocketId): void {
-    for (const room of this.roomsOf(id)) this.leave(id, room);
-    this.awaitingUpgrade.delete(id);
-  }
-
-  roomsOf(id: SocketId): RoomKey[] {
-    return [ALL, ...membersOf(this.adapter.sids, id)];
+  /** Lets topics reach a socket that has connected, or upgraded: in rooms that it joined before, it is a direct recipient. */
+  reach(id: SocketId): void {
+    const rooms: RoomKey[] = [ALL, ...membersOf(this.adapter.sids, id)];
+    for (const room of rooms) {
+      const members = this.setOf(room);
+      const topic = members && this.topics.get(members);
+      if (topic?.directRecipients.delete(id)) this.enter(id, topic);
+    }
   }
 
   /** A client on polling stays a direct recipient until it has upgraded to a WebSocket. */
-  private awaitUpgrade(id: SocketId, socket: Socket): void {
-    if (this.awaitingUpgrade.has(id)) return;
-    this.awaitingUpgrade.add(id);
+  private awaitUpgrade(id: SocketId): void {
+    const socket = this.nsp.sockets.get(id);
+    if (!socket || this.awaitingUpgrade.has(socket)) return;
+    this.awaitingUpgrade.add(socket);
     socket.conn.once('upgrade', () => {
-      if (!this.awaitingUpgrade.delete(id) || !this.nativeSocketOf(id)) return;
-      for (const room of this.roomsOf(id)) {
-        const topic = this.topics.get(room);
-        if (topic?.directRecipients.delete(id)) this.enterTopic(id, socket, topic);
-      }
+      this.awaitingUpgrade.delete(socket);
+      this.reach(id);
     });
-  }
-
-  private unsubscribe(id: SocketId, topic: Topic): void {
-    const webSocket = this.nativeSocketOf(id);
-    if (webSocket) this.engine.outbox.unsubscribe(webSocket, topic.name);
   }
 
   /** The socket's WebSocket if topics reach it. */

@@ -20,11 +20,13 @@ function randomAction(random: Random, n: number, { rooms, isToAll }: Mixture): A
   const [room, other] = [random.pick(rooms), random.pick(rooms)];
   const socketOf = ({ connections }: Recording) => connections[index]![namespace]!;
   const value = randomValue(random, n);
+  const change = random.pick(changes);
   const kind = random.below(isToAll ? 100 : 94);
   if (kind < 2) return (on) => void socketOf(on).join(room);
   if (kind < 4) return (on) => void socketOf(on).leave(room);
   if (kind < 5) return (on) => void on.io.of(namespace).in(room).socketsJoin(other);
   if (kind < 6) return (on) => void on.io.of(namespace).in(room).except(other).socketsLeave(room);
+  if (kind < 7) return (on) => change(on.io.of(namespace).adapter.rooms, room, socketOf(on).id);
   if (kind < 40) return (on) => void socketOf(on).emit('e', value);
   if (kind < 43) return (on) => void socketOf(on).emit('e', value, () => {});
   if (kind < 63) return (on) => void on.io.of(namespace).to(room).emit('e', value);
@@ -35,6 +37,17 @@ function randomAction(random: Random, n: number, { rooms, isToAll }: Mixture): A
   if (kind < 98) return (on) => void socketOf(on).broadcast.emit('e', value);
   return (on) => void on.io.of(namespace).except(room).compress(false).emit('e', value);
 }
+
+/** What an application can do to the rooms of an adapter without asking it. */
+const changes: ((rooms: Map<string, Set<string>>, room: string, id: string) => unknown)[] = [
+  (rooms, room, id) => rooms.get(room)?.add(id),
+  (rooms, room, id) => rooms.get(room)?.add(id),
+  (rooms, room, id) => rooms.get(room)?.delete(id),
+  (rooms, room, id) => rooms.get(room)?.delete(id),
+  (rooms, room) => rooms.get(room)?.clear(),
+  (rooms, room) => rooms.delete(room),
+  (rooms, room, id) => rooms.set(room, new Set(rooms.get(room)).add(id)),
+];
 
 function randomValue(random: Random, n: number): unknown {
   if (random.chance(0.01)) return { n, bytes: Buffer.from([n & 255, 1, 2]) };

@@ -42,6 +42,30 @@ describe.each(classes)('options of %s', (_name, Class) => {
     expect((await get(port, path)).status).toBe(403);
   });
 
+  test('keep servers on two paths of an http.Server apart', async () => {
+    const { http, io: one, url } = await run(Class);
+    const other = closeLater(new Class(http, { path: '/other' }));
+    for (const io of [one, other]) io.on('connection', (socket) => socket.join('room'));
+    const heard = await Promise.all(
+      ['/socket.io', '/socket.io', '/socket.io', '/other', '/other', '/other'].map(async (path) => {
+        const socket = client(url, { path, transports: ['websocket'] });
+        const events: string[] = [];
+        socket.onAny((event) => events.push(event));
+        await nextEvent(socket, 'connect');
+        return { events, end: nextEvent(socket, 'end') };
+      }),
+    );
+    one.to('room').emit('room of one');
+    other.to('room').emit('room of other');
+    one.emit('one');
+    other.emit('other');
+    for (const io of [one, other]) io.emit('end');
+    await Promise.all(heard.map(({ end }) => end));
+    expect(heard.map(({ events }) => events)).toEqual(
+      ['one', 'one', 'one', 'other', 'other', 'other'].map((name) => [`room of ${name}`, name, 'end']),
+    );
+  });
+
   test('show the engine to each connection, and let middleware end a response with a callback', async () => {
     const { io, port, url } = await run(Class);
     const users = new Promise((resolve) => {
