@@ -33,13 +33,7 @@ const pages = join(here, '.pages');
 /** What becomes pages, besides docs/. */
 const OTHERS = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'load/README.md', 'examples'];
 /** Files that pages link to. VitePress serves what is in the folder `public`. */
-const FILES = [
-  'LICENSE',
-  'deploy/haproxy/placement.cfg',
-  'deploy/haproxy/hot-rooms.cfg',
-  'deploy/nginx/placement.conf',
-  'deploy/envoy/placement.yaml',
-];
+const FILES = ['LICENSE', 'deploy/haproxy/placement.cfg', 'deploy/nginx/placement.conf'];
 
 const run = (program, ...args) => {
   const { status } = spawnSync(program, args, { cwd: here, stdio: 'inherit' });

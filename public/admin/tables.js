@@ -73,28 +73,18 @@ export function showWorkers({ workers: known, configuredWorkers, workersElsewher
   write(byId('elsewhere'), [missing > 0 && `${missing} not running.`, elsewhere].filter(Boolean).join(' '));
 }
 
-/** The share of the messages to rooms that went so far; undefined if there were none. */
-function reached(rates, reach) {
-  const all = rates.stayed + rates.crossedWorkers + rates.crossedMachines;
-  return all > 0 ? rates[reach] / all : undefined;
-}
-
 const details = panel('details', 'In detail', ([name]) => name, [
   { label: 'Figure', name: 'about', text: ([name]) => name },
   number('Value', ([, text]) => text),
 ]);
 
 /** Shows figures in rows. What this server cannot have is left out. */
-export function showDetails({ namespaces, rates, latency, workers, node, roomCount, measures, configuredWorkers }) {
-  const { history, reach, machines } = measures;
-  const isShared = configuredWorkers > 1;
+export function showDetails({ namespaces, rates, latency, workers, node, roomCount, measures }) {
+  const { history } = measures;
   const names = Object.entries(namespaces).sort(([, one], [, other]) => other - one);
   const shown = [
     ...names.slice(0, 6).map(([name, sockets]) => [`Sockets in ${name}`, count(sockets)]),
     ['Rooms', count(roomCount)],
-    reach && (isShared || machines) && ['Room messages that stay', percent(reached(rates, 'stayed'))],
-    reach && isShared && ['Crossing workers', percent(reached(rates, 'crossedWorkers'))],
-    reach && machines && ['Crossing machines', percent(reached(rates, 'crossedMachines'))],
     ['New connections', `${count(rates.opened)} /s`],
     ['Rejected', `${count(rates.refused)} /s`],
     history && ['Stored messages', `${count(rates.appends)} /s`],

@@ -50,7 +50,6 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   // Of a process manager.
   process.on('message', (message) => primary.broadcast(message as never));
   try {
-    checkWorkerPorts(config);
     if (address) await primary.reserve(address.host, address.port);
     // Without the port, the primary need not load the page and the metrics.
     const admin =
@@ -79,14 +78,6 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     else log.fatal({ error }, 'startup failed');
     await stop.now(1);
   }
-}
-
-function checkWorkerPorts({ workerPorts }: RunConfig): void {
-  if (workerPorts === undefined || socketsInUse.kind === 'native') return;
-  throw new GjallarError(
-    'BAD_CONFIG',
-    'WORKER_PORTS requires native sockets; unset it, or see docs/guide/node-versions.md',
-  );
 }
 
 function reportSockets(log: Logger): void {

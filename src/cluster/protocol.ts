@@ -93,12 +93,6 @@ export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';
 /** The environment variable with the id of the machine: 8 random characters for each start of the primary. */
 export const MACHINE_ID = 'GJALLAR_MACHINE_ID';
 
-/**
- * The environment variable with the place of a worker: a number from 0 to one less than the number of workers. Its
- * replacement has the same place, and during a reload, its successor has it too.
- */
-export const WORKER_PLACE = 'GJALLAR_WORKER_PLACE';
-
 /** The socket on which a worker accepts links. */
 export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);
 

@@ -26,7 +26,7 @@ test('the package has what runs, its pages and what they lead to, and nothing el
   const paths = packed();
   const outside = paths.filter(
     (path) =>
-      !/^(dist|public|examples|deploy\/(envoy|haproxy|nginx))\/|^([^/]+|load\/README|docs\/(?!site).+)\.md$/.test(path),
+      !/^(dist|public|examples|deploy\/(haproxy|nginx))\/|^([^/]+|load\/README|docs\/(?!site).+)\.md$/.test(path),
   );
   expect(outside.sort()).toEqual(['LICENSE', 'ecosystem.config.js', 'package.json']);
   const { exports, bin } = JSON.parse(readFileSync(`${root}/package.json`, 'utf8'));
@@ -53,7 +53,7 @@ test('links of the packed pages lead to files of the package, and messages name 
     .filter((path) => /^dist\/.*\.js$/.test(path))
     .map((path) => readFileSync(join(root, path), 'utf8'));
   const named = code.flatMap((text) => text.match(/\bdocs\/[\w/-]+\.md/g) ?? []);
-  expect(named.length).toBeGreaterThan(5);
+  expect(named.length).toBeGreaterThan(1);
   expect(named.filter((path) => !paths.includes(path))).toEqual([]);
 });
 

@@ -73,13 +73,7 @@ export const PROGRAMS = [
       'guide/proxies.test.ts',
       ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
       ...(name === 'haproxy'
-        ? [
-            'guide/hot-rooms.test.ts',
-            'support/haproxy.js',
-            'deploy/compose.test.ts',
-            'deploy/failover.test.ts',
-            'deploy/rolling.test.ts',
-          ]
+        ? ['support/haproxy.js', 'deploy/compose.test.ts', 'deploy/failover.test.ts', 'deploy/rolling.test.ts']
         : []),
     ],
   })),

@@ -133,16 +133,12 @@ async function checkRunning(found: Findings, config: Config): Promise<boolean> {
 
 /** The ports that the server would listen on. */
 async function checkPorts(found: Findings, config: Config): Promise<void> {
-  const { host, port, adminHost, adminPort, workerPorts, workers } = config;
+  const { host, port, adminHost, adminPort } = config;
   const ports: [host: string, port: number, name: string][] = [[host, port, `PORT=${port} at HOST=${host}`]];
   if (adminPort) ports.push([adminHost, adminPort, `ADMIN_PORT=${adminPort}`]);
-  for (let at = 0; workerPorts !== undefined && at < workers; at++) {
-    ports.push([host, workerPorts + at, `WORKER_PORTS=${workerPorts}`]);
-  }
   for (const [at, number, name] of ports.filter(([, given]) => given > 0)) {
     const { failure } = await new SharedPorts().claim({ host: at, port: number, turn: 0 });
-    const remedy = name.startsWith('WORKER') ? 'Set other WORKER_PORTS.' : `Set another ${name.split('=')[0]}.`;
-    if (failure) found.fail(`cannot listen on ${name}: ${failure.message}. ${remedy}`);
+    if (failure) found.fail(`cannot listen on ${name}: ${failure.message}. Set another ${name.split('=')[0]}.`);
     else found.ok(`port ${number} is free (${name})`);
   }
 }

@@ -3,7 +3,6 @@ import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../../features/recovery/index.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import type { HubClient } from './frames/hub/hub-client.js';
-import type { ReachCounts } from './frames/links.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
@@ -36,8 +35,6 @@ export interface SentFrames {
   readonly frames: number;
   /** Announcements of rooms by other workers that came so late that messages to the rooms may be missing. */
   readonly lateRooms: number;
-  /** How far the messages had to go, those to this worker alone included. */
-  readonly reach: ReachCounts;
 }
 
 /** The parts that a backplane is opened with. */

@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
-import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker, WORKER_PLACE } from '../protocol.js';
+import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker } from '../protocol.js';
 import { OTHER_WIRE } from '../wire-number.js';
 
 /** What is silent for more intervals than this in a row is reported. */
@@ -148,12 +148,10 @@ export class ForkedWorker {
    */
   constructor(
     environment: Record<string, string>,
-    /** See {@link WORKER_PLACE}. */
-    readonly place: number,
     public isSpare: boolean,
     private readonly log: Logger,
   ) {
-    this.worker = cluster.fork({ ...environment, [WORKER_PLACE]: String(place) });
+    this.worker = cluster.fork(environment);
     // node:cluster also answers a worker that has just died. Its `exit` event is handled separately.
     this.worker.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error;

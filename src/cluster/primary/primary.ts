@@ -104,7 +104,7 @@ export class Primary {
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
       this.started = { resolve, reject };
-      for (let place = 0; place < workers; place++) this.fork(place, false);
+      for (let count = 0; count < workers; count++) this.fork(false);
     });
   }
 
@@ -194,8 +194,8 @@ export class Primary {
     for (const member of this.members.values()) member.send(message);
   }
 
-  forkSpare({ place }: ForkedWorker): ForkedWorker {
-    return this.fork(place, true);
+  forkSpare(): ForkedWorker {
+    return this.fork(true);
   }
 
   readinessOf(workers: readonly ForkedWorker[]): Promise<Map<number, Readiness | undefined>> {
@@ -230,8 +230,8 @@ export class Primary {
     member.send({ type: 'claimed', id, ...(await this.ports.claim(address)) });
   }
 
-  private fork(place: number, isSpare: boolean): ForkedWorker {
-    const member = new ForkedWorker(this.environment, place, isSpare, this.options.log);
+  private fork(isSpare: boolean): ForkedWorker {
+    const member = new ForkedWorker(this.environment, isSpare, this.options.log);
     this.members.set(member.id, member);
     this.watchdog.began(member.id);
     return member;
@@ -314,7 +314,7 @@ export class Primary {
     else this.options.log.error({ worker: id, code, signal }, 'a worker died during a reload');
   }
 
-  respawn({ id, place, age, isListening }: ForkedWorker, how: { code?: number; signal?: string } = {}): void {
+  respawn({ id, age, isListening }: ForkedWorker, how: { code?: number; signal?: string } = {}): void {
     this.deaths = age < SHORT_LIFE_MS || !isListening ? this.deaths + 1 : 1;
     const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
     const text =
@@ -322,7 +322,7 @@ export class Primary {
     this.options.log.error({ worker: id, ...how, delay }, text);
     const timer = setTimeout(() => {
       this.respawns.delete(timer);
-      this.fork(place, false);
+      this.fork(false);
     }, delay);
     this.respawns.add(timer);
   }

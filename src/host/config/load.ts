@@ -4,7 +4,7 @@ import { GjallarError } from '../../base/errors.js';
 import { requirePackages } from '../../base/optional-packages.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
 import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptions } from './options.js';
-import { checkAdminPort, checkServicePorts } from './ports.js';
+import { checkServicePorts } from './ports.js';
 
 /**
  * Reads the configuration from the environment.
@@ -12,7 +12,6 @@ import { checkAdminPort, checkServicePorts } from './ports.js';
  */
 export function loadConfig(environment: Environment): Config {
   const config = Object.freeze(withRoomForPayload(parse(allOptions, environment) as Config, environment));
-  checkWorkerPorts(config);
   checkBus(config, allOptions);
   checkAdmin(config);
   checkService(config);
@@ -26,9 +25,6 @@ export function loadConfig(environment: Environment): Config {
  */
 export function loadRunConfig(environment: Environment): RunConfig {
   const config = Object.freeze(withRoomForPayload(parse(runOptions, environment) as RunConfig, environment));
-  checkWorkerPorts(config);
-  // The address of the workers' ports is the application's.
-  checkAdminPort(config);
   checkBus(config, runOptions);
   checkAdmin(config);
   return config;
@@ -74,10 +70,6 @@ function withRoomForPayload<T extends RunConfig>(config: T, { RATE_LIMIT: given 
 function bad(spec: OptionSpec<unknown>, given: string | undefined): GjallarError {
   const what = spec.isSecret ? ' (its value is hidden because it may contain a secret)' : `, not "${given ?? ''}"`;
   return new GjallarError('BAD_CONFIG', `${spec.name} must be ${spec.accepts}${what}`);
-}
-
-function checkWorkerPorts({ workerPorts, workers }: RunConfig): void {
-  if (workerPorts !== undefined && workerPorts + workers - 1 > 65_535) throw bad(options.workerPorts, `${workerPorts}`);
 }
 
 function checkBus(config: RunConfig, specs: Specs): void {

@@ -24,19 +24,13 @@ const ENDED =
   'the application has ended without listening on a port; give gjallar run the file that starts the server, or keep the ' +
   'application running';
 
-/** How long after the first server another one may listen that has Socket.IO, in ms. */
-const OWN_PORT_TIMEOUT_MS = 5000;
-const NO_OWN_PORT =
-  'WORKER_PORTS has no effect: no http.Server of the application with Socket.IO listens on a TCP port. An https.Server cannot ' +
-  'have the ports; a proxy adds TLS';
-
 /** The application of the user, which runs in this process once the worker is ready to host it. */
 export function userApplication(config: RunConfig): Application {
   return { survivesExceptions: false, start: (worker) => prepare(config, worker) };
 }
 
 async function prepare(config: RunConfig, worker: MachineWorker): Promise<RunningApplication> {
-  const { orders, log, ownPort, servers } = worker;
+  const { orders, log, servers } = worker;
   const { redisUrl, natsUrl } = config;
   const ofServer = new WeakMap<Server, Backplane>();
   const backplaneOf = (io: Server): Backplane => {
@@ -58,7 +52,6 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     },
     () => orders.channel.ref(),
     () => started(true),
-    ownPort === undefined ? undefined : { port: ownPort, option: `WORKER_PORTS=${config.workerPorts}` },
     explainAdminPort(config, log),
   );
   listening.install();
@@ -93,9 +86,6 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
       }, LISTEN_TIMEOUT_MS).unref();
       const isOnPort = await listens;
       isStarted = true;
-      setTimeout(() => {
-        if (ownPort !== undefined && !listening.hasOwnPort) log.warn(NO_OWN_PORT);
-      }, OWN_PORT_TIMEOUT_MS).unref();
       return isOnPort;
     },
     stopListening: () => listening.retire(),

@@ -126,12 +126,6 @@ export class MachineWorker implements EngineHost {
     return this.keeperLink;
   }
 
-  /** The port that only this worker listens on; undefined if there is none. */
-  get ownPort(): number | undefined {
-    const { workerPorts } = this.config;
-    return workerPorts === undefined ? undefined : workerPorts + this.surroundings.place;
-  }
-
   /** The options of an engine: the application's own, and those of the environment for all others. */
   optionsFor(given: EngineOptions): EngineOptions {
     return engineOptionsOf(this.config, given, idPrefixOf(this.mesh.id, this.machines?.id));

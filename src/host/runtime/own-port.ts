@@ -11,7 +11,7 @@ import { serveHealth, serveMetrics } from '../operations/health.js';
 import { corsOptionsOf } from './engine-options.js';
 import type { MachineWorker } from './machine-worker.js';
 
-/** The app of a worker that is a server by itself: its engine, its Socket.IO server, and the ports that it listens on. */
+/** The app of a worker that is a server by itself: its engine, its Socket.IO server, and the port that it listens on. */
 export class OwnPort {
   /** Whether the app is an SSLApp. */
   readonly secure: boolean;
@@ -49,7 +49,7 @@ export class OwnPort {
   /** Resolves once it listens. If that fails, the primary kills this worker; at startup, it ends the server. */
   async listen(): Promise<true> {
     const { app, engine, secure, worker, config, sockets } = this;
-    const { log, ownPort } = worker;
+    const { log } = worker;
     serveHealth(app, engine, { secure, health: () => worker.health });
     serveMetrics(app, engine, {
       secure,
@@ -59,8 +59,7 @@ export class OwnPort {
     });
     const shared = await this.listenShared();
     sockets.push(shared);
-    if (ownPort !== undefined) sockets.push(await this.listenOnOwn(ownPort));
-    log.info({ port: us_socket_local_port(shared), ownPort }, 'listening');
+    log.info({ port: us_socket_local_port(shared) }, 'listening');
     return true;
   }
 
@@ -80,19 +79,6 @@ export class OwnPort {
     }
     return worker.failed(
       `cannot listen on PORT=${port} at HOST=${host}: another process has taken port ${taken}; start again, or set another PORT`,
-    );
-  }
-
-  private async listenOnOwn(port: number): Promise<us_listen_socket> {
-    const { app, worker, config } = this;
-    const { host, workerPorts } = config;
-    const socket = await worker.orders.claim({ host, port, turn: 0 }).then(
-      () => listenOn(app, host, port),
-      () => undefined,
-    );
-    if (socket) return socket;
-    return worker.failed(
-      `cannot listen on port ${port} at HOST=${host}: another process uses it; stop it, or change WORKER_PORTS=${workerPorts}`,
     );
   }
 }

@@ -2,7 +2,7 @@ import cluster from 'node:cluster';
 import { constants } from 'node:os';
 import type { DestinationStream } from 'pino';
 import { raise } from '../../base/owner.js';
-import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, WORKER_PLACE } from '../../cluster/protocol.js';
+import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY } from '../../cluster/protocol.js';
 import { type Orders, receiveOrders } from './lifecycle/orders.js';
 
 /**
@@ -16,8 +16,6 @@ export interface Surroundings {
   readonly directory: string;
   /** The id of the machine. */
   readonly machine: string;
-  /** A number from 0 to one less than the number of workers. */
-  readonly place: number;
   /** The primary's orders, and the way to the primary. */
   readonly orders: Orders;
   /** Where the log goes; by default to the standard output. */
@@ -58,7 +56,6 @@ export function forkedSurroundings(): Surroundings {
     id: cluster.worker!.id,
     directory: process.env[MESH_DIRECTORY]!,
     machine: process.env[MACHINE_ID]!,
-    place: Number(process.env[WORKER_PLACE]),
     orders,
     linked: () => {
       orders.send({ type: 'meshed' });

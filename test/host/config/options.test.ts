@@ -72,14 +72,6 @@ describe('options that go together', () => {
       { PORT: '5100', ADMIN_PORT: '5100', HOST: 'a', ADMIN_HOST: '::' },
       'PORT and ADMIN_PORT are both 5100; set another ADMIN_PORT',
     ],
-    [
-      { PORT: '5100', WORKER_PORTS: '5099', WORKERS: '2' },
-      'PORT=5100 is one of the 2 ports from WORKER_PORTS=5099; set another',
-    ],
-    [
-      { ADMIN_PORT: '5100', WORKER_PORTS: '5099', WORKERS: '2' },
-      'ADMIN_PORT=5100 is one of the 2 ports from WORKER_PORTS=5099; set another',
-    ],
     [{ TLS_KEY: key }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
     [{ TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
     [
@@ -106,15 +98,8 @@ describe('options that go together', () => {
     { PORT: '0', ADMIN_PORT: '0' },
     { PORT: '5100', ADMIN_PORT: '5100', HOST: '127.0.0.2' },
     { PORT: '5100', ADMIN_PORT: '5100', ADMIN_HOST: '::1' },
-    { ADMIN_PORT: '5101', WORKER_PORTS: '5099', WORKERS: '2' },
   ])('%j is accepted', (environment) => {
     expect(() => loadConfig(environment)).not.toThrow();
-  });
-
-  test('the ports of the workers of an application are none of the others', () => {
-    expect(() => loadRunConfig({ ADMIN_PORT: '5099', WORKER_PORTS: '5099', WORKERS: '1' })).toThrow(
-      rejection('ADMIN_PORT=5099 is the port from WORKER_PORTS=5099; set another'),
-    );
   });
 });
 

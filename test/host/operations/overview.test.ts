@@ -16,7 +16,6 @@ import {
 
 const counts: WorkerCounts = {
   ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
-  ...{ stayed: 0, crossedWorkers: 0, crossedMachines: 0 },
   ...{ cpu: 0, busy: 0, appends: 0, appendTime: 0 },
 };
 
@@ -33,7 +32,7 @@ function sampleOf(id: number, at: number, given: Partial<WorkerSample> = {}): Wo
       namespaces: {},
     },
     ...{ memory: 1, delay: undefined, load: 0, buffered: 0, roundTrips: [], roomCount: 0, rooms: [], users: [] },
-    ...{ addresses: [], recent: [], servers: undefined, measures: { history: false, reach: true, machines: false } },
+    ...{ addresses: [], recent: [], servers: undefined, measures: { history: false, machines: false } },
     ...given,
   };
 }
@@ -126,7 +125,7 @@ test('the figures of five minutes are kept, and workers are asked in full by rea
     new Set([7]),
     new Set([null]),
   ]);
-  expect([figures.buffered, measures.reach, measures.history]).toEqual([asked, true, false]);
+  expect([figures.buffered, measures.history]).toEqual([asked, false]);
   // What a reader has just got is kept without another question.
   await overview.keep();
   expect([asked, briefly.lastIndexOf(true)]).toEqual([HISTORY.length + 11, HISTORY.length + 9]);

@@ -58,7 +58,6 @@ test('a server of an application listens on another port if the picked one is ta
       return !isTaken;
     },
     takesPort: true,
-    listenAlso: () => false,
     retire() {},
     isIdle: true,
   });

@@ -307,7 +307,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   private publishNow(message: ClusterMessage): void {
     if (this.bus.hasPeers) this.send(message);
     // Greetings are for workers that have been found.
-    else if (message.type > MessageType.HEARTBEAT) this.bus.lose(message.type === MessageType.BROADCAST);
+    else if (message.type > MessageType.HEARTBEAT) this.bus.lose();
   }
 
   protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {

@@ -6,7 +6,7 @@ import type { FrameAdapter } from './adapter.js';
 import { Interest, type Peer } from './interest/interest.js';
 import { keyOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
-import { type FrameLinks, ReachCounts, type Route, reachOf } from './links.js';
+import type { FrameLinks, Route } from './links.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
 import { claimOf, decodeMessage, type Message, numbersOf, types } from './wire/message.js';
 
@@ -37,7 +37,7 @@ type HeldForRooms = Held & { readonly keys: readonly RoomKey[] };
  */
 export class FrameBus {
   /** What the metrics of the backplane count. */
-  readonly sent = { messages: 0, frames: 0, lateRooms: 0, reach: new ReachCounts() };
+  readonly sent = { messages: 0, frames: 0, lateRooms: 0 };
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, FrameAdapter>();
   private readonly interest: Interest;
@@ -98,8 +98,7 @@ export class FrameBus {
   }
 
   /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
-  lose(isBroadcast: boolean): void {
-    if (isBroadcast) this.sent.reach.room.worker++;
+  lose(): void {
     this.links.lose(1);
   }
 
@@ -168,13 +167,11 @@ export class FrameBus {
     this.held = [];
     this.heldBytes = 0;
     const now = ticksNow();
-    const { reach } = this.sent;
     const routes = new Set<Route>();
     const peers = this.reachable();
     if (this.links.hub && this.behind.size === 0) this.links.lose(held.length);
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
-      countsFor(message, reach)[reachOf(receivers)]++;
       try {
         for (const peer of receivers) {
           peer.route.add(encoded(message), keysFor(peer, message));
@@ -265,11 +262,6 @@ export class FrameBus {
 
 function isForRooms(message: Held): message is HeldForRooms {
   return message.keys !== undefined;
-}
-
-/** Messages that are no broadcasts, such as those of serverSideEmit(), count as for all: placement does not shorten their way. */
-function countsFor(message: Held, { room, all }: ReachCounts): ReachCounts['room'] {
-  return isForRooms(message) ? room : all;
 }
 
 function keysFor(peer: Peer, { keys }: Held): readonly RoomKey[] | undefined {

@@ -27,16 +27,6 @@ export const listening = {
     fallback: availableParallelism(),
     isOfRun: true,
   }),
-  workerPorts: option({
-    name: 'WORKER_PORTS',
-    description:
-      'First port of a range with one port for each worker. Each worker listens on its own port, besides the port ' +
-      'that all share, so that a proxy can choose the worker of a client. docs/guide/placement.md has configurations ' +
-      'of proxies.',
-    accepts: 'an integer from 1 to 65535; the last port, WORKER_PORTS + WORKERS - 1, is 65535 at most',
-    kind: integer(1, 65_535),
-    isOfRun: true,
-  }),
   tlsKey: option({
     name: 'TLS_KEY',
     description: 'PEM file with the private key for https and wss; requires TLS_CERT.',

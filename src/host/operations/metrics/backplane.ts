@@ -1,5 +1,4 @@
-import { counter, gauge, type Labelled, type Metric } from '../../../base/metric.js';
-import { type Reach, reaches } from '../../../cluster/backplanes/frames/links.js';
+import { counter, gauge, type Metric } from '../../../base/metric.js';
 import type { Backplane, BackplaneTraffic, SentFrames } from '../../../cluster/backplanes/index.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
 import { type Relay, type Scope, scopes } from '../../../cluster/relay/relay.js';
@@ -28,13 +27,6 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
     counter('gjallar_bus_frames_total', 'Frames that carried them: one for each destination and window.', () =>
       sentBy(backplanes, ({ frames }) => frames),
     ),
-    {
-      name: 'gjallar_bus_reach_total',
-      type: 'counter',
-      help: 'Messages to a room or to all, by reach: worker (none but the sender), machine (others of it) or machines.',
-      labels: ['to', 'reach'],
-      read: () => reachOf(backplanes),
-    },
     counter(
       'gjallar_bus_late_rooms_total',
       'Announcements of rooms that came so late that messages to the rooms may be missing.',
@@ -60,13 +52,6 @@ export function backplaneMetrics(backplanes: readonly Backplane[], mesh: Mesh): 
       () => mesh.pendingBytes,
     ),
   ];
-}
-
-function reachOf(backplanes: readonly Backplane[]): Labelled[] | undefined {
-  const sent = backplanes.flatMap((backplane) => backplane.sent ?? []);
-  if (sent.length === 0) return undefined;
-  const sum = (to: 'room' | 'all', reach: Reach) => sent.reduce((total, counts) => total + counts.reach[to][reach], 0);
-  return (['room', 'all'] as const).flatMap((to) => reaches.map((reach) => [to, reach, sum(to, reach)] as const));
 }
 
 /** Has no value on a backplane without frames. */

@@ -144,7 +144,7 @@ export function overviewOf(
     namespaces: addUp(known.map(({ namespaces }) => namespaces)),
     memory,
     buffered,
-    measures: { history: measured('history'), reach: measured('reach'), machines: measured('machines') },
+    measures: { history: measured('history'), machines: measured('machines') },
     rates,
     figures: {
       ...{ clients, received: rates.received, sent: rates.sent + rates.deliveries, roundTrip: roundTrip?.p50 },
@@ -198,7 +198,6 @@ function clientsOf({ clients }: WorkerSample): number {
 
 const noCounts: WorkerCounts = {
   ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
-  ...{ stayed: 0, crossedWorkers: 0, crossedMachines: 0 },
   ...{ cpu: 0, busy: 0, appends: 0, appendTime: 0 },
 };
 

@@ -11,10 +11,6 @@ export interface WorkerCounts {
   sent: number;
   /** Messages sent to rooms. */
   broadcasts: number;
-  /** Messages to rooms that stayed on their worker, that other workers of the machine got, and that other machines got. */
-  stayed: number;
-  crossedWorkers: number;
-  crossedMachines: number;
   /** Deliveries of the messages to rooms. */
   deliveries: number;
   /** Rejected clients and requests. */
@@ -62,7 +58,7 @@ export interface WorkerSample {
   /** Bytes that wait for slow clients. */
   readonly buffered: number;
   /** Whether it keeps a history, counts how far messages go, and may have other machines: without, those counts stay 0. */
-  readonly measures: { readonly history: boolean; readonly reach: boolean; readonly machines: boolean };
+  readonly measures: { readonly history: boolean; readonly machines: boolean };
   /** How long clients took to answer a ping, in ms. */
   readonly roundTrips: readonly number[];
   readonly roomCount: number;

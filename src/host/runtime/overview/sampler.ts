@@ -1,7 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { Histogram, Metric } from 'prom-client';
 import type { Server } from 'socket.io';
-import type { Reach } from '../../../cluster/backplanes/frames/links.js';
 import type { Engine } from '../../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
 import { roomOfTopic, topicNameOf } from '../../../io/rooms/index.js';
@@ -14,8 +13,6 @@ import type { MachineWorker } from '../machine-worker.js';
 import { EventLoopDelay } from './event-loop-delay.js';
 import { LargestRooms } from './largest-rooms.js';
 import { socketsByNamespace } from './stats.js';
-
-type Reached = Pick<WorkerCounts, 'stayed' | 'crossedWorkers' | 'crossedMachines'>;
 
 /** How many rooms, users and addresses a worker reports. */
 const MAX_REPORTED = 20;
@@ -40,7 +37,7 @@ export class OverviewSampler {
   /** @param isBrief whether the lists are left out, and what costs as much */
   async sample(health: Health, isBrief: boolean): Promise<WorkerSample> {
     const { worker, view, largest } = this;
-    const { engines, mesh, recent, metrics, backplanes, machines } = worker;
+    const { engines, mesh, recent, metrics, machines } = worker;
     const histogram = metrics.find('gjallar_history_seconds');
     const [servers, history] = await Promise.all([
       worker.isLeader() && !isBrief ? this.countServers() : undefined,
@@ -61,7 +58,6 @@ export class OverviewSampler {
       buffered: sumOver(engines, ({ bufferBudget }) => bufferBudget.buffered),
       measures: {
         history: histogram !== undefined,
-        reach: backplanes.some(({ sent }) => sent !== undefined),
         machines: machines !== undefined,
       },
       roundTrips: engines.flatMap(({ roundTrips }) => roundTrips.latest),
@@ -101,12 +97,7 @@ export class OverviewSampler {
   }
 }
 
-function countsOf({
-  engines,
-  otherClients,
-  reports,
-  backplanes,
-}: MachineWorker): Omit<WorkerCounts, 'appends' | 'appendTime'> {
+function countsOf({ engines, otherClients, reports }: MachineWorker): Omit<WorkerCounts, 'appends' | 'appendTime'> {
   const { user, system } = process.cpuUsage();
   return {
     received:
@@ -114,7 +105,6 @@ function countsOf({
       sumOver(otherClients, ({ clients }) => clients.counters.received),
     sent: sumOver(engines, ({ counters }) => counters.sent),
     broadcasts: sumOver(engines, ({ counters }) => counters.broadcasts),
-    ...reachOf(backplanes),
     deliveries: sumOver(engines, ({ outbox }) => outbox.deliveries),
     refused: reports.rejections,
     opened:
@@ -123,12 +113,6 @@ function countsOf({
     cpu: (user + system) / 1000,
     busy: performance.eventLoopUtilization().active,
   };
-}
-
-/** How far messages to rooms had to go; all 0 on a backplane that does not know. */
-function reachOf(backplanes: MachineWorker['backplanes']): Reached {
-  const sum = (reach: Reach) => sumOver(backplanes, ({ sent }) => sent?.reach.room[reach] ?? 0);
-  return { stayed: sum('worker'), crossedWorkers: sum('machine'), crossedMachines: sum('machines') };
 }
 
 function clientsOf({ engines, otherClients }: MachineWorker): Record<string, number> {

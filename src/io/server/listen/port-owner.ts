@@ -21,7 +21,7 @@ import type { EngineRoute } from '../engine-route.js';
 import type { Listeners } from '../listeners.js';
 
 /** Owns the port of an http.Server in this process. */
-export type SharedOwner = Pick<PortOwner, 'takesPort' | 'listenShared' | 'listenAlso' | 'retire' | 'isIdle'>;
+export type SharedOwner = Pick<PortOwner, 'takesPort' | 'listenShared' | 'retire' | 'isIdle'>;
 
 /** The ports that several processes listen on. */
 export interface SharedPorts {
@@ -106,11 +106,6 @@ export class PortOwner {
     return this.listen(local, true);
   }
 
-  /** Listens on a further port, as long as it listens on the shared one. Returns false if it is not possible. */
-  listenAlso(local: AddressInfo): boolean {
-    return this.current?.listenAlso(local) ?? false;
-  }
-
   /** Accepts no new connections from now on. The application does not notice. */
   retire(): void {
     this.current?.retire();
@@ -174,10 +169,6 @@ class OwnedPort {
   listen(isShared: boolean): PortHandle | undefined {
     this.handle = PortHandle.listen(this.app, this.local, isShared, () => this.onClose());
     return this.handle;
-  }
-
-  listenAlso(local: AddressInfo): boolean {
-    return this.handle?.listenAlso(this.app, local) ?? false;
   }
 
   retire(): void {
@@ -251,13 +242,6 @@ class PortHandle implements ListenHandle {
     const mode = isShared ? SHARED : EXCLUSIVE;
     const socket = openOn(app, local, mode);
     return socket && new PortHandle([socket], local, onClose);
-  }
-
-  /** Makes the app listen on a further port, as long as it listens on this one. Returns false if the port is in use. */
-  listenAlso(app: TemplatedApp, local: AddressInfo): boolean {
-    const socket = openOn(app, local, SHARED);
-    if (socket) this.sockets.push(socket);
-    return socket !== undefined;
   }
 
   /** Accepts no new connections from now on. The server does not notice. */

@@ -1,4 +1,4 @@
-import { type EventEmitter, errorMonitor, once } from 'node:events';
+import { type EventEmitter, errorMonitor } from 'node:events';
 import { Server as HttpServer } from 'node:http';
 import { type AddressInfo, type ListenOptions, Server as NetServer } from 'node:net';
 import { nextTick, queueMicrotask, setImmediate } from '../../../base/clock.js';
@@ -34,25 +34,18 @@ export class SharedListening implements SharedPorts {
   private readonly others = new Set<NetServer>();
   private readonly waiting = new Set<HttpServer>();
   private readonly open = new Set<string>();
-  /** Those on the port of this process whose connections go to a server of node:http. */
-  private readonly ownServers = new Set<NetServer>();
   private turns = 0;
-  /** Whether a server listens on the port of this process. */
-  hasOwnPort = false;
 
   /**
    * @param claim finds out whether the processes can listen on an address; throws as `listen()` reports it
    * @param onListen called when a server is to listen
    * @param onListening called with each server that listens
-   * @param ownPort a port that no other process of the application listens on, and the option that names it; the first server
-   *   with Socket.IO listens on it too
    * @param onFailed called with each server's reason for not listening, before the application hears it
    */
   constructor(
     private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
     private readonly onListen: () => void,
     private readonly onListening: (server: NetServer) => void,
-    private readonly ownPort?: { readonly port: number; readonly option: string },
     private readonly onFailed: (error: NodeJS.ErrnoException) => void = () => {},
   ) {}
 
@@ -105,7 +98,7 @@ export class SharedListening implements SharedPorts {
   /** Accepts no new connections in this process from now on. */
   retire(): void {
     for (const owner of this.owners.values()) owner.retire();
-    for (const server of [...this.others, ...this.ownServers]) handleOf(server)?.close();
+    for (const server of this.others) handleOf(server)?.close();
   }
 
   /** Whether no request to a server with Socket.IO is in progress. */
@@ -115,20 +108,15 @@ export class SharedListening implements SharedPorts {
 
   private async share(server: HttpServer, { host, port }: Wanted): Promise<void> {
     try {
-      if (this.ownPort?.port === port && port > 0)
-        throw this.ofOwnPort(taken({ address: host ?? '::', family: '', port }));
       const turn = port === 0 ? this.turns++ : 0;
       let local: AddressInfo | undefined;
-      let own: AddressInfo | undefined;
       for (let attempt = 1; ; attempt++) {
         local = await this.claim({ host, port, turn, taken: local?.port });
-        own ??= await this.claimOwn(host);
         if (!this.waiting.has(server)) return;
-        if (!this.owners.get(server)!.takesPort) return await this.listenOnNode(server, local, own);
+        if (!this.owners.get(server)!.takesPort) return this.listenOnNode(server, local);
         if (this.opens(server, local)) break;
         if (port !== 0 || attempt === PICKED_PORTS) throw taken(local);
       }
-      if (own && !this.hasOwnPort) this.openOwn(server, own);
       this.waiting.delete(server);
       server.emit('listening');
       this.onListening(server);
@@ -138,29 +126,6 @@ export class SharedListening implements SharedPorts {
       // An exception of a listener is the application's.
       nextTick(() => server.emit('error', error));
     }
-  }
-
-  private async claimOwn(host: string | undefined): Promise<AddressInfo | undefined> {
-    if (!this.ownPort) return undefined;
-    try {
-      return await this.claim({ host, port: this.ownPort.port, turn: 0 });
-    } catch (error) {
-      throw this.ofOwnPort(error as Error);
-    }
-  }
-
-  /** The application has named another port, and would not know this one. */
-  private ofOwnPort(error: Error): Error {
-    const remedy = `it is one of the ports from ${this.ownPort!.option}; stop the process that uses it, or set another`;
-    return Object.assign(new Error(`${error.message}: ${remedy}`), error);
-  }
-
-  private openOwn(server: HttpServer, own: AddressInfo): void {
-    if (!this.owners.get(server)!.listenAlso(own)) throw this.ofOwnPort(taken(own));
-    this.hasOwnPort = true;
-    server.once('close', () => {
-      this.hasOwnPort = false;
-    });
   }
 
   private opens(server: HttpServer, local: AddressInfo): boolean {
@@ -175,24 +140,8 @@ export class SharedListening implements SharedPorts {
    * Lets node:http listen, on a socket of its own where Node.js can share ports. Otherwise the primary listens, as for every
    * worker of node:cluster, and passes each connection on, which more than doubles its cost.
    */
-  private async listenOnNode(server: HttpServer, { address, port }: AddressInfo, own?: AddressInfo): Promise<void> {
+  private listenOnNode(server: HttpServer, { address, port }: AddressInfo): void {
     this.waiting.delete(server);
-    if (own && !this.hasOwnPort) {
-      const passing = new NetServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
-        server.emit('connection', socket),
-      );
-      plainListen.call(passing, { host: own.address, port: own.port });
-      await once(passing, 'listening').catch((error: Error) => {
-        throw this.ofOwnPort(error);
-      });
-      this.hasOwnPort = true;
-      this.ownServers.add(passing);
-      server.once('close', () => {
-        this.ownServers.delete(passing);
-        this.hasOwnPort = false;
-        passing.close();
-      });
-    }
     this.others.add(server);
     server.once('close', () => this.others.delete(server));
     const emitter: EventEmitter = server;

@@ -58,14 +58,6 @@ export const expectations: Record<keyof Config, Expectation> = {
     ],
     bad: ['0', '257', 'all'],
   },
-  workerPorts: {
-    default: undefined,
-    good: [
-      ['3001', 3001],
-      ['65535', 65_535, { WORKERS: '1' }],
-    ],
-    bad: ['0', '65536', '3001-3004'],
-  },
   redisUrl: {
     default: undefined,
     good: [
