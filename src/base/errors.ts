@@ -93,7 +93,12 @@ const list = {
   TOO_MANY_ROOMS: {
     status: 403,
     message:
-      'This connection is already in the maximum of rooms (chat service: 100; library: maxRoomsPerSocket). Leave one before you join another.',
+      'This connection is already in the maximum of rooms (chat service: 100; library: maxRoomsPerSocket, maxRoomBytesPerSocket). Leave one before you join another.',
+  },
+  TOO_MANY_ROOMS_IN_CALL: {
+    status: 400,
+    message:
+      'A call such as io.to(rooms).emit() named more rooms than one call may (maxRoomsPerCall), and reached nobody. Check lists that clients send, or name fewer rooms.',
   },
   TOO_MANY_NAMESPACES: {
     status: 403,

@@ -25,6 +25,8 @@ export class EngineCounters {
   sent = 0;
   /** Messages sent to rooms with members on this worker. */
   broadcasts = 0;
+  /** Calls that named more than `maxRoomsPerCall` rooms. */
+  tooManyRooms = 0;
 }
 
 /**
@@ -45,7 +47,7 @@ export type CloseReason =
   | 'packet too large'
   /** The attachments of a packet did not arrive in time, or the process needed the memory of those that had. */
   | 'incomplete packet'
-  /** A socket of the client was about to be in more than `maxRoomsPerSocket` rooms. */
+  /** A socket of the client was about to be in more than `maxRoomsPerSocket` rooms, or of longer names than `maxRoomBytesPerSocket`. */
   | 'too many rooms';
 
 /** The error in the close frame of a WebSocket that a limit closes. */

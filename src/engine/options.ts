@@ -78,6 +78,16 @@ export interface EngineOptions {
    */
   maxRoomsPerSocket?: number;
   /**
+   * How many bytes the names of a socket's rooms may have together. Names of up to 64 characters do not count, and an object counts
+   * as 64 KB. A client whose socket joins more is closed with the reason "too many rooms". @default 1048576
+   */
+  maxRoomBytesPerSocket?: number;
+  /**
+   * How many rooms a call may name, such as `io.to(rooms).except(others).emit()`. One that names more reaches no client: the process
+   * warns once with the code TOO_MANY_ROOMS_IN_CALL. @default 10000
+   */
+  maxRoomsPerCall?: number;
+  /**
    * The transports that clients may use: "polling", "websocket" or both. A request for another transport gets the
    * status 400. @default ["polling", "websocket"]
    */
@@ -241,6 +251,8 @@ export const engineOptions = {
   maxNamespacesPerClient: row(number(1), 100),
   maxNamespaces: row(number(1), 5000),
   maxRoomsPerSocket: row(number(1), 10_000),
+  maxRoomBytesPerSocket: row(bytes, 1_048_576),
+  maxRoomsPerCall: row(number(1), 10_000),
   transports: row(transports, transportNames),
   allowUpgrades: row(flag, true),
   allowRequest: row(callback<NonNullable<EngineOptions['allowRequest']>>()),

@@ -16,6 +16,9 @@ const MAX_RUN_MS = 200;
 /** How many bytes may wait from one WebSocket, and from all together. */
 export const MAX_QUEUED_BYTES = 16 * 1024 * 1024;
 export const MAX_QUEUED_BYTES_IN_ALL = 64 * 1024 * 1024;
+/** Once so many bytes of closed WebSockets were dropped in one turn, this is how many of one may wait: short frames may unpack to them. */
+const MAX_DROPPED_BYTES = 2 * MAX_QUEUED_BYTES;
+const MAX_SHARE_BYTES = 512 * 1024;
 /** Memory of a waiting frame besides its data, in bytes. */
 const FRAME_OVERHEAD = 128;
 
@@ -115,6 +118,8 @@ export class FrameGuard {
   floods = 0;
   private readonly queues = new Map<FrameReceiver, Queue>();
   private queuedBytes = 0;
+  /** The waiting bytes of WebSockets that were closed in this turn. */
+  private droppedInTurn = 0;
   private current: FrameReceiver | undefined;
   /** Time spent on the frames of the current WebSocket, and of all, since the last observed turn, in ms. */
   private spent = 0;
@@ -228,6 +233,7 @@ export class FrameGuard {
     this.current = undefined;
     this.spent = 0;
     this.spentInAll = 0;
+    this.droppedInTurn = 0;
   }
 
   /** Whether the current WebSocket has had its time of this turn. */
@@ -258,7 +264,8 @@ export class FrameGuard {
     const data = queue.isFollowing ? (message as Buffer) : copyOf(message);
     this.queuedBytes += sizeOf(data);
     queue.add({ data, isBinary, inflater });
-    if (queue.bufferedAmount > MAX_QUEUED_BYTES) this.flood(queue.receiver);
+    const max = this.droppedInTurn > MAX_DROPPED_BYTES ? MAX_SHARE_BYTES : MAX_QUEUED_BYTES;
+    if (queue.bufferedAmount > max) this.flood(queue.receiver);
     else if (this.queuedBytes > MAX_QUEUED_BYTES_IN_ALL) this.flood(this.largest().receiver);
   }
 
@@ -301,6 +308,7 @@ export class FrameGuard {
   private flood(receiver: FrameReceiver): void {
     this.floods++;
     const queue = this.queues.get(receiver);
+    this.droppedInTurn += queue?.bufferedAmount ?? 0;
     if (queue) this.remove(queue);
     if (queue?.closed) receiver.onClose(queue.closed.code, queue.closed.reason);
     else receiver.onFlood();

@@ -18,6 +18,12 @@ import { storeAddressOf } from './sequencer/store/address.js';
 import type { StateRoom, StateRoomEvents } from './state-room.js';
 import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
 
+/** The fields that a patch changes, and the value with them, both encoded. */
+interface Patched {
+  readonly fields: string;
+  readonly value: string;
+}
+
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** A year. */
 const MAX_TTL_MS = 31_536_000_000;
@@ -73,26 +79,21 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
 
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
     this.checkKey(key);
-    const patched = this.patched(key, fields);
-    this.checkPlace(key, patched);
-    const done = this.core.patch(key, this.encodedFields(fields), patched);
+    const { fields: encoded, value } = this.patched(key, fields);
+    this.checkPlace(key, value);
+    if (Buffer.byteLength(encoded) > this.settings.maxPatchBytes) throw new GjallarError('STATE_PATCH_SIZE');
+    const done = this.core.patch(key, encoded, value);
     // Whoever does not wait for it has seen all errors that this worker knows.
     done.catch(() => {});
     return done;
   }
 
-  private encodedFields(fields: unknown): string {
-    const encoded = encodeValue(fields) as string;
-    if (Buffer.byteLength(encoded) > this.settings.maxPatchBytes) throw new GjallarError('STATE_PATCH_SIZE');
-    return encoded;
-  }
-
-  private patched(key: string, fields: unknown): string {
+  private patched(key: string, fields: unknown): Patched {
     const { maxPatchBytes } = this.settings;
     // The rest of the value was checked when it was set.
     const encoded = encodeValue(fields);
-    const patched = patchedValue(this.core.overlay.get(key), decodeValue(encoded), maxPatchBytes);
-    if (typeof patched === 'object') return patched.value;
+    const patched = patchedValue(this.core.overlay.get(key), encoded, maxPatchBytes);
+    if (typeof patched === 'object') return { fields: encoded as string, value: patched.value };
     if (patched === 'BAD_STATE_VALUE') {
       throw new GjallarError(patched, 'patch() changes fields of an object. Use set() for any other value.');
     }

@@ -54,22 +54,33 @@ export function decodeValue(encoded: Encoded): unknown {
 }
 
 /**
+ * The last patch of this process: the sequencer may repeat what a worker has just done, and the next patch is often one of the
+ * same value. `content` is `value` decoded.
+ */
+let last: { before: Encoded | undefined; fields: Encoded; value: string; content: object } | undefined;
+
+/**
  * A value with some fields changed, as in RFC 7396: null deletes a field, and objects inside are changed in the same way.
+ * @param fields encoded
  * @param maxBytes of the encoded value, before and after
  * @returns the encoded value, or the code of an error
  */
 export function patchedValue(
   before: Encoded | undefined,
-  fields: unknown,
+  fields: Encoded,
   maxBytes: number,
 ): { readonly value: string } | 'BAD_STATE_VALUE' | 'STATE_PATCH_SIZE' {
   // A short request must not have a worker read and write a value of a megabyte.
   if (before !== undefined && Buffer.byteLength(before) > maxBytes) return 'STATE_PATCH_SIZE';
   try {
-    const value = before === undefined ? {} : decodeValue(before);
-    if (!isRecord(value) || !isRecord(fields)) return 'BAD_STATE_VALUE';
-    const text = JSON.stringify(withFields(value, fields));
-    return Buffer.byteLength(text) > maxBytes ? 'STATE_PATCH_SIZE' : { value: text };
+    if (!last || before !== last.before || fields !== last.fields) {
+      const content = before === undefined ? {} : before === last?.value ? last.content : decodeValue(before);
+      const changes = decodeValue(fields);
+      last = undefined;
+      if (!isRecord(content) || !isRecord(changes)) return 'BAD_STATE_VALUE';
+      last = { before, fields, content, value: JSON.stringify(withFields(content, changes)) };
+    }
+    return Buffer.byteLength(last.value) > maxBytes ? 'STATE_PATCH_SIZE' : last;
   } catch {
     // It is nested too deeply.
     return 'BAD_STATE_VALUE';
@@ -81,10 +92,13 @@ function withFields(value: unknown, changes: unknown): unknown {
   if (!isRecord(changes)) return changes;
   const fields = isRecord(value) ? value : {};
   for (const [name, change] of Object.entries(changes)) {
-    const before = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (change === null) delete fields[name];
-    // Any name, "__proto__" too.
-    else Object.defineProperty(fields, name, { ...OWN, value: withFields(before, change) });
+    const value = isRecord(change)
+      ? withFields(Object.hasOwn(fields, name) ? fields[name] : undefined, change)
+      : change;
+    if (value === null) delete fields[name];
+    // An assignment costs a fraction of a definition, but would set the prototype.
+    else if (name === '__proto__') Object.defineProperty(fields, name, { ...OWN, value });
+    else fields[name] = value;
   }
   return fields;
 }

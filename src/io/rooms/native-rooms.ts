@@ -10,7 +10,8 @@ import { answerQuestions } from './cluster-sockets.js';
 import { EncodedPacket, type EncodedPackets } from './encoded-packet.js';
 import { boundNamespaces } from './namespaces.js';
 import { OutgoingListeners } from './outgoing-listeners.js';
-import { sizeOf, withRoomSets } from './room-sets.js';
+import { RoomBounds } from './room-bounds.js';
+import { withRoomSets } from './room-sets.js';
 import { saveMemory } from './socket-memory.private.js';
 import { ALL, type RoomKey, type Topic, Topics, topicNameOf } from './topics.js';
 
@@ -75,6 +76,7 @@ interface Broadcast {
 
 class NativeRooms {
   private readonly topics: Topics;
+  private readonly bounds: RoomBounds;
   private readonly listeners: OutgoingListeners;
   private broadcast: Broadcast | undefined;
 
@@ -84,19 +86,21 @@ class NativeRooms {
     private readonly engine: RoomsEngine,
   ) {
     this.topics = new Topics(adapter, nsp, engine);
+    this.bounds = new RoomBounds(adapter, engine);
     this.listeners = new OutgoingListeners(adapter, engine);
   }
 
   install(): void {
-    const { adapter } = this;
+    const { adapter, bounds } = this;
+    bounds.install();
     const steps = broadcastStepsOf<EncodedPackets>(adapter);
-    const { addAll, delAll } = adapter;
+    const { addAll, del, delAll } = adapter;
     const { apply } = steps;
     // An adapter with a step of its own keeps it.
     const hasStockApply = apply === broadcastStepsOf(Adapter.prototype).apply;
 
     adapter.addAll = (id, rooms) => {
-      if (!this.hasPlace(id, rooms)) return;
+      if (!bounds.enter(id, rooms)) return this.giveUp(id);
       // A socket in its own room is connected. One that has left all rooms begins again with the next one.
       const isEntering = rooms.has(id) || !adapter.sids.has(id);
       const result = addAll.call(adapter, id, rooms);
@@ -111,7 +115,12 @@ class NativeRooms {
       }
       return result;
     };
+    adapter.del = (id, room) => {
+      bounds.leave(id, room);
+      return del.call(adapter, id, room);
+    };
     adapter.delAll = (id) => {
+      bounds.forget(id);
       this.listeners.forget(id);
       delAll.call(adapter, id);
     };
@@ -144,13 +153,9 @@ class NativeRooms {
   }
 
   /** Ends the client whose socket would be in too many rooms. */
-  private hasPlace(id: SocketId, rooms: ReadonlySet<RoomKey>): boolean {
-    const { sids } = this.adapter;
-    // Its own room is the first.
-    if (rooms.has(id) || sizeOf(sids, id) + rooms.size <= this.engine.settings.maxRoomsPerSocket) return true;
+  private giveUp(id: SocketId): void {
     const conn = this.nsp.sockets.get(id)?.conn as unknown;
     if (conn instanceof Session) conn.giveUp('too many rooms');
-    return false;
   }
 
   private deliverOnce(id: SocketId, done: Set<SocketId>, deliver: Deliver): void {

@@ -194,6 +194,19 @@ describe('a WebSocket that sends more than the worker can handle', () => {
     expect(guard.waitingBytes).toBeLessThan(51 * mebibyte.length);
   });
 
+  test('may have little waiting in a turn in which several were closed', () => {
+    const floods = () => log.filter((line) => line.endsWith('flood'));
+    for (const name of ['a', 'b']) fill(receiver(name, 60), MAX_QUEUED_BYTES / mebibyte.length);
+    expect(floods()).toEqual(['a flood', 'b flood']);
+    fill(receiver('c', 60), 1);
+    expect(floods()).toEqual(['a flood', 'b flood', 'c flood']);
+    send(receiver('small', 0), 'x', 'y');
+    turn();
+    expect(log).toContain('small y');
+    fill(receiver('later', 60), 1);
+    expect(floods()).toHaveLength(3);
+  });
+
   test('is told of its close instead, if it has closed already', () => {
     const most = receiver('most', 60);
     fill(most, 15);

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Manager } from 'socket.io-client';
 import { closeWebSockets, openWebSocket } from '../../engine/support/raw.js';
 import { nextEvent } from '../../support/clients.js';
@@ -70,6 +70,41 @@ describe('a client', () => {
     expect(await ended).toEqual(['too many rooms', 3]);
   });
 
+  test.each<[string, object, unknown[][], number]>([
+    ['its own room and too many others', { maxRoomsPerSocket: 3 }, [['a', 'b', 'c']], 1],
+    ['rooms with long names', { maxRoomBytesPerSocket: 1000 }, [['x'.repeat(900)], ['y'.repeat(101)]], 2],
+    ['objects', { maxRoomBytesPerSocket: 150_000 }, [[{}, {}], [{}]], 3],
+  ])('whose socket joins %s is closed', async (_what, options, lists, size) => {
+    const { io, url } = await run(Server, undefined, options);
+    const ended = new Promise<[string, number]>((resolve) => {
+      io.on('connection', (socket) => {
+        socket.on('join', (rooms) => socket.join(size === 1 ? [socket.id, ...rooms] : rooms));
+        socket.on('disconnecting', (reason) => resolve([reason, socket.rooms.size]));
+      });
+    });
+    const one = client(url, { transports: ['websocket'] });
+    await nextEvent(one, 'connect');
+    for (const rooms of lists) one.emit('join', rooms);
+    expect(await ended).toEqual(['too many rooms', size]);
+  });
+
+  test('may join what it is in again, and other rooms after it has left some', async () => {
+    const { io, url } = await run(Server, undefined, { maxRoomsPerSocket: 3, maxRoomBytesPerSocket: 1000 });
+    const [long, other] = ['x'.repeat(600), 'y'.repeat(600)];
+    io.on('connection', (socket) => {
+      socket.on('act', (done) => {
+        for (const rooms of [[long, 'b'], [long], [long, 'b']]) socket.join(rooms);
+        socket.leave(other);
+        socket.leave(long);
+        socket.join(other);
+        done(socket.rooms.size);
+      });
+    });
+    const one = client(url, { transports: ['websocket'] });
+    await nextEvent(one, 'connect');
+    expect(await one.emitWithAck('act')).toBe(3);
+  });
+
   test.each([
     ['a long text', JSON.stringify({ token: 'x'.repeat(70_000) })],
     ['many values', `{"token":[${'[],'.repeat(3000)}[]]}`],
@@ -89,6 +124,30 @@ describe('a client', () => {
     const one = client(url, { auth: { token: 'x'.repeat(50_000), list: Array(50).fill({ a: [1, 2] }) } });
     await nextEvent(one, 'connect');
   });
+});
+
+test('a call that names more than maxRoomsPerCall rooms reaches nobody, and is reported once', async () => {
+  const { io, url } = await run(Server, undefined, { maxRoomsPerCall: 3 });
+  const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  io.on('connection', (socket) => socket.join('a'));
+  const one = client(url, { transports: ['websocket'] });
+  await nextEvent(one, 'connect');
+  const heard: unknown[] = [];
+  one.onAny((...event) => heard.push(event));
+  const tooMany = io.to(['a', 'b']).except(['c', 'd']);
+  tooMany.emit('no', 1);
+  tooMany.emit('no', 2);
+  expect(await tooMany.timeout(1000).emitWithAck('no', 3)).toEqual([]);
+  expect(await tooMany.fetchSockets()).toEqual([]);
+  tooMany.socketsJoin('e');
+  tooMany.disconnectSockets();
+  io.in('a').socketsLeave(['a', 'b', 'c']);
+  io.to(['a', 'e']).except('d').emit('yes');
+  await nextEvent(one, 'yes');
+  expect(heard).toEqual([['yes']]);
+  expect(io.sockets.adapter.rooms.has('e')).toBe(false);
+  expect(warn.mock.calls).toEqual([[expect.any(String), expect.objectContaining({ code: 'TOO_MANY_ROOMS_IN_CALL' })]]);
+  warn.mockRestore();
 });
 
 test('dynamic namespaces without clients make way for new ones, up to maxNamespaces', async () => {

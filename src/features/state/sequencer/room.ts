@@ -72,7 +72,7 @@ export class SequencedRoom {
   /** Changes some fields of a key. Returns the code of an error. */
   patch({ key, value }: Change): ErrorCode | undefined {
     const before = this.entries.get(key);
-    const patched = patchedValue(before?.value, JSON.parse(value as string), this.bounds.maxPatchBytes);
+    const patched = patchedValue(before?.value, value!, this.bounds.maxPatchBytes);
     if (typeof patched !== 'object') return patched;
     return this.replace(key, patched.value, before?.expires);
   }

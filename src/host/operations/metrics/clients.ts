@@ -92,6 +92,9 @@ export function clientMetrics(
       sum(({ counters }) => counters.sent),
     ),
     counter('gjallar_broadcasts_total', 'Messages sent to rooms.', () => sum(({ counters }) => counters.broadcasts)),
+    counter('gjallar_calls_dropped_total', 'Broadcasts and the like that named more rooms than maxRoomsPerCall.', () =>
+      sum(({ counters }) => counters.tooManyRooms),
+    ),
     counter('gjallar_deliveries_total', 'Deliveries of broadcasts: one per member that a topic reaches.', () =>
       sum(({ outbox }) => outbox.deliveries),
     ),
