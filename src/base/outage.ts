@@ -8,10 +8,11 @@ export interface OutageOptions {
   over?: string;
   /** @default 'error' */
   level?: 'error' | 'warn';
-  /** How often it logs the same words again, when its reason goes to and fro, in ms. @default 0 */
-  repeatMs?: number;
   reports?: Pick<Reports, 'log' | 'problems'> | undefined;
 }
+
+/** While an outage lasts, the same words have a line once in this time, in ms: its reason may go to and fro. */
+const REPEAT_MS = 60_000;
 
 /**
  * One thing that can be down. Each outage has one line in the log when it begins, one when its reason changes, one when it
@@ -19,12 +20,11 @@ export interface OutageOptions {
  */
 export class Outage {
   private present: Reason | undefined;
-  private lines: Seldom;
+  private lines = new Seldom(REPEAT_MS);
   private readonly reports: Pick<Reports, 'log' | 'problems'>;
 
   constructor(private readonly options: OutageOptions = {}) {
     this.reports = options.reports ?? thisProcess.reports;
-    this.lines = new Seldom(options.repeatMs ?? 0);
   }
 
   get isInProgress(): boolean {
@@ -54,13 +54,11 @@ export class Outage {
   /** Withdraws the problem without a word. */
   close(): void {
     this.present = undefined;
-    this.lines = new Seldom(this.options.repeatMs ?? 0);
+    this.lines = new Seldom(REPEAT_MS);
     this.reports.problems.clear(this);
   }
 }
 
-/** The same words about a failing call have a line once in this time, in ms. */
-const REPEAT_MS = 60_000;
 /** An outage is over when no call has failed for so long; a check then confirms it. */
 const QUIET_MS = 3000;
 
@@ -72,18 +70,13 @@ interface CheckedOptions extends OutageOptions {
 }
 
 /** An outage that calls notice. While it lasts, the thing is tried every few seconds, so it ends even if no client asks. */
-export class CheckedOutage {
+export class CheckedOutage extends Outage {
   private failures = 0;
   private quietSince = 0;
   private timer: NodeJS.Timeout | undefined;
-  private readonly outage: Outage;
 
-  constructor(private readonly options: CheckedOptions) {
-    this.outage = new Outage({ repeatMs: REPEAT_MS, ...options });
-  }
-
-  get isInProgress(): boolean {
-    return this.timer !== undefined;
+  constructor(private readonly checked: CheckedOptions) {
+    super(checked);
   }
 
   /** A call has failed. */
@@ -97,27 +90,25 @@ export class CheckedOutage {
 
   private note(error: unknown): void {
     this.quietSince = performance.now();
-    this.outage.begin(this.options.reasonFor(error), { error });
+    this.begin(this.checked.reasonFor(error), { error });
   }
 
   /** Ends the outage if a check succeeds and nothing fails meanwhile. Call it when there is a sign that it is over. */
   async check(): Promise<void> {
     const { failures } = this;
     try {
-      await this.options.check();
-      if (!this.timer || failures !== this.failures) return;
-      this.outage.end({ failures });
-      this.close();
+      await this.checked.check();
+      if (failures === this.failures) this.end({ failures });
     } catch (error) {
       if (this.timer) this.note(error);
     }
   }
 
   /** Stops checking, and withdraws the problem. */
-  close(): void {
+  override close(): void {
     clearInterval(this.timer);
     this.timer = undefined;
     this.failures = 0;
-    this.outage.close();
+    super.close();
   }
 }

@@ -1,5 +1,5 @@
 import { channel } from 'node:diagnostics_channel';
-import { seldomWarnings } from './warnings.js';
+import { warnOfError } from './warnings.js';
 
 /**
  * Owners of work that no caller waits for: timers, event handlers, and promises that run in the background. An error in one
@@ -16,13 +16,11 @@ export interface Failure {
 /** Every failure passes here. Without a subscriber, it becomes a warning of the process. */
 export const failures = channel('gjallar:failure');
 
-const warn = seldomWarnings();
-
 export function reportFailure(work: string, error: unknown): void {
   const failure: Failure = { work, error };
   if (failures.hasSubscribers) return failures.publish(failure);
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  warn(Object.assign(new Error(`${work} failed: ${cause}`), { code: work }));
+  warnOfError(work, `${work} failed: ${cause}`);
 }
 
 /**

@@ -57,7 +57,7 @@ test('a warning leaves by itself, and is no problem meanwhile', () => {
 
 test('an outage has a line for each reason, and one problem at a time', () => {
   const reports = new Reported();
-  const outage = new Outage({ reports, repeatMs: 60_000 });
+  const outage = new Outage({ reports });
   const one = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable' } as const;
   const other = { code: 'REDIS_UNAUTHORIZED', text: 'Redis requires a password' } as const;
   for (const reason of [one, one, other, one]) outage.begin(reason, { reason: 'as it says' });

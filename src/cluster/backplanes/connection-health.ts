@@ -55,7 +55,7 @@ const TRANSIENT = /^(ASK|BUSY|CLUSTERDOWN|LOADING|MASTERDOWN|MOVED|TRYAGAIN)/;
 const REJECTIONS: readonly string[] = ['ReplyError', 'PermissionViolationError'];
 
 /** Whether the server has rejected a command for a reason that an operator must remove, such as missing rights. */
-export function isRejection(error: unknown): error is Error {
+function isRejection(error: unknown): error is Error {
   if (!(error instanceof Error) || !REJECTIONS.includes(error.name)) return false;
   return !TRANSIENT.test(error.message) && !isConnectionRejected(error.message);
 }

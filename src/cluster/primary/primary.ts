@@ -337,7 +337,7 @@ const LARGEST_NUMBER = 999_999;
  * Creates the folder with the sockets of the workers.
  * @throws GjallarError BAD_CONFIG
  */
-export function makeMeshDirectory(): string {
+function makeMeshDirectory(): string {
   let directory: string;
   try {
     directory = makeSocketFolder();

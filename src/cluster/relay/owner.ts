@@ -112,7 +112,7 @@ export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
 }
 
 /** A WebSocket that another worker holds. Topics do not reach it, so broadcasts are sent to it directly. */
-export class RelayedWebSocket implements WebSocketConnection {
+class RelayedWebSocket implements WebSocketConnection {
   private sent = 0;
   private progress: RelayedProgress = { received: 0, waiting: 0 };
   private open = true;

@@ -11,12 +11,6 @@ export class HeldBytes {
   onGrowth: () => void = () => {};
 }
 
-/** What waits in this process in both directions. */
-export interface Buffers {
-  readonly incoming: HeldBytes;
-  readonly outgoing: HeldBytes;
-}
-
 /** Keeps bytes of one client, and counts them. If too many bytes wait in all holders, the largest ones are dropped. */
 export abstract class Holder {
   bufferedAmount = 0;

@@ -294,12 +294,12 @@ export type HttpCompression = ZlibOptions & { threshold: number };
 const encoders = { gzip: promisify(gzip), deflate: promisify(deflate) };
 
 /** Answers with an error in the form of engine.io. */
-export function respondWithError(exchange: HttpExchange, { code, status, message }: HandshakeError): void {
+function respondWithError(exchange: HttpExchange, { code, status, message }: HandshakeError): void {
   respond(exchange, status, { 'Content-Type': 'application/json' }, JSON.stringify({ code, message }));
 }
 
 /** The headers of each response of this transport. */
-export function commonHeaders({ request }: HttpExchange, contentType: string): ResponseHeaders {
+function commonHeaders({ request }: HttpExchange, contentType: string): ResponseHeaders {
   const headers: ResponseHeaders = { 'Content-Type': contentType };
   const agent = request.headers['user-agent'];
   // Old versions of Internet Explorer treat some payloads as an attack.
@@ -314,7 +314,7 @@ export function commonHeaders({ request }: HttpExchange, contentType: string): R
  * @param compression how to compress the payload if the client supports it and it is large enough; undefined to send it as
  *   it is
  */
-export async function respondWithPayload(
+async function respondWithPayload(
   exchange: HttpExchange,
   payload: string | Buffer,
   headers: ResponseHeaders,

@@ -68,7 +68,7 @@ export function watchUwsConnections(app: TemplatedApp, guard: ConnectionGuard): 
 }
 
 /** Counts the end of a WebSocket, which uWebSockets.js does not report to filters. */
-export function webSocketClosed(app: TemplatedApp): void {
+function webSocketClosed(app: TemplatedApp): void {
   guards.get(app)?.closed();
 }
 

@@ -202,7 +202,7 @@ export interface PresenceMessage {
 }
 
 /** What another worker has sent. @throws MalformedMessage */
-export function checkedMessage(value: unknown): PresenceMessage {
+function checkedMessage(value: unknown): PresenceMessage {
   const { type, rooms } = (value ?? {}) as Partial<PresenceMessage>;
   if (type !== 'changes' && type !== 'state') throw new MalformedMessage('a message of presence has no known type');
   if (!isListOf(rooms, areUsers)) throw new MalformedMessage('a message of presence has invalid rooms');

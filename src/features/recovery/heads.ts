@@ -123,7 +123,7 @@ interface RecentPacket extends KeptPacket {
 }
 
 /** The broadcasts that this worker delivers while clients are being recovered: they are to get these, too. */
-export class RecentPackets {
+class RecentPackets {
   private packets: RecentPacket[] = [];
   private bytes = 0;
   /** How many are not remembered any more. */

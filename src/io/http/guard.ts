@@ -12,7 +12,7 @@ export interface Admin {
 }
 
 /** The operator's account from the configuration, if there is one. */
-export function adminOf(config: { adminUser?: string; adminPassword?: string }): Admin | undefined {
+function adminOf(config: { adminUser?: string; adminPassword?: string }): Admin | undefined {
   const { adminUser: user, adminPassword: password } = config;
   return user && password ? { user, password } : undefined;
 }

@@ -218,7 +218,7 @@ declare module '../../base/process.js' {
 let isGiven = false;
 
 /** Says once what an application with an adapter of its own needs on several processes. */
-export function adviseOnSessions(adapter: object, { transports }: Partial<ServerOptions>): void {
+function adviseOnSessions(adapter: object, { transports }: Partial<ServerOptions>): void {
   const { name } = adapter as { name?: string };
   const hasPolling = !transports || transports.includes('polling');
   if (isGiven || !hasPolling || local.includes(name ?? '')) return;

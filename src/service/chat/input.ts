@@ -14,7 +14,7 @@ export const roomName = z
   .min(1)
   .max(128)
   .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
-export const userName = z
+const userName = z
   .string()
   // Before the trim, which would remove U+FEFF.
   .refine((value) => !hasInvisibleCharacters(value))
@@ -26,7 +26,7 @@ export const userName = z
 const text = z.string().min(1).max(10_000).refine(isWellFormed);
 
 const position = z.int().min(0).optional();
-export const pageQuery = z.object({
+const pageQuery = z.object({
   epoch: z.string().max(128).optional(),
   after: position,
   before: position,

@@ -214,7 +214,7 @@ export function redisUrls(value: string): string[] {
 }
 
 /** How to reach a cluster: some of its nodes, and the credentials, which come from the first URL. */
-export function clusterAddress(value: string): { nodes: RedisNode[]; options: RedisOptions } {
+function clusterAddress(value: string): { nodes: RedisNode[]; options: RedisOptions } {
   const urls = redisUrls(value).map((url) => new URL(url));
   const [{ protocol, username, password }] = urls as [URL];
   return {

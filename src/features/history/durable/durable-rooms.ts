@@ -3,7 +3,7 @@ import type { Adapter, BroadcastOptions } from 'socket.io-adapter';
 import { GjallarError } from '../../../base/errors.js';
 import { joinTexts, nameOf, roomsNamed, splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
-import { seldomWarnings } from '../../../base/warnings.js';
+import { warnOfError } from '../../../base/warnings.js';
 import { PacketType, reservedEvents } from '../../../engine/parser/socket-io-parser.js';
 import type { AnySocket } from '../../../io/any.js';
 import { serviceOf } from '../../../io/rooms/index.js';
@@ -65,6 +65,11 @@ const TRIM_INTERVAL_MS = 60_000;
 /** How long until a store that failed is asked again, in ms. */
 const RETRY_MS = 1000;
 
+function warnOf(error: unknown): void {
+  const { code, name, message } = error as NodeJS.ErrnoException;
+  warnOfError(code ?? name, message);
+}
+
 /** The durable rooms of a namespace on this worker, without the types of their events. */
 export class LocalDurableRooms {
   private readonly isDurable: (room: unknown) => room is string;
@@ -83,7 +88,7 @@ export class LocalDurableRooms {
     private readonly options: DurableRoomsSettings,
     private readonly onClose: () => Promise<void>,
   ) {
-    this.onError = options.onError ?? seldomWarnings();
+    this.onError = options.onError ?? warnOf;
     this.isDurable = matcherOf(options.rooms);
     this.conversations = new Conversations(store, undefined, serviceOf(nsp, EVENT), {
       hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),

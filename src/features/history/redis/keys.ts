@@ -65,7 +65,7 @@ export class Keys {
 }
 
 /** FNV-1a over the UTF-16 code units. */
-export function bucketOf(conversation: string): number {
+function bucketOf(conversation: string): number {
   let hash = 0x811c9dc5;
   for (let i = 0; i < conversation.length; i++) {
     hash = Math.imul(hash ^ conversation.charCodeAt(i), 0x01000193);

@@ -4,7 +4,7 @@ import { rates } from '../../../engine/limits/rates.js';
 import { engineOptions } from '../../../engine/options.js';
 import { option } from './option.js';
 
-export const slowPolicies = ['close', 'drop-volatile'] as const;
+const slowPolicies = ['close', 'drop-volatile'] as const;
 
 /** Bounds for clients, and what happens beyond them. */
 export const limits = {

@@ -101,7 +101,7 @@ export interface PrimaryFacts extends MachineFacts {
 }
 
 /** How many rooms, users and addresses are listed. */
-export const MAX_LISTED = 20;
+const MAX_LISTED = 20;
 
 /**
  * Puts the answers of the workers together.
@@ -245,7 +245,7 @@ function mergeRooms(lists: readonly (readonly RoomFacts[])[]): RoomFacts[] {
 }
 
 /** Half of the list are the rooms with the most members, and half those with the most deliveries. */
-export function largestAndBusiest(rooms: readonly RoomFacts[]): RoomFacts[] {
+function largestAndBusiest(rooms: readonly RoomFacts[]): RoomFacts[] {
   const largest = [...rooms].sort((one, other) => other.members - one.members).slice(0, MAX_LISTED / 2);
   const rest = rooms.filter((room) => !largest.includes(room));
   const deliveriesOf = ({ members, perSecond }: RoomFacts) => members * perSecond;

@@ -41,16 +41,12 @@ export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<
 }
 
 /** Tells a client that the operator has ended its connection, or its membership of a room. */
-export function tellEnded(socket: ChatSocket, code: Ended['code'], room?: string): void {
+function tellEnded(socket: ChatSocket, code: Ended['code'], room?: string): void {
   socket.emit('ended', { ...(room !== undefined && { room }), code, message: errorCodes[code].message });
 }
 
 /** Closes the plain WebSockets that match, and returns their number. */
-export function refuseAll(
-  plain: Iterable<PlainSocket>,
-  matches: (socket: PlainSocket) => boolean,
-  code: ErrorCode,
-): number {
+function refuseAll(plain: Iterable<PlainSocket>, matches: (socket: PlainSocket) => boolean, code: ErrorCode): number {
   const found = [...plain].filter(matches);
   for (const socket of found) socket.refuse(code);
   return found.length;

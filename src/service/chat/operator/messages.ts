@@ -129,7 +129,7 @@ function byConversation(places: readonly Place[]): Map<string, number[]> {
 const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
 
 /** Offsets in ascending order as ranges, both ends included. */
-export function rangesOf(offsets: readonly number[]): OffsetRange[] {
+function rangesOf(offsets: readonly number[]): OffsetRange[] {
   const ranges: [number, number][] = [];
   for (const offset of offsets) {
     const last = ranges.at(-1);

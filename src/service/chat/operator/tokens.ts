@@ -12,7 +12,7 @@ import {
 import { read, readObject, revocation as revocationInput } from '../input.js';
 
 /** How long a revocation is kept if the request does not say when the tokens expire, in ms: a year. */
-export const DEFAULT_KEPT_MS = 366 * 24 * 3_600_000;
+const DEFAULT_KEPT_MS = 366 * 24 * 3_600_000;
 
 /** Revokes tokens for the operator. */
 export class TokenRevocation {
