@@ -219,7 +219,7 @@ describe('durable rooms of one worker', () => {
     const ask = (event: string, ...values: unknown[]) => client.emitWithAck(event, ...values);
     const refused = (code: string) => ({ ok: false, code, message: expect.any(String) });
     expect(await ask('durable:join', 'order:secret')).toEqual(refused('ROOM_FORBIDDEN'));
-    for (const room of ['other', 7, null, `order:${'x'.repeat(600)}`]) {
+    for (const room of ['other', 7, null, `order:${'x'.repeat(600)}`, 'order:\ud800']) {
       expect(await ask('durable:join', room)).toEqual(refused('BAD_ROOM'));
     }
     for (const query of [undefined, { room: 'news' }, { room: 'other' }, 'news']) {

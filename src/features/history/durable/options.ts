@@ -123,7 +123,7 @@ export const durableOptions = {
 
 export type DurableRoomsSettings = Values<typeof durableOptions> & Pick<DurableRoomsOptions, 'rooms'>;
 
-/** In UTF-16 characters. The store adds the namespace. */
+/** In UTF-16 characters. The store adds the namespace, and writes UTF-8, in which lone surrogates would all be one name. */
 const MAX_ROOM_NAME = 512;
 
 /**
@@ -139,5 +139,8 @@ export function matcherOf(rooms: string | readonly string[]): (room: unknown) =>
     return new RegExp(`^${escaped.join('.*')}$`, 's');
   });
   return (room): room is string =>
-    typeof room === 'string' && room.length <= MAX_ROOM_NAME && patterns.some((pattern) => pattern.test(room));
+    typeof room === 'string' &&
+    room.length <= MAX_ROOM_NAME &&
+    room.isWellFormed() &&
+    patterns.some((pattern) => pattern.test(room));
 }
