@@ -21,9 +21,13 @@ const EMPTY: Members = new Set();
  * the application may hold it or change it. Until then, a text stands for it.
  */
 export class RoomSets extends Map<string, Members> {
+  // Applications list the properties of a Map, too.
+  readonly #isWithOwn: boolean;
+
   /** @param isWithOwn whether a text stands for the set of the key and this text (`sids`), and not of this text alone (`rooms`) */
-  constructor(private readonly isWithOwn: boolean) {
+  constructor(isWithOwn: boolean) {
     super();
+    this.#isWithOwn = isWithOwn;
   }
 
   override get(key: string): Members | undefined {
@@ -76,7 +80,7 @@ export class RoomSets extends Map<string, Members> {
     const members = this.stored(key);
     if (members === EMPTY && member === key) super.set(key, OWN);
     // The name of a room may be no text.
-    else if (members === (this.isWithOwn ? OWN : EMPTY) && member !== key && typeof member === 'string')
+    else if (members === (this.#isWithOwn ? OWN : EMPTY) && member !== key && typeof member === 'string')
       super.set(key, member as unknown as Members);
     else if (members !== OWN || member !== key) this.get(key)!.add(member);
   }
@@ -84,21 +88,21 @@ export class RoomSets extends Map<string, Members> {
   isMember(key: string, member: string): boolean {
     const members = this.stored(key);
     if (members === OWN) return member === key;
-    if (typeof members === 'string') return member === members || (this.isWithOwn && member === key);
+    if (typeof members === 'string') return member === members || (this.#isWithOwn && member === key);
     return members?.has(member) ?? false;
   }
 
   sizeOf(key: string): number {
     const members = this.stored(key);
     if (members === OWN) return 1;
-    if (typeof members === 'string') return this.isWithOwn ? 2 : 1;
+    if (typeof members === 'string') return this.#isWithOwn ? 2 : 1;
     return members?.size ?? 0;
   }
 
   membersOf(key: string): Iterable<string> {
     const members = this.stored(key);
     if (members === OWN) return [key];
-    if (typeof members === 'string') return this.isWithOwn ? [key, members] : [members];
+    if (typeof members === 'string') return this.#isWithOwn ? [key, members] : [members];
     return members ?? [];
   }
 }

@@ -47,6 +47,7 @@ const readings: Record<string, (sets: Sets, key: string) => unknown> = {
   },
   copy: (sets) => new Map(sets),
   inspect: (sets) => inspect(sets),
+  'as an object': (sets) => [Object.keys(sets), JSON.stringify(sets)],
   'same set each time': (sets, key) => {
     const members = sets.get(key);
     return sets.get(key) === members;
