@@ -33,7 +33,7 @@ export type Values<T extends Table> = { readonly [K in keyof T]: T[K] extends Ro
 /** The longest time of a timer, in ms. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** A number; text of digits is converted, as arithmetic would do. */
+/** A number; text of digits, such as `1e6`, is converted, as arithmetic would do. */
 export function number(min: number, max = Number.POSITIVE_INFINITY, unit = ''): Kind<number> {
   return numeric('a number', min, max, unit, (value) => !Number.isNaN(value));
 }
@@ -53,7 +53,8 @@ function numeric(
   return {
     accepts: `${what} from ${min}${to}${unit && ` (${unit})`}`,
     read(given) {
-      const value = typeof given === 'string' && /^\s*\d{1,15}(\.\d{1,15})?\s*$/.test(given) ? Number(given) : given;
+      const value =
+        typeof given === 'string' && /^\s*\d{1,15}(\.\d{1,15})?(e\d{1,2})?\s*$/.test(given) ? Number(given) : given;
       return typeof value === 'number' && isOne(value) && value >= min && value <= max ? value : undefined;
     },
   };

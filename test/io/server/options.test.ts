@@ -236,6 +236,7 @@ describe('an option that is wrong', () => {
       { pingInterval: '10000', maxHttpBufferSize: ' 2000 ' },
       { pingInterval: 10_000, maxHttpBufferSize: 2000 },
     ],
+    [{ maxHttpBufferSize: '1e8' }, { maxHttpBufferSize: 1e8 }],
     [{ transports: 'websocket' }, { transports: ['websocket'] }],
     [{ transports: 'websocket, polling' }, { transports: ['polling', 'websocket'] }],
     [
