@@ -63,7 +63,7 @@ function numeric(
 /** `true` or `false`. */
 export const flag: Kind<boolean> = {
   accepts: 'true or false',
-  read: (given) => (typeof given === 'boolean' ? given : { true: true, false: false }[String(given)]),
+  read: (given) => [true, false].find((flag) => flag === given || String(flag) === given),
 };
 
 export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {

@@ -225,44 +225,32 @@ describe('the size of request heads', () => {
     expect({ status, stderr, stdout }).toEqual({ status: 1, stderr: `gjallar: ${reject('32k')}\n`, stdout: '' });
   });
 
-  test.each(['abc', '-5', '0', '1023', '1048577', '4096.5', ' '])('cannot be %j in the library', (value) => {
+  test.each(['abc', '1023', '1048577', ' '])('cannot be %j in the library', (value) => {
     const { status, stderr } = run(['library.mjs'], { UWS_HTTP_MAX_HEADERS_SIZE: value });
     expect(status).toBe(1);
     expect(stderr).toContain(`GjallarError: ${reject(value)}\n`);
   });
 
-  test.each(['', '1024', '1048576'])('can be %j', (value) => {
-    expect(run(['library.mjs'], { UWS_HTTP_MAX_HEADERS_SIZE: value })).toMatchObject({ status: 0 });
+  test('can be 1024', () => {
+    expect(run(['library.mjs'], { UWS_HTTP_MAX_HEADERS_SIZE: '1024' })).toMatchObject({ status: 0 });
   });
 });
 
 describe('the owner of the port', () => {
   const line = (value: string) => `GJALLAR_PORT_OWNER must be auto or node, not "${value}"`;
 
-  test('is checked before gjallar run starts a worker', () => {
-    const { status, stderr, stdout } = run(['dist/main.js', 'run', 'library.mjs'], { GJALLAR_PORT_OWNER: 'foo' });
-    expect({ status, stderr, stdout }).toEqual({ status: 1, stderr: `gjallar: ${line('foo')}\n`, stdout: '' });
-  });
-
   test.each([
-    ['the library', ['library.mjs']],
-    ['gjallar/register', ['--import', './dist/io/server/register.js', 'plain.cjs']],
-  ])('is checked by %s', (_, args) => {
+    ['gjallar run, before a worker starts', ['dist/main.js', 'run', 'library.mjs'], 'gjallar'],
+    ['the library', ['library.mjs'], 'GjallarError'],
+    ['gjallar/register', ['--import', './dist/io/server/register.js', 'plain.cjs'], 'GjallarError'],
+  ])('is checked by %s', (_, args, from) => {
     const { status, stderr } = run(args, { GJALLAR_PORT_OWNER: 'Node' });
     expect(status).toBe(1);
-    expect(stderr).toContain(`GjallarError: ${line('Node')}\n`);
-  });
-
-  test.each(['', 'auto', 'node'])('can be %j', (value) => {
-    expect(run(['library.mjs'], { GJALLAR_PORT_OWNER: value })).toMatchObject({ status: 0 });
+    expect(stderr).toContain(`${from}: ${line('Node')}\n`);
   });
 });
 
 test('the commands for other systems are on the page about Node versions', () => {
   const page = readFileSync(join(root, 'docs/guide/node-versions.md'), 'utf8');
   for (const version of ['20.51.4', '20.69.0']) expect(page).toContain(`@${version}`);
-});
-
-test('help needs no binary', () => {
-  expect(run(['dist/main.js', '--help']).status).toBe(0);
 });

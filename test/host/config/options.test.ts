@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfig, loadRunConfig } from '../../../src/host/config/load.js';
 import { allOptions, type Config, type OptionSpec, options } from '../../../src/host/config/options.js';
 import { runToEnd } from '../../support/server.js';
-import { expectations, natsCreds } from './support/expectations.js';
 import { cert, key, otherKey, removeFiles, text, writeFiles } from './support/files.js';
 
 beforeAll(writeFiles);
@@ -19,27 +18,98 @@ function lineOf({ name, accepts, isSecret }: OptionSpec<unknown>, value: string)
 const rejection = (line: string) =>
   expect.objectContaining({ name: 'GjallarError', code: 'BAD_CONFIG', message: line });
 
-describe.each(table)('%s', (name, spec, property) => {
-  const { good, bad, ...expected } = expectations[property];
-  // Each of the two is looked at only when the other one is good.
-  const pair: Record<string, string> = { TLS_KEY: key, TLS_CERT: cert };
-  const together = name in pair ? pair : {};
+/** Looks like the content of a credentials file. */
+const natsCreds = [
+  '-----BEGIN NATS USER JWT-----\neyJ0\n------END NATS USER JWT------',
+  '-----BEGIN USER NKEY SEED-----\nSUA\n------END USER NKEY SEED------',
+].join('\n\n');
 
-  test('has a default, for an empty variable too', () => {
-    const fallback = loadConfig({})[property];
-    if ('default' in expected) expect(fallback).toEqual(expected.default);
-    else expect(String(fallback)).toBe(spec.default);
-    expect(loadConfig({ [name]: '' })[property]).toEqual(fallback);
-  });
+test.each(table)(
+  '%s has its default, for an empty variable too, and the bounds that its words name',
+  (name, spec, property) => {
+    expect(loadConfig({ [name]: '' })[property]).toEqual(loadConfig({})[property]);
+    expect(loadConfig({})[property]).toEqual(spec.fallback);
+    const [, min, max] = /^(?:0, or )?an integer from (\d+) to (\d+)/.exec(spec.accepts) ?? [];
+    if (min === undefined) return;
+    for (const bound of [min, max]) {
+      expect(loadConfig({ WORKERS: '1', [name]: bound })[property]).toBe(Number(bound));
+    }
+    for (const value of [`${Number(min) - 1}`, `${Number(max) + 1}`, 'x', `${min}.5`]) {
+      if (value === '0' && spec.accepts.startsWith('0, or')) continue;
+      expect(() => loadConfig({ [name]: value })).toThrow(rejection(lineOf(spec, value)));
+    }
+  },
+);
 
-  test.each(good)('accepts %j', (value, meaning, others = {}) => {
-    expect(loadConfig({ ...others, [name]: value })[property]).toEqual(meaning);
-  });
+const noHistory = { HISTORY_TTL: '0' };
+test.each<[name: string, value: string, meaning?: unknown, together?: Record<string, string>]>([
+  ['PORT', ' 8080 ', 8080],
+  ['HOST', '::1'],
+  ['REDIS_URL', 'rediss://user:secret@redis.example.com'],
+  ['REDIS_PREFIX', 'chat:v2'],
+  ['NATS_URL', 'tls://a:1, tls://b:2', undefined, noHistory],
+  ['NATS_CREDS', natsCreds, undefined, { NATS_URL: 'nats://localhost', ...noHistory }],
+  ['NATS_PREFIX', 'a.b-c_d.1'],
+  ['BUS', 'nats', undefined, { NATS_URL: 'nats://localhost', REDIS_URL: 'redis://localhost' }],
+  ['HISTORY_TTL', '1500ms', 1500],
+  ['HISTORY_TTL', '30d', 2_592_000_000],
+  ['HISTORY_MAX_BYTES', '0', 0],
+  ['ARCHIVE_URL', 'postgresql://u:p@db/chat'],
+  ['ARCHIVE_URL', 'mysql://db/chat'],
+  ['STATE_ROOMS', 'quotes, scores of today', ['quotes', 'scores of today']],
+  ['CORS_ORIGIN', '*', ['*']],
+  ['CORS_ORIGIN', 'https://*.example.com, http://b.example:8080', ['https://*.example.com', 'http://b.example:8080']],
+  ['CORS_ORIGIN', 'capacitor://localhost', ['capacitor://localhost']],
+  ['JWKS_URL', 'https://a.example/keys'],
+  ['JWT_AUDIENCE', 'a', undefined, { JWT_SECRET: 's' }],
+  ['ADMIN_PASSWORD', 'a: b', undefined, { ADMIN_USER: 'ops' }],
+  ['RATE_LIMIT', 'off', {}],
+  [
+    'RATE_LIMIT',
+    'connections=60/5m, bytes=100000/500ms',
+    { connections: { amount: 60, per: 300_000 }, bytes: { amount: 100_000, per: 500 } },
+  ],
+  ['ALLOWED_HOSTS', 'Chat.example.com, [::1]', ['chat.example.com', '[::1]']],
+  ['ALLOW_EIO3', 'true', true],
+  ['TLS_KEY', key, undefined, { TLS_CERT: cert }],
+])('%s accepts %j', (name, value, meaning = value, together = {}) => {
+  const [, , property] = table.find(([one]) => one === name)!;
+  expect(loadConfig({ ...together, [name]: value })[property]).toEqual(meaning);
+});
 
-  if (bad.length === 0) return;
-  test.each(bad)('rejects %j with one line that says what is accepted', (value) => {
+test.each<[name: string, values: string[], together?: Record<string, string>]>([
+  ['HOST', ['two words', 'http://localhost']],
+  ['REDIS_URL', ['localhost:6379', 'http://localhost:6379', 'redis', 'redis://a,b']],
+  ['REDIS_PREFIX', ['a b', '{a}', 'a'.repeat(65)]],
+  ['NATS_URL', ['localhost:4222', 'nats://a,http://b']],
+  ['NATS_CREDS', ['user.creds']],
+  ['NATS_PREFIX', ['a..b', 'a:b']],
+  ['BUS', ['kafka', 'Redis']],
+  ['HISTORY_TTL', ['24', '-1h', '1.5h', '1w']],
+  ['ARCHIVE_URL', ['./archive.db', 'http://localhost']],
+  [
+    'CORS_ORIGIN',
+    ['a.example', 'https://a.example/path', 'https://a.example,', 'null', 'https://*', 'https://a*.example'],
+  ],
+  ['STATE_ROOMS', ['a,,b', 'a\nb', 'x'.repeat(129)]],
+  ['API_KEY', ['two words', 'clé']],
+  ['JWT_SECRET', ['a\tb']],
+  ['JWKS_URL', ['a.example', 'ftp://a.example']],
+  ['ADMIN_USER', ['a:b', 'a\tb']],
+  ['DRAIN_TIMEOUT', ['10', '25h']],
+  ['RELOAD_SETTLE', ['61m']],
+  [
+    'RATE_LIMIT',
+    ['50/s', 'events=50', 'events=0/s', 'events=5/0s', 'events=5/s,events=6/s', 'events=5/s,', 'users=5/s'],
+  ],
+  ['ALLOWED_HOSTS', ['https://example.com', 'example.com:3000', 'a,,b', '*']],
+  ['TLS_KEY', ['/nowhere/key.pem', text], { TLS_CERT: cert }],
+  ['TLS_CERT', ['/nowhere/cert.pem', text], { TLS_KEY: key }],
+])('%s rejects %j with one line that says what is accepted', (name, values, together = {}) => {
+  const [, spec] = table.find(([one]) => one === name)!;
+  for (const value of values) {
     expect(() => loadConfig({ ...together, [name]: value })).toThrow(rejection(lineOf(spec, value)));
-  });
+  }
 });
 
 describe('options that go together', () => {
@@ -103,14 +173,9 @@ describe('options that go together', () => {
   });
 });
 
-test.each([
-  ['an option', { PORT: 'http' }, lineOf(options.port, 'http')],
-  ['a secret', { JWT_SECRET: 'a\tb' }, lineOf(options.jwtSecret, 'a\tb')],
-  ['a file', { TLS_KEY: text, TLS_CERT: cert }, lineOf(options.tlsKey, text)],
-  ['a pair', { TLS_CERT: cert }, 'TLS_KEY and TLS_CERT must be set together; set the missing one'],
-])('%s that is rejected stops the start with one line', async (_what, environment, line) => {
-  const end = await runToEnd([], environment as Record<string, string>);
-  expect(end).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${line}\n` });
+test('a value that is rejected stops the start with one line', async () => {
+  const end = await runToEnd([], { PORT: 'http' });
+  expect(end).toEqual({ code: 1, stdout: '', stderr: `gjallar: ${lineOf(options.port, 'http')}\n` });
 });
 
 test('the configuration is frozen', () => {

@@ -115,17 +115,6 @@ test('a secret may be in a file', () => {
   expect(loadConfig({ PORT_FILE: text }).port).toBe(3000);
 });
 
-test('an address of another machine stops the start with one line', async () => {
-  const { code, stdout, stderr } = await runToEnd([], {
-    HOST: '192.0.2.1',
-    PORT: '0',
-    LOG_LEVEL: 'silent',
-    WORKERS: '1',
-  });
-  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^gjallar: cannot listen on PORT=0 at HOST=192\.0\.2\.1: [^\n]+\n$/);
-});
-
 describe('a server', () => {
   let server: RunningServer;
   beforeAll(async () => {
