@@ -125,32 +125,3 @@ describe('RATE_LIMIT', () => {
     expect([code, reason.toString()]).toEqual([1008, 'RATE_LIMITED']);
   });
 });
-
-describe('CORS_ORIGIN', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1', CORS_ORIGIN: 'https://a.example' });
-  });
-  afterAll(() => server.stop());
-
-  const cases: [origin: string | undefined, isAllowed: boolean][] = [
-    ['https://b.example', false],
-    ['null', false],
-    ['https://a.example', true],
-    [undefined, true],
-  ];
-
-  test.each(cases)('%p may open WebSockets of either kind: %p', async (origin, isAllowed) => {
-    const headers: Record<string, string> = origin ? { origin } : {};
-    expect(await plain(server.url, headers)).toEqual(
-      isAllowed ? { status: 101 } : { status: 403, code: 'ORIGIN_FORBIDDEN' },
-    );
-    const client = connect(server.url, { ...quick, extraHeaders: headers });
-    const outcome = connected(client).then(
-      () => true,
-      () => false,
-    );
-    expect(await outcome).toBe(isAllowed);
-    disconnectAll();
-  });
-});

@@ -1,4 +1,3 @@
-import type { EventEmitter } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { TestClock } from './support/clock.js';
@@ -109,33 +108,6 @@ describe('a session on polling ends', () => {
     expect((await polled)[0]).toBe(400);
     expect(await closed).toEqual(['transport close', 'payload too large']);
   });
-
-  test('when data of unknown length grows too large', async () => {
-    const { client, closed } = await startPolling({ maxHttpBufferSize: 100 });
-    const parts = new ReadableStream({
-      start(controller) {
-        for (let part = 0; part < 3; part++) controller.enqueue(Buffer.from('4'.repeat(60)));
-        controller.close();
-      },
-    });
-    const response = await fetch(client.url, { method: 'POST', body: parts, duplex: 'half' } as RequestInit);
-    expect(response.status).toBe(413);
-    expect(await closed).toEqual(['transport close', 'payload too large']);
-  });
-
-  test('but not for data of unknown length that fits', async () => {
-    const { client, session } = await startPolling();
-    const message = eventOf(session, 'message');
-    const parts = new ReadableStream({
-      start(controller) {
-        for (const part of ['4h', 'ell', 'o']) controller.enqueue(Buffer.from(part));
-        controller.close();
-      },
-    });
-    const response = await fetch(client.url, { method: 'POST', body: parts, duplex: 'half' } as RequestInit);
-    expect(response.status).toBe(200);
-    expect(await message).toEqual(['hello']);
-  });
 });
 
 describe('a session on a WebSocket ends', () => {
@@ -169,14 +141,6 @@ describe('a session on a WebSocket ends', () => {
     client.send(message);
     expect((await closed)[0]).toBe(reason);
     await client.closed;
-  });
-
-  test('and says so to those who watch the transport', async () => {
-    const { client, session } = await startWebSocket();
-    const closed = eventOf(session.transport as unknown as EventEmitter, 'close');
-    client.socket.terminate();
-    await closed;
-    expect(session.transport.readyState).toBe('closed');
   });
 
   test('with its engine', async () => {

@@ -11,8 +11,8 @@ const executed: Record<string, Record<string, string>> = {
   'README.md': {
     'npm install && npm start': '.ci/quick-start.mjs',
     'npm install ./gjallar-': '.ci/quick-start.mjs',
-    import: 'test/library/library.test.ts',
-    '-import': 'test/library/library.test.ts',
+    import: 'test/guide/commands.test.ts',
+    '-import': 'test/guide/commands.test.ts',
     'npm install && npm test': '.ci/quick-start.mjs',
     'node --import gjallar/register': 'test/guide/commands.test.ts',
     'npx gjallar run': 'test/guide/commands.test.ts',

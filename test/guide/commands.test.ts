@@ -53,10 +53,10 @@ function client(url: string, options = {}): Socket {
   return socket;
 }
 
-/** The application of README.md, before the swap. */
-const before = blocksOf('README.md')
-  .find(({ text }) => text.includes('listen(3000'))!
-  .text.replace("from 'gjallar'", "from 'socket.io'");
+/** The application of README.md, and what it was before the swap that its diff shows. */
+const after = blocksOf('README.md').find(({ text }) => text.includes('listen(3000'))!.text;
+const [, removed = '', added = ''] = /-(.+)\n\+(.+)\n/.exec(blockOf('README.md', '-import')) ?? [];
+const before = after.replace(added, removed);
 
 async function expectRooms(port: number): Promise<void> {
   const [one, two] = [client(`http://127.0.0.1:${port}`), client(`http://127.0.0.1:${port}`)];
@@ -73,6 +73,13 @@ async function expectRooms(port: number): Promise<void> {
 
 describe('the unmodified application of README.md', () => {
   const commands = ['node --import gjallar/register', 'npx gjallar run'].map((start) => blockOf('README.md', start));
+
+  test('is on socket.io, and runs on gjallar after the swap of one line', async () => {
+    expect([before.includes('gjallar'), before.includes(removed), after.includes(added)]).toEqual([false, true, true]);
+    const port = await freePort();
+    folderWith({ 'server.mjs': after.replace('3000', `${port}`) }).start('node server.mjs');
+    await expectRooms(port);
+  });
 
   test.each(commands)('runs with %s', async (command) => {
     const port = await freePort();

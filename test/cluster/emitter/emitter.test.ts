@@ -15,7 +15,7 @@ import { machinesOn, onRedisFrames, startMember } from '../../io/rooms/support/n
 import { startStock } from '../../io/rooms/support/stock.js';
 import { expectedOf, forValues, outcomesOn } from '../../io/rooms/support/values.js';
 import { nextEvent } from '../../support/clients.js';
-import { RedisCluster, RedisProcess } from '../../support/redis.js';
+import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
 import { emitterContract, GARBAGE } from './emitter.contract.js';
@@ -38,21 +38,6 @@ emitterContract('redis-frames', async () => {
       client.disconnect();
       await machines.remove();
       await redis.remove();
-    },
-  };
-});
-
-emitterContract('redis-frames on a Redis Cluster', async () => {
-  const cluster = await RedisCluster.start();
-  const client = new Redis(cluster.processes[0]!.url);
-  const machines = await machinesOn('redis-frames', { server: 'redis', url: cluster.url, prefix: 'app' });
-  return {
-    openBackplane: machines.openBackplane,
-    emitter: new Emitter(client, { key: 'app' }),
-    remove: async () => {
-      client.disconnect();
-      await machines.remove();
-      await cluster.remove();
     },
   };
 });

@@ -6,7 +6,7 @@ import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { readinessOf } from '../../support/reports.js';
 import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
 import { expectOnceAndInOrder } from '../../support/talk.js';
-import { eventually, until } from '../../support/until.js';
+import { eventually } from '../../support/until.js';
 
 afterEach(disconnectAll);
 afterAll(disconnectAll);
@@ -56,49 +56,6 @@ async function withoutRedis(redis: RedisProcess, servers: RunningServer[]): Prom
   return lengths;
 }
 
-describe('two servers on one Redis', () => {
-  let redis: RedisProcess;
-  let servers: RunningServer[];
-
-  beforeAll(async () => {
-    redis = await RedisProcess.start();
-    servers = await Promise.all(
-      [1, 2].map(() => startServer({ WORKERS: '2', BUS: 'redis-frames', REDIS_URL: redis.url })),
-    );
-  });
-
-  afterAll(async () => {
-    await Promise.all(servers.map((server) => server.stop()));
-    await redis.remove();
-  });
-
-  test('say so at the start', () => {
-    for (const { greeting } of servers) expect(greeting).toMatch(/ with 2 workers on the redis-frames bus$/);
-  });
-
-  test('20 default clients over both hear each message once and in order', async () => {
-    const clients = Array.from({ length: 20 }, (_, index) => connect(servers[index % 2]!.url));
-    await Promise.all(clients.map(upgraded));
-    await joinAll(clients, 'hall');
-    await expectOnceAndInOrder(clients, 'hall', 20);
-  });
-
-  test('count the users of both', async () => {
-    const [astrid, bjorn] = servers.map(({ url }, index) =>
-      connect(url, { auth: { name: ['Astrid', 'Bjørn'][index] } }),
-    );
-    await joinAll([astrid!], 'both');
-    const bothThere = new Promise<void>((resolve) => {
-      astrid!.on('presence', ({ members }) => members === 2 && resolve());
-    });
-    await joinAll([bjorn!], 'both');
-    await bothThere;
-    await eventually(async () =>
-      expect(await bjorn!.emitWithAck('who', 'both')).toMatchObject({ members: 2, users: ['Astrid', 'Bjørn'] }),
-    );
-  });
-});
-
 describe('two servers that keep no history', () => {
   let redis: RedisProcess;
   let servers: RunningServer[];
@@ -127,37 +84,6 @@ describe('two servers that keep no history', () => {
     await redis.start();
     await Promise.all(up);
     await expectOnceAndInOrder(clients, 'early', 3);
-  });
-
-  test('lose no client, no local message and, when Redis is back, nothing at all, while it is away', async () => {
-    await withRedis(redis, servers);
-    const here = [connect(servers[0]!.url), connect(servers[0]!.url)];
-    const there = [connect(servers[1]!.url), connect(servers[1]!.url)];
-    const everyone = [...here, ...there];
-    await Promise.all(everyone.map(upgraded));
-    const lost: string[] = [];
-    for (const client of everyone) client.on('disconnect', (reason) => lost.push(reason));
-    await joinAll(everyone, 'hall');
-    await expectOnceAndInOrder(everyone, 'hall', 2);
-    for (const server of servers) await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
-
-    const before = servers.map(({ log }) => log.length);
-    const down = servers.map((server, index) => busIs(server, false, before[index]));
-    await redis.stop();
-    await Promise.all(down);
-    for (const server of servers) await untilReadinessIs(server, { status: 200, state: 'degraded', problems: 1 });
-    await expectOnceAndInOrder(here, 'hall', 3);
-    await expectOnceAndInOrder(there, 'hall', 3);
-    const newcomer = connect(servers[0]!.url);
-    await joinAll([newcomer], 'hall');
-
-    const since = servers.map(({ log }) => log.length);
-    const up = servers.map((server, index) => busIs(server, true, since[index]));
-    await redis.start();
-    await Promise.all(up);
-    for (const server of servers) await until(async () => (await readiness(server)).problems === 0);
-    await expectOnceAndInOrder([...everyone, newcomer], 'hall', 2);
-    expect(lost).toEqual([]);
   });
 });
 
@@ -200,39 +126,6 @@ describe('a server that keeps history', () => {
     await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
     await joinAll([client], 'early');
     expectOk(await client.emitWithAck('message', { room: 'early', text: 'at last' }));
-  });
-
-  test('refuses messages without its Redis, keeps its clients, and resumes', async () => {
-    await withRedis(redis, [server]);
-    const clients = [connect(server.url), connect(server.url)] as const;
-    await Promise.all(clients.map(upgraded));
-    const lost: string[] = [];
-    for (const client of clients) client.on('disconnect', (reason) => lost.push(reason));
-    await joinAll([...clients], 'kept');
-    const heard: string[] = [];
-    clients[1].on('message', ({ text }) => heard.push(text));
-    expectOk(await clients[0].emitWithAck('message', { room: 'kept', text: 'before' }));
-
-    const down = busIs(server, false, server.log.length);
-    await redis.stop();
-    await down;
-    expect(await clients[0].emitWithAck('message', { room: 'kept', text: 'lost' })).toMatchObject({
-      ok: false,
-      code: expect.stringMatching(/^HISTORY_(UNAVAILABLE|UNCERTAIN)$/),
-    });
-
-    const up = busIs(server, true, server.log.length);
-    await redis.start();
-    await up;
-    const fence = new Promise<void>((resolve) => {
-      clients[1].on('message', ({ text }) => text === 'after' && resolve());
-    });
-    // The history has a connection of its own, which may take longer to come back.
-    await until(async () => (await clients[0].emitWithAck('message', { room: 'kept', text: 'after' })).ok);
-    await fence;
-    expect(heard).toEqual(['before', 'after']);
-    expect(lost).toEqual([]);
-    await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
   });
 
   test.each([

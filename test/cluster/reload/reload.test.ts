@@ -1,5 +1,4 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,8 +11,6 @@ import { expectOnceAndInOrder } from '../../support/talk.js';
 import { eventually, until } from '../../support/until.js';
 import { crowd, plainMember, readyz } from '../support/visitors.js';
 import '../../support/long.js';
-
-const operator = { Authorization: `Basic ${Buffer.from('ops:password').toString('base64')}` };
 
 /** Where the server has its sockets. */
 let directory: string;
@@ -164,27 +161,6 @@ describe('SIGUSR2', () => {
     const members = () => clients[0]!.emitWithAck('who', 'lobby').then(expectOk, () => ({ members: undefined }));
     await until(async () => (await members()).members === 0);
 
-    await reload();
-    expect(await readyz(server)).toMatchObject({ status: 200, state: 'ready' });
-  });
-});
-
-describe('POST /api/drain', () => {
-  test('sends the clients of all workers away, until a reload', async () => {
-    const clients = await crowd(server, 6);
-    const back = clients.map((client) => nextEvent(client, 'connect'));
-    const askToDrain = async () => {
-      const response = await fetch(`${server.url}/api/drain`, { method: 'POST', headers: operator });
-      return { status: response.status, body: await response.json() };
-    };
-    expect(await askToDrain()).toEqual({ status: 202, body: { ok: true, state: 'draining', over: 1000 } });
-    await Promise.all(back);
-    await eventually(async () => {
-      for (const agent of [1, 2, 3, 4].map(() => new Agent())) {
-        expect(await readyz(server, agent)).toMatchObject({ status: 503, state: 'draining' });
-      }
-    });
-    expect((await askToDrain()).status).toBe(202);
     await reload();
     expect(await readyz(server)).toMatchObject({ status: 200, state: 'ready' });
   });

@@ -134,25 +134,3 @@ describe.each(bases)('the %s base', (_name, base) => {
     expect(ended).toEqual(['silent 1006']);
   });
 });
-
-test('fragments of one byte are joined, and take no more memory than their message', async () => {
-  const [, base] = bases.find(([name]) => name === 'node')!;
-  const messages: string[] = [];
-  const { port } = await start(base, (made) =>
-    made.ws('/*', { maxPayload: 100_000, message: (_ws, message) => void messages.push(`${message.length}`) }),
-  );
-  const client = await RawWebSocket.to(port);
-  const fragment = (opcode: number, isLast = false) => {
-    const bytes = clientFrame(opcode, Buffer.from('x'));
-    if (!isLast) bytes[0]! &= 0x7f;
-    return bytes;
-  };
-  const parts = Array.from({ length: 50_000 }, () => fragment(opcodes.continuation));
-  client.send(fragment(opcodes.text), ...parts, fragment(opcodes.continuation, true));
-  await untilTrue(() => messages.length > 0);
-  expect(messages).toEqual(['50002']);
-  client.send(fragment(opcodes.text), ...parts, ...parts);
-  const { opcode, payload } = await client.next();
-  expect([opcode, payload.readUInt16BE(0)]).toEqual([opcodes.close, 1009]);
-  await client.closed;
-});

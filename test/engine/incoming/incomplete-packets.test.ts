@@ -239,3 +239,15 @@ test.each([
   expect(served.received).toEqual([]);
   expect([served.engine.incoming.total, served.engine.incoming.holders.size]).toEqual([0, 0]);
 });
+
+test.each([
+  ['a binary packet without attachments', '450-["a"]'],
+  ['attachments that are not counted', '45-["a"]'],
+  ['binary data that nobody announced', Buffer.of(1)],
+])('%s ends the session', async (_what, packet) => {
+  const served = await start();
+  const client = await member(served.url);
+  client.send(packet);
+  await client.closed;
+  expect(served.engine.clientsCount).toBe(0);
+});

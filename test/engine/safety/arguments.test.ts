@@ -1,7 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { MAX_ARGUMENTS } from '../../../src/engine/parser/parser.js';
-import { connect, connected, disconnectAll } from '../../support/clients.js';
-import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
+import { disconnectAll } from '../../support/clients.js';
 import { serveGjallar } from '../support/application.js';
 import { closeEngines } from '../support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from '../support/raw.js';
@@ -94,28 +93,5 @@ describe.each(kinds)('%s', (_kind, packet) => {
     await client.ended;
     expect(lengthsReceived).toEqual([64]);
     await served.close();
-  });
-});
-
-describe('a worker', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1' });
-  });
-  afterAll(() => server.stop());
-
-  test('survives events with more values than the stack holds', async () => {
-    const url = `${server.url}/socket.io/?EIO=4`;
-    for (const [, packet] of kinds) {
-      for (const [, open] of transports) {
-        const client = await open(url);
-        client.send(...packet(62_000));
-        await client.ended;
-      }
-    }
-    const other = connect(server.url);
-    await connected(other);
-    expect(await other.emitWithAck('echo', 'alive')).toBe('alive');
-    expect(server.log.filter(({ msg }) => /died|unhandled error/.test(msg ?? ''))).toEqual([]);
   });
 });

@@ -355,18 +355,6 @@ describe('Redis', () => {
       expect(await store.read('room', { epoch: page.epoch, after: 0, limit: 5 })).toMatchObject({ complete: true });
       await done();
     });
-
-    test('with nothing at all, it begins anew', async () => {
-      const { epoch } = (await store.append('room', [say('1'), say('2')]))[0]!;
-      const { cursor } = await store.changes(undefined, 10);
-      await restart();
-      const [first] = await store.append('room', [say('new')]);
-      expect(first!.offset).toBe(1);
-      expect(first!.epoch).not.toBe(epoch);
-      expect(await store.read('room', { epoch, after: 0, limit: 5 })).toMatchObject({ complete: false });
-      expect(texts((await store.changes(cursor, 10)).changes)).toEqual(['new']);
-      await done();
-    });
   });
 });
 

@@ -1,12 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import Database from 'libsql';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import { end, own } from '../../support/children.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
@@ -66,28 +65,12 @@ for (let count = 0; ; count++) {
 const returning = (epoch: string, after: number) => using((store) => store.read('hall', { epoch, after, limit: 100 }));
 
 describe('a database keeps its epochs', () => {
-  test('over a restart', async () => {
-    const [{ epoch } = { epoch: '' }] = await post('a', 'b');
-    expect(await head()).toEqual({ epoch, offset: 2 });
-    expect((await returning(epoch, 1)).complete).toBe(true);
-  });
-
   test('over a crash', async () => {
     const crashed = await SqliteHistoryStore.open({ dataDir });
     const [{ epoch } = { epoch: '' }] = await crashed.append('hall', [say('a')]);
     // The crashed process has not written its mark.
     expect(await head()).toEqual({ epoch, offset: 1 });
     await crashed.close();
-  });
-
-  test('that an earlier version has written, without a mark', async () => {
-    const [{ epoch } = { epoch: '' }] = await post('a');
-    const db = new Database(database);
-    db.exec('DROP TABLE former');
-    db.close();
-    rmSync(mark);
-    expect(await head()).toEqual({ epoch, offset: 1 });
-    expect(existsSync(mark)).toBe(true);
   });
 
   test('while another process writes its mark', async () => {

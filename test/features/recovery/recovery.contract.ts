@@ -201,9 +201,7 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       const { id } = wanderer.socket;
       await wanderer.socket.emitWithAck('join', [['list']]);
       await wanderer.socket.emitWithAck('join', { toString: 1 });
-      const named = ['7', 'list', '[object Object]'];
-      // The adapter of Socket.IO itself throws.
-      if (name !== 'redis') named.push({ toString: 1 } as unknown as string);
+      const named = ['7', 'list', '[object Object]', { toString: 1 } as unknown as string];
       for (const { io } of nodes) for (const room of named) io.to(room).emit('n', 'wrong', 1);
       await wanderer.cutOff();
       await gone(id);

@@ -59,27 +59,6 @@ function shows(expected: Record<string, unknown>): Promise<void> {
   });
 }
 
-test('a map of a client has the state, and after a reconnection gets only what has changed', async () => {
-  expect(map.isComplete).toBe(false);
-  room.set('a', 1);
-  room.set('b', { x: 1 });
-  await shows({ a: 1, b: { x: 1 } });
-  room.delete('a');
-  room.set('c', 3);
-  await shows({ b: { x: 1 }, c: 3 });
-  const gone = new Promise((resolve) => client.once('disconnect', resolve));
-  client.io.engine.close();
-  await gone;
-  room.delete('b');
-  room.set('d', 4);
-  await shows({ c: 3, d: 4 });
-  expect(metas.filter(({ snapshot }) => snapshot)).toHaveLength(1);
-  expect(asked).toEqual([
-    { room: 'quote', maxRate: 500 },
-    { room: 'quote', version: expect.any(String), maxRate: 500 },
-  ]);
-});
-
 test('a map that is closed follows the room no more, and keeps its values', async () => {
   room.set('a', 1);
   await shows({ a: 1 });

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
-import type { GjallarError } from '../../../src/base/errors.js';
 import { createStateRoom } from '../../../src/features/state/index.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import type { TestNode } from '../../io/rooms/support/node.js';
@@ -165,44 +164,6 @@ onRedis('rooms, namespaces and prefixes have names of their own', async ({ redis
   expect(await storedIn(redis.url, 'staging:{state:%2F:other}')).toEqual({ key: '2' });
   for (const room of rooms) room.close();
 });
-
-onRedis('options that cannot work are errors', async ({ workers }) => {
-  const { node } = await workers.start();
-  const code = (options: object) => {
-    try {
-      createStateRoom(node.io, 'wrong', options);
-    } catch (error) {
-      return (error as GjallarError).code;
-    }
-    return 'nothing thrown';
-  };
-  const wrong = [
-    { store: 'memory' },
-    { store: 'redis' },
-    { store: 'redis', redis: 'localhost' },
-    { store: 'redis', redis: {} },
-  ];
-  for (const options of wrong) expect([options, code(options)]).toEqual([options, 'BAD_INPUT']);
-});
-
-for (const [what, url] of [
-  ['a password that cannot be decoded', 'redis://u:secret%zz@localhost'],
-  ['a port out of range', 'redis://u:secret@localhost:99999'],
-  ['an invalid second node', 'redis://u:secret@localhost:1,redis://u:secret@localhost:x'],
-]) {
-  onRedis(`a URL with ${what} is an error at once, which does not show it`, async ({ workers }) => {
-    const { node } = await workers.start();
-    let thrown: GjallarError | undefined;
-    try {
-      createStateRoom(node.io, 'wrong', { store: 'redis', redis: url }).close();
-    } catch (error) {
-      thrown = error as GjallarError;
-    }
-    expect(thrown?.code).toBe('BAD_INPUT');
-    expect(thrown?.message).toContain('must be a URL');
-    expect(`${thrown?.message} ${JSON.stringify(thrown)} ${thrown?.cause}`).not.toContain('secret');
-  });
-}
 
 describe('a Redis Cluster', () => {
   let cluster: RedisCluster;

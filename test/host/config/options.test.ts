@@ -79,7 +79,7 @@ test.each<[name: string, value: string, meaning?: unknown, together?: Record<str
 
 test.each<[name: string, values: string[], together?: Record<string, string>]>([
   ['HOST', ['two words', 'http://localhost']],
-  ['REDIS_URL', ['localhost:6379', 'http://localhost:6379', 'redis', 'redis://a,b']],
+  ['REDIS_URL', ['localhost:6379', 'http://localhost', 'redis', 'redis://a,b', 'redis://u:p%zz@a', 'redis://a:99999']],
   ['REDIS_PREFIX', ['a b', '{a}', 'a'.repeat(65)]],
   ['NATS_URL', ['localhost:4222', 'nats://a,http://b']],
   ['NATS_CREDS', ['user.creds']],

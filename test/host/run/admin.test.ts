@@ -1,16 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
-import { networkInterfaces, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { networkInterfaces } from 'node:os';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Overview } from '../../../src/host/operations/overview/overview.js';
 import { get } from '../../io/server/support/requests.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
-import { copyPem } from '../../support/pem.js';
 import { freePort } from '../../support/ports.js';
 import { isAlive } from '../../support/process.js';
-import { type Readiness, readiness } from '../../support/reports.js';
-import { runToEnd, startServer } from '../../support/server.js';
+import { readiness } from '../../support/reports.js';
+import { runToEnd } from '../../support/server.js';
 import { eventually, until } from '../../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 import { account, authorization, post } from './support/operator.js';
@@ -34,16 +31,6 @@ function askOld(admin: string, path: string): Promise<string> {
 
 const readOverview = async ({ admin }: RunningApplication, headers: Record<string, string> = {}) =>
   (await (await fetch(`${admin}/api/overview`, { headers })).json()) as Overview;
-
-/** Resolves with the answer of /readyz once it names this problem alone: any worker of a busy machine may be late. */
-async function readinessWith(app: RunningApplication, problem: string): Promise<object> {
-  let answer: Partial<Readiness> = {};
-  await until(async () => {
-    answer = await readiness(app.admin);
-    return answer.problems!.join() === problem;
-  });
-  return answer;
-}
 
 /** Resolves when all workers answer: also the successor of one that a test has ended. */
 const untilReady = (app: RunningApplication): Promise<void> =>
@@ -118,21 +105,6 @@ describe('the admin port of an application', () => {
     expect((await fetch(`${app.admin}/healthz`)).status).toBe(200);
   });
 
-  test('names a worker that does not respond', async () => {
-    const stats = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { id: number; pid: number }[] };
-    const { id, pid } = stats.workers[0]!;
-    process.kill(pid, 'SIGSTOP');
-    const problem = `worker ${id} does not respond`;
-    expect(await readinessWith(app, problem)).toEqual({
-      ok: true,
-      state: 'degraded',
-      problems: [problem],
-      warnings: [],
-    });
-    expect(await (await fetch(`${app.admin}/metrics`)).text()).toMatch(/^gjallar_worker_up\{worker="\d+"\} 0$/m);
-    process.kill(pid, 'SIGKILL');
-  });
-
   test('holds no more connections than its limit', async () => {
     const port = Number(new URL(app.admin).port);
     const sockets = Array.from({ length: 300 }, () => connectTcp(port, '127.0.0.1'));
@@ -155,43 +127,6 @@ describe('the admin port of an application, with an account', () => {
   });
   beforeEach(() => untilReady(app));
   afterAll(stopAll);
-
-  test('has an overview that counts clients, messages and rooms of all workers, and names addresses', async () => {
-    const read = () => readOverview(app, { authorization });
-    const clients = Array.from({ length: 6 }, () => connect(app.url)) as unknown as {
-      emit(event: string, text: string): void;
-    }[];
-    await Promise.all((clients as never[]).map((client) => connected(client)));
-    const talking = setInterval(() => {
-      for (const client of clients) client.emit('say', 'hello');
-    }, 20);
-    try {
-      let overview = await read();
-      await until(async () => {
-        overview = await read();
-        const { rates, rooms, clients, workers, addresses, latency, workersElsewhere } = overview;
-        const isMeasured = rates.deliveries > 0 && rates.received > 0 && rates.cpu > 0 && addresses.length > 0;
-        const isCounted = clients === 6 && rooms[0]?.members === 6 && rooms[0].perSecond > 0 && workersElsewhere === 0;
-        // Each worker measures for itself, and one that is late is left out.
-        const areThere = workers.length === 2 && workers.every(({ state }) => state === 'ready');
-        return isMeasured && isCounted && areThere && latency.eventLoop !== undefined;
-      });
-      expect(overview).toMatchObject({ state: 'ready', clients: 6, namespaces: { '/': 6 }, hasNames: true });
-      // An application on one machine stores no messages of the chat, and sends none to other machines.
-      expect(overview.measures).toEqual({ history: false, reach: true, machines: false });
-      expect(overview.workers).toHaveLength(2);
-      for (const worker of overview.workers) expect(worker).toMatchObject({ doesRespond: true, state: 'ready' });
-      // The room of each socket is no room of the users.
-      expect(overview.rooms).toMatchObject([{ namespace: '/', room: 'all', members: 6 }]);
-      expect(overview.rates.received).toBeGreaterThan(0);
-      expect(overview.rates.cpu).toBeGreaterThan(0);
-      expect(overview.latency.eventLoop!.max).toBeGreaterThanOrEqual(0);
-      expect(overview.workersElsewhere).toBe(0);
-      expect(overview.addresses).toEqual([{ key: '127.0.0.1', perSecond: expect.any(Number) }]);
-    } finally {
-      clearInterval(talking);
-    }
-  });
 
   test('keeps actions and figures from callers without the password', async () => {
     for (const path of ['/metrics', '/api/stats']) {
@@ -247,41 +182,13 @@ describe('the admin port of an application, with an account', () => {
   });
 });
 
-test('the chat service has the same port', async () => {
-  const server = await startServer({ ADMIN_PORT: '0', WORKERS: '1' });
-  const { port } = await server.logged(({ msg }) => msg === 'the admin port is open');
-  const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
-  expect([ready.status, await ready.json()]).toEqual([200, { ok: true, state: 'ready', problems: [], warnings: [] }]);
-  const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  expect(metrics).toMatch(/^gjallar_history_/m);
-  await server.stop();
-});
-
-describe('an application that wants to listen on the admin port is told so', () => {
-  test.each(['plain', 'secure'])('by a %s server', async (kind) => {
-    const port = String(await freePort());
-    const folder = mkdtempSync(join(tmpdir(), 'gjallar-ports-'));
-    try {
-      const [KEY, CERT] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-      copyPem(KEY, CERT);
-      const { code, stdout, stderr } =
-        kind === 'plain'
-          ? await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '1', ADMIN_PORT: port, APP_PORT: port })
-          : await runToEnd(['run', pathOf('secure.mjs')], {
-              WORKERS: '1',
-              ADMIN_PORT: port,
-              PLAIN_APP_PORT: port,
-              TLS_APP_PORT: port,
-              KEY,
-              CERT,
-            });
-      expect(code).toBe(1);
-      const why = `the application cannot listen on port ${port}: ADMIN_PORT=${port} uses it. Set another ADMIN_PORT, or`;
-      expect(stdout.split(why)).toHaveLength(2);
-      // The error itself is the application's.
-      expect(stderr).toMatch(/EADDRINUSE/);
-    } finally {
-      rmSync(folder, { recursive: true, force: true });
-    }
-  });
+test('an application that wants to listen on the admin port is told so', async () => {
+  const port = String(await freePort());
+  const env = { WORKERS: '1', ADMIN_PORT: port, APP_PORT: port };
+  const { code, stdout, stderr } = await runToEnd(['run', pathOf('chat.mjs')], env);
+  expect(code).toBe(1);
+  const why = `the application cannot listen on port ${port}: ADMIN_PORT=${port} uses it. Set another ADMIN_PORT, or`;
+  expect(stdout.split(why)).toHaveLength(2);
+  // The error itself is the application's.
+  expect(stderr).toMatch(/EADDRINUSE/);
 });

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -133,15 +131,6 @@ describe('an unmodified application on three workers', () => {
     const heard = Promise.all(sockets.map((socket) => nextEvent(socket, 'said')));
     sockets[0]!.emit('say', 'after');
     expect(await heard).toEqual(sockets.map(() => ['after']));
-  });
-
-  test('replaces a worker that dies; the clients return', async () => {
-    const [socket] = (await connectMany(app.url, 1)) as [Socket];
-    const [before] = await pidsOf([socket]);
-    socket.emit('die');
-    await nextEvent(socket, 'connect');
-    expect((await pidsOf([socket]))[0]).not.toBe(before);
-    await app.logged(({ msg, signal }) => msg === 'a worker died and will be replaced' && signal === 'SIGKILL');
   });
 
   test('ends and is replaced after an exception, as a process of Node.js does', async () => {
@@ -279,17 +268,6 @@ describe('the process of an application', () => {
 describe('a start that fails', () => {
   const environment = { WORKERS: '2' };
 
-  test('names a port that is taken, as node:net does', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    const { code, stderr } = await runToEnd(['run', pathOf('chat.mjs')], { ...environment, APP_PORT: String(port) });
-    taken.close();
-    expect(code).toBe(1);
-    expect(stderr).toContain(`EADDRINUSE`);
-    expect(stderr).toMatch(/^gjallar: the application ended with exit code 1 before it listened/m);
-  });
-
   test('shows why the application cannot start', async () => {
     const { code, stderr } = await runToEnd(['run', pathOf('broken.mjs')], environment);
     expect(code).toBe(1);
@@ -308,12 +286,4 @@ describe('a start that fails', () => {
     expect(stderr).toMatch(line);
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
-});
-
-test('gjallar run --help lists the options', async () => {
-  const { code, stdout } = await runToEnd(['run', '--help']);
-  expect(code).toBe(0);
-  expect(stdout).toContain('Usage: gjallar run FILE');
-  expect(stdout).toContain('ADMIN_PORT');
-  expect(stdout).not.toContain('HISTORY_TTL');
 });

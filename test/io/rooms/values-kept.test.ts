@@ -72,18 +72,6 @@ describe.each<[string, () => Promise<TestNode[]>]>([
       await until(() => last.io.of('/').sockets.size === 0);
     });
   });
-
-  test('changes nothing for clients that stay', async () => {
-    const pairs = await Promise.all([1, 2, 3].map(() => pairOn(last)));
-    await forValues(stock, async (values, onStock) => {
-      const receivers = pairs.map(({ client }) => client);
-      for (const outcomes of await outcomesOn({ target: first.io, receivers }, values)) {
-        expect(outcomes).toEqual(expectedOf(onStock));
-      }
-      const [{ client, socket }] = pairs as [(typeof pairs)[number]];
-      expect(await outcomesOn({ target: socket, receivers: [client] }, values)).toEqual([expectedOf(onStock)]);
-    });
-  });
 });
 
 describe('rooms that keep values', () => {

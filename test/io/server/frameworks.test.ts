@@ -1,14 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import express from 'express';
-import session from 'express-session';
-import fastify from 'fastify';
 import Koa from 'koa';
-import passport from 'passport';
 import { nextEvent } from '../../support/clients.js';
 import { answerTo, ask, get } from './support/requests.js';
 import { classes, client, closeAll, closeLater, run } from './support/servers.js';
@@ -61,22 +58,6 @@ describe.each(classes)('beside %s', (_name, Server) => {
     await nextEvent(client(`http://127.0.0.1:${port}`), 'hello');
   });
 
-  test('Fastify runs', async () => {
-    const app = fastify();
-    app.get('/', async (request) => ({ ip: request.ip }));
-    app.post('/', async (request) => request.body);
-    const io = closeLater(new Server(app.server));
-    await app.listen({ port: 0, host: '127.0.0.1' });
-    const { port } = app.server.address() as AddressInfo;
-    expect(JSON.parse((await get(port)).body)).toEqual({ ip: '127.0.0.1' });
-    const sent = ask(port, { method: 'POST', headers: { 'content-type': 'application/json' } });
-    expect((await answerTo(sent, '{"a":1}')).body).toBe('{"a":1}');
-    io.on('connection', (socket) => socket.emit('hello'));
-    await nextEvent(client(`http://127.0.0.1:${port}`), 'hello');
-    await io.close();
-    await app.close();
-  });
-
   test('Koa runs', async () => {
     const app = new Koa();
     app.use((context) => {
@@ -86,56 +67,4 @@ describe.each(classes)('beside %s', (_name, Server) => {
     expect(JSON.parse((await get(port, '/x')).body)).toEqual({ ip: '127.0.0.1', path: '/x' });
     await nextEvent(client(url), 'connect');
   });
-
-  test.each([[['polling']], [['websocket']]])(
-    'sessions and users are shared with sockets on %s',
-    async (transports) => {
-      const sessions = session({ secret: 'x', resave: false, saveUninitialized: false });
-      const passports = new passport.Passport();
-      passports.serializeUser<string>((user, done) => done(null, (user as { name: string }).name));
-      passports.deserializeUser<string>((name, done) => done(null, { name }));
-      class ByQuery extends passport.Strategy {
-        override name = 'query';
-        override authenticate(this: passport.StrategyCreated<ByQuery>, request: express.Request): void {
-          this.success({ name: request.query.name });
-        }
-      }
-      passports.use(new ByQuery());
-      const app = express();
-      app.use(sessions, passports.initialize(), passports.session());
-      app.get(
-        '/login',
-        passports.authenticate('query') as express.RequestHandler,
-        (_request, response) => void response.end(),
-      );
-      app.get('/count', (request, response) => {
-        response.json({ count: (request.session as { count?: number }).count, user: request.user });
-      });
-      const http = createServer(app);
-      const io = closeLater(new Server(http));
-      io.engine.use(sessions);
-      io.engine.use(passports.initialize());
-      io.engine.use(passports.session());
-      io.on('connection', (socket) => {
-        const request = socket.request as unknown as express.Request & { session: { count?: number } };
-        socket.on('count', (done) => {
-          request.session.reload(() => {
-            request.session.count = (request.session.count ?? 0) + 1;
-            request.session.save(() => done(request.user, request.session.count, request.isAuthenticated()));
-          });
-        });
-      });
-      http.listen(0, '127.0.0.1');
-      await once(http, 'listening');
-      const { port } = http.address() as AddressInfo;
-      const { headers } = await get(port, '/login?name=ada');
-      const cookie = headers['set-cookie']![0]!.split(';')[0]!;
-      const one = client(`http://127.0.0.1:${port}`, { transports, extraHeaders: { cookie } } as object);
-      await nextEvent(one, 'connect');
-      const counted = await new Promise((resolve) => one.emit('count', (...values: unknown[]) => resolve(values)));
-      expect(counted).toEqual([{ name: 'ada' }, 1, true]);
-      const answer = await get(port, '/count', { headers: { cookie } });
-      expect(JSON.parse(answer.body)).toEqual({ count: 1, user: { name: 'ada' } });
-    },
-  );
 });

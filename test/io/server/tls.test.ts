@@ -4,7 +4,6 @@ import { createServer, type RequestOptions, request } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { WebSocket, WebSocketServer } from 'ws';
 import { nextEvent } from '../../support/clients.js';
 import { pemOf } from '../../support/pem.js';
 import { answerTo } from './support/requests.js';
@@ -74,19 +73,6 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     }
   });
 
-  test('serves WebSockets of other libraries', async () => {
-    const http = createServer(server);
-    closeLater(new Server(http));
-    const other = new WebSocketServer({ server: http, path: '/other' });
-    other.on('connection', (inside) => inside.send('hello'));
-    http.listen(0, '127.0.0.1');
-    await once(http, 'listening');
-    const { port } = http.address() as AddressInfo;
-    const ws = new WebSocket(`wss://127.0.0.1:${port}/other`, { rejectUnauthorized: false });
-    expect(String((await once(ws, 'message'))[0])).toBe('hello');
-    ws.terminate();
-  });
-
   test('serves no request behind an upgrade that it rejects', async () => {
     const http = createServer(server);
     const io = closeLater(new Server(http));
@@ -137,19 +123,5 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     expect((await ask('GET', `&sid=${sid}`))[1]).toMatch(/^40/);
     expect(await ask('POST', `&sid=${sid}`, 'x'.repeat(1_500_000))).toEqual([413, '']);
     session.close();
-  });
-
-  test('is closed by the Socket.IO server', async () => {
-    const http = createServer(server);
-    const io = new Server(http);
-    http.listen(0, '127.0.0.1');
-    await once(http, 'listening');
-    const { port } = http.address() as AddressInfo;
-    const one = client(`https://127.0.0.1:${port}`, { transports: ['websocket'], rejectUnauthorized: false });
-    await nextEvent(one, 'connect');
-    const gone = nextEvent(one, 'disconnect');
-    await io.close();
-    await gone;
-    expect(http.listening).toBe(false);
   });
 });

@@ -3,7 +3,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { Redis } from 'ioredis';
 import { connect, disconnectAll, expectOk } from '../../support/clients.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { readinessOf } from '../../support/reports.js';
@@ -40,52 +39,6 @@ async function post(server: RunningServer, text: string): Promise<number> {
 
 const acknowledge = (server: RunningServer, headers: Record<string, string> = { Authorization: authorization }) =>
   fetch(`${server.url}/api/acknowledge-loss`, { method: 'POST', headers });
-
-test('a failover to a late replica and back, between which nothing uses the room, silences no member of any machine', async () => {
-  const [redis, replica] = [await RedisProcess.start(), await RedisProcess.start('--repl-diskless-sync-delay', '0')];
-  ends.push(
-    () => redis.remove(),
-    () => replica.remove(),
-  );
-  const [main, standIn] = [new Redis(redis.url), new Redis(replica.url)];
-  ends.push(async () => {
-    main.disconnect();
-    standIn.disconnect();
-  });
-  const servers = await Promise.all([1, 2].map(() => startServer({ ...operator, REDIS_URL: redis.url, WORKERS: '1' })));
-  for (const server of servers) ends.push(() => server.stop());
-  const isSynced = async (one: Redis) => (await one.info('replication')).includes('master_link_status:up');
-  const [first, second] = servers as [RunningServer, RunningServer];
-  const heard = await Promise.all(
-    servers.map(async ({ url }) => {
-      const texts: string[] = [];
-      const client = connect(url);
-      client.on('message', ({ text }) => texts.push(text));
-      expectOk(await client.emitWithAck('join', 'hall'));
-      return texts;
-    }),
-  );
-  const said: string[] = [];
-  const say = async (server: RunningServer, text: string) => {
-    expect(await post(server, text)).toBe(200);
-    said.push(text);
-  };
-  await say(first, 'kept');
-  await standIn.replicaof('127.0.0.1', redis.port);
-  await until(() => isSynced(standIn));
-  await standIn.replicaof('NO', 'ONE');
-  for (let n = 1; n <= 20; n++) await say(first, `lost ${n}`);
-  await until(() => heard.every(({ length }) => length === said.length));
-  await main.replicaof('127.0.0.1', replica.port);
-  await until(() => isSynced(main));
-  await main.replicaof('NO', 'ONE');
-  for (let n = 1; n <= 10; n++) await say(n % 2 ? first : second, `new ${n}`);
-  await until(() => heard.every(({ length }) => length >= said.length));
-  for (const texts of heard) expect(texts).toEqual(said);
-  for (const server of servers) {
-    await server.logged(({ msg }) => msg === 'Redis has lost messages that it had confirmed');
-  }
-});
 
 describe('the operator is told that messages were lost', () => {
   test('by an emptied Redis, on all machines, until it is acknowledged on one', async () => {

@@ -1,12 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Rooms } from '../../../public/gjallar-client.js';
 import { MAX_UNREAD_BYTES, MAX_WAITING_PER_CLIENT } from '../../../src/engine/limits/work-queue.js';
-import { Conversations } from '../../../src/features/history/conversations/conversations.js';
-import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
-import { MAX_PAGE_BYTES, type NewMessage } from '../../../src/features/history/store.js';
+import { MAX_PAGE_BYTES } from '../../../src/features/history/store.js';
 import { limits } from '../../../src/host/config/options/limits.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
@@ -100,53 +95,4 @@ describe('a server that one client asks for much', () => {
 test('a page leaves a place for other messages to a client on a slow link', () => {
   const most = MAX_UNREAD_BYTES + 1.1 * MAX_PAGE_BYTES;
   expect(most).toBeLessThan(0.9 * Number(limits.maxBackpressure.default));
-});
-
-describe('conversations with a real store', () => {
-  let dataDir: string;
-  let store: SqliteHistoryStore;
-  let conversations: Conversations;
-  beforeAll(async () => {
-    dataDir = await mkdtemp(join(tmpdir(), 'gjallar-overload-'));
-    store = await SqliteHistoryStore.open({ dataDir });
-    const noOthers = () => ({ send: () => {}, close: () => {} });
-    conversations = new Conversations(store, undefined, noOthers, {
-      deliver: () => {},
-      hasRoom: () => false,
-      hasUser: () => false,
-      onRead: () => {},
-    });
-  });
-  afterAll(async () => {
-    conversations.close();
-    await store.close();
-    await rm(dataDir, { recursive: true });
-  });
-  const say = (text: string): NewMessage => ({ from: 'x', text, at: Date.now() });
-
-  test('what a client has waiting is bounded, and others go before the rest of it', async () => {
-    const large = say('x'.repeat(30_000));
-    const order: string[] = [];
-    const posts = upTo(300).map((n) =>
-      conversations.post({ room: `m${n % 3}` }, [large], { client: 'mallory' }).then(
-        (results) => {
-          order.push('mallory');
-          return results;
-        },
-        (error: { code: string }) => error.code,
-      ),
-    );
-    const alice = conversations
-      .post({ room: 'a' }, [say('hello')], { client: 'alice' })
-      .then(() => order.push('alice'));
-    const outcomes = await Promise.all(posts);
-    await alice;
-    const refused = outcomes.filter((outcome) => outcome === 'OVERLOADED').length;
-    expect(refused).toBeGreaterThan(250);
-    expect(outcomes.length - refused).toBeGreaterThan(30);
-    // The batch that took the first of mallory's took alice's as well.
-    expect(order.indexOf('alice')).toBeLessThan(order.length - 1);
-    // Once it is kept there is room again.
-    expect(await conversations.post({ room: 'm0' }, [large], { client: 'mallory' })).toHaveLength(1);
-  });
 });

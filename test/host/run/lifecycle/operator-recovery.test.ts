@@ -58,7 +58,7 @@ async function comeBack(socket: Socket, app: RunningApplication): Promise<boolea
 }
 
 // Each waits for metrics that are up to a second old, and has applications of its own.
-test.concurrent.each(['embedded', 'redis-frames', 'redis'])(
+test.concurrent.each(['embedded', 'redis-frames'])(
   'what the operator ends is not recovered, on the bus %s: a client that is offline comes back with a new session',
   async (bus) => {
     const isAlone = bus === 'embedded';

@@ -5,7 +5,6 @@ import { WebSocket } from 'ws';
 import type { Presence } from '../../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
 import { type RunningServer, startServer } from '../../../support/server.js';
-import { until } from '../../../support/until.js';
 
 let server: RunningServer;
 
@@ -84,69 +83,6 @@ test('who comes and who goes is told, however they go', async () => {
       { room: 'doors', members: 1, joined: [], left: ['Astrid'] },
     ]);
   }
-});
-
-test('a user with several tabs counts once, and is gone with the last of them', async () => {
-  const witness = await Witness.join('tabs');
-  const tabs = [user('Astrid'), user('Astrid'), user('Astrid')] as const;
-  for (const [index, tab] of tabs.entries()) {
-    await join(tab, 'tabs');
-    await join(tab, `tab ${index}`);
-  }
-  await witness.sees(2);
-  // The witness's worker knows of each tab before the first one goes: what other workers tell comes in order.
-  for (const index of tabs.keys()) {
-    await until(async () => expectOk(await witness.client.emitWithAck('who', `tab ${index}`)).members === 1);
-  }
-  tabs[0].disconnect();
-  expectOk(await tabs[1].emitWithAck('leave', 'tabs'));
-  const fence = user('Fence');
-  await join(fence, 'tabs');
-  await witness.sees(3);
-  tabs[2].disconnect();
-  await witness.sees(2);
-  expect(witness.told).toEqual([
-    { room: 'tabs', members: 2, joined: ['Astrid'], left: [] },
-    { room: 'tabs', members: 3, joined: ['Fence'], left: [] },
-    { room: 'tabs', members: 2, joined: [], left: ['Astrid'] },
-  ]);
-});
-
-test.each([['polling'], ['websocket']])(
-  'a client on %s that joins and leaves at once is counted as it is in the end',
-  async (transport) => {
-    const witness = await Witness.join(`elsewhere ${transport}`);
-    const membersOf = async (room: string) => expectOk(await witness.client.emitWithAck('who', room)).members;
-    const room = `revolving ${transport}`;
-    const clients = [1, 2].map(() => connect(server.url, { auth: { name: 'Astrid' }, transports: [transport] }));
-    await Promise.all(clients.map(connected));
-    for (const client of clients) {
-      for (let times = 0; times < 20; times++) {
-        client.emit('join', room);
-        client.emit('leave', room);
-        client.emit('join', room);
-      }
-    }
-    await Promise.all(clients.map((client) => client.emitWithAck('echo', 'fence')));
-    await until(async () => (await membersOf(room)) === 1);
-    for (const client of clients) {
-      for (const event of ['leave', 'join', 'leave', 'join'] as const) client.emit(event, room);
-      client.disconnect();
-    }
-    await until(async () => (await membersOf(room)) === 0);
-  },
-);
-
-test('those who come together are told together, each once', async () => {
-  const witness = await Witness.join('crowd');
-  const names = numbered(40);
-  const clients = names.map((name) => user(name));
-  await Promise.all(clients.map(connected));
-  await Promise.all(clients.map((client) => join(client, 'crowd')));
-  await witness.sees(41);
-  expect(witness.joined()).toEqual(names);
-  expect(witness.told.length).toBeLessThan(names.length / 2);
-  expect(expectOk(await witness.client.emitWithAck('who', 'crowd')).users).toEqual(['Witness', ...names].sort());
 });
 
 test('in a room of more than 100 members the count alone is told', async () => {
