@@ -32,7 +32,7 @@ test.each(table)(
     const [, min, max] = /^(?:0, or )?an integer from (\d+) to (\d+)/.exec(spec.accepts) ?? [];
     if (min === undefined) return;
     for (const bound of [min, max]) {
-      expect(loadConfig({ WORKERS: '1', [name]: bound })[property]).toBe(Number(bound));
+      expect(loadConfig({ [name]: bound })[property]).toBe(Number(bound));
     }
     for (const value of [`${Number(min) - 1}`, `${Number(max) + 1}`, 'x', `${min}.5`]) {
       if (value === '0' && spec.accepts.startsWith('0, or')) continue;
