@@ -5,6 +5,7 @@ import { WebSocket } from 'ws';
 import type { Presence } from '../../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
 import { type RunningServer, startServer } from '../../../support/server.js';
+import { until } from '../../../support/until.js';
 
 let server: RunningServer;
 
