@@ -55,13 +55,12 @@ export async function talk(): Promise<void> {
 
   const rooms = new Rooms(socket);
   const heard: RoomMessage[] = [];
-  const { members } = await rooms.join('hall', {
+  const { members, position } = await rooms.join('hall', {
     last: 50,
     onMessage: (message) => heard.push(message),
     onRefused: ({ code }) => code.toLowerCase(),
     onRecovered: ({ complete, missed }) => complete || missed.toFixed(),
   });
-  const position = rooms.position('hall');
   if (position) await rooms.join('yard', { position });
   // @ts-expect-error: no such option
   await rooms.join('hall', { first: 50 });
