@@ -21,7 +21,7 @@ const map = new Map();
 const named = { name: 'x', more: 1 };
 
 test.each<[kind: Kind<unknown & {}>, words: string, given: unknown[], meaning: unknown[], rejected: unknown[]]>([
-  [number(1, undefined, 'ms'), 'a number from 1 (ms)', [1, ' 2.5 ', all], [1, 2.5, all], [0, none, '1e3']],
+  [number(1, undefined, 'ms'), 'a number from 1 (ms)', [1, ' 2.5 ', '1e3', all], [1, 2.5, 1000, all], [0, none, 'x']],
   [integer(0, 9), 'an integer from 0 to 9', [0, '9'], [0, 9], ['10', -1, '-1', '0x5', 1.5, true]],
   [flag, 'true or false', [true, 'false'], [true, false], ['TRUE', 1, 'toString']],
   [oneOf(['a', 'b']), 'one of a, b', ['b'], ['b'], ['B', '']],
