@@ -17,6 +17,8 @@ import { answerOrders } from '../../harness/process/orders.js';
 
 const [directory, id, machine, store, ...others] = process.argv.slice(2);
 
+// Links of a mesh keep no process alive: in a worker, the channel to the primary does.
+process.channel.ref();
 const mesh = new Mesh(Number(id), directory);
 const hub = new HubClient(Number(id), machine, hubOnMesh(mesh));
 hostApplication({ hubLink: (service) => hub.service(service) });

@@ -112,7 +112,7 @@ test('a second POST while the first one is being handled ends the session', asyn
   });
   const first = polling.post(Array(1000).fill('4x').join('\x1e'));
   expect(await closed).toBe('transport error');
-  expect((await second)?.[0]).toBe(500);
+  expect((await second)?.[0]).toBe(400);
   expect((await first)[0]).toBe(200);
   expect(handled).toBeLessThan(1000);
 });
