@@ -4,7 +4,7 @@ import { GjallarError } from '../../base/errors.js';
 import type { Problem } from '../../base/problems.js';
 import { memoryLimit, processorLimit } from '../../base/system-limits.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { redisUrls } from '../../cluster/backplanes/redis/connection.js';
+import { splitUrls } from '../../cluster/backplanes/redis/connection.js';
 import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
 import { connect } from '../../features/history/archive/database.js';
@@ -50,7 +50,7 @@ export const doctor: Command = {
       const use = async () => `JWKS_URL has ${((await getJson(jwksUrl)) as { keys: unknown[] }).keys.length} keys`;
       await found.attempt(use, 'JWKS_URL cannot be read', 'Check the URL: tokens cannot be checked.');
     }
-    for (const url of redisUrl ? redisUrls(redisUrl) : []) await checkRedis(found, url, config);
+    for (const url of redisUrl ? splitUrls(redisUrl) : []) await checkRedis(found, url, config);
     const usesNats = natsUrl !== undefined && backplaneKindOf(backplaneNameOf(config)).server === 'NATS';
     if (usesNats) await checkNats(found, config);
     if (archiveUrl) {
