@@ -126,7 +126,7 @@ export function fields<T extends object>(rows: Readonly<Record<string, Kind<unkn
 }
 
 /**
- * Checks options that an application has set. One that nobody knows is ignored, as in socket.io, with a warning.
+ * Checks options that an application has set. An unknown option is ignored, as in socket.io, with a warning.
  * @param of what has the options, as in "The option … of Server"
  * @returns those that are set, converted
  * @throws GjallarError BAD_INPUT

@@ -133,7 +133,7 @@ export class FrameGuard {
   private controlFrames = 0;
   private watchedSince = 0;
   private isPlanned = false;
-  /** The pass over the waiting frames that is under way. */
+  /** The pass over the waiting frames that is in progress. */
   private pass: Pass | undefined;
 
   /** @param incoming counts the waiting frames, among everything that came in and waits */

@@ -145,7 +145,7 @@ export class NamespaceRecovery {
       const offset = receivedBefore(socket);
       const has = offset && this.noteLead(socket.id, offset.senders, offset.at);
       const floors = new Floors(this.heads.floor());
-      // Sockets elsewhere may have the id that an application gives, or be in its room. Of others, nobody has known the id yet.
+      // Sockets elsewhere may have the id that an application gives, or be in its room. No other worker knows any other id yet.
       const isShared = !looksLikeSocketId(socket.id) || this.givenIds.get(socket) !== socket.id;
       this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has, isShared });
       return;

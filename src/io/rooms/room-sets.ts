@@ -123,7 +123,7 @@ export function membersOf(sets: Map<string, Members>, key: string): Iterable<str
   return sets instanceof RoomSets ? sets.membersOf(key) : (sets.get(key) ?? []);
 }
 
-/** The set itself; undefined as long as nobody has needed it. */
+/** The set itself; undefined until it is needed for the first time. */
 export function createdSet(sets: Map<string, Members>, key: string): Members | undefined {
   return sets instanceof RoomSets ? sets.created(key) : sets.get(key);
 }

@@ -59,7 +59,7 @@ export class Listeners {
     };
     const onUpgrade = (message: IncomingMessage, socket: Duplex, head: Buffer) => {
       if (route.matches(message.url ?? '')) return app.onUpgrade(message, socket as Socket, head);
-      // Whoever takes it may do so later, or nobody does: a reset must not end the process meanwhile.
+      // An application may take the socket later, or never: a reset must not end the process meanwhile.
       socket.off('error', onError).on('error', onError);
       if (options.destroyUpgrade !== false) endUnanswered(socket, options.destroyUpgradeTimeout ?? 1000);
     };
