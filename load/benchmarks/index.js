@@ -1,6 +1,7 @@
 import backpressure from './backpressure.js';
 import connect from './connect.js';
 import connections from './connections.js';
+import direct from './direct.js';
 import { echo, idle, marketdata } from './exchange.js';
 import { history, sizing } from './history.js';
 import recovery from './recovery.js';
@@ -13,6 +14,6 @@ import { stateHere, stateNodes } from './state.js';
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
   ...{ connect, echo, idle, broadcast, fanout, rooms, windows, nodes, cluster, placement, workers, portable },
-  ...{ correspondence, history, sizing, marketdata, connections, backpressure, recovery },
+  ...{ direct, correspondence, history, sizing, marketdata, connections, backpressure, recovery },
   ...{ state: stateHere, 'state-nodes': stateNodes, http, express, start },
 };
