@@ -46,7 +46,7 @@ emitterContract('nats', async () => {
 test('a message of an emitter may be longer than NATS accepts', async () => {
   const nats = await NatsProcess.start();
   const client = await connect({ servers: nats.url });
-  const member = await startMember(onNats(nats.url, { onDown: () => {}, onUp: () => {} }, { prefix: 'app' }));
+  const member = await startMember(onNats(nats.url, { prefix: 'app' }));
   try {
     const pair = await pairOn(member);
     const event = nextEvent(pair.client, 'long');

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join as pathOf } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../src/cluster/backplanes/backplane.js';
-import { brokerCause } from '../../src/cluster/backplanes/broker-cause.js';
+import { toldBy } from '../../test/cluster/backplanes/support/told.js';
 import { disconnectAll, type Pair, pairOn } from '../../test/io/rooms/support/clients.js';
 import { startMember, type TestNode } from '../../test/io/rooms/support/node.js';
 import { NatsProcess } from '../../test/support/nats.js';
@@ -17,11 +17,14 @@ type Member = TestNode & { bus: Backplane };
 
 let members: Member[] = [];
 let processes: NatsProcess[] = [];
-const told: string[] = [];
-const events = {
-  onDown: (reason: string, rejected?: string) => told.push(`down ${rejected}: ${reason}`),
-  onUp: (unsent: number) => told.push(`up ${unsent}`),
-};
+let told: string[] = [];
+
+/** A worker that reports to `told`. */
+function reporting(url: string, credentials?: string): Backplane {
+  const bus = onNats(url, { credentials });
+  told = toldBy(bus);
+  return bus;
+}
 
 afterEach(async () => {
   disconnectAll();
@@ -29,7 +32,6 @@ afterEach(async () => {
   for (const process of processes) await process.remove();
   members = [];
   processes = [];
-  told.length = 0;
 });
 
 async function start(...settings: string[]): Promise<NatsProcess> {
@@ -40,11 +42,7 @@ async function start(...settings: string[]): Promise<NatsProcess> {
 
 /** Two workers, the first of which reports to `told`. */
 async function join(url: string, credentials?: string): Promise<Pair[]> {
-  const quiet = { onDown: () => {}, onUp: () => {} };
-  members = [
-    await startMember(onNats(url, events, { credentials })),
-    await startMember(onNats(url, quiet, { credentials })),
-  ];
+  members = [await startMember(reporting(url, credentials)), await startMember(onNats(url, { credentials }))];
   return Promise.all(members.map((member) => pairOn(member)));
 }
 
@@ -70,7 +68,7 @@ test('messages that are longer than max_payload arrive whole and in order', asyn
     expect(Number(number) % 5 === 0 ? long.equals(value as Buffer) : value === 'short').toBe(true);
   }
   expect(members.map(({ bus }) => bus.traffic.malformed)).toEqual([0, 0]);
-  expect(told).toEqual(['up 0']);
+  expect(told).toEqual(['up']);
 });
 
 test('a message that NATS cannot take even in parts is counted as unsent', async () => {
@@ -91,12 +89,14 @@ test('subjects that NATS does not allow are reported once, until it allows them'
   const url = nats.url.replace('//', '//chat:secret@');
   const starting = join(url);
   await until(() => told.length > 0);
-  expect(told.splice(0)).toEqual([expect.stringMatching(/^down SUB: SUB: Permissions Violation .*"gjallar\.frames/)]);
+  expect(told.splice(0)).toEqual([
+    expect.stringMatching(/^NATS rejects the command SUB: SUB: Permissions Violation .*"gjallar\.frames/),
+  ]);
   await nats.configure(permit('gjallar.>', 'gjallar.>'));
   await nats.reload();
   const pairs = await starting;
   await until(() => told.length > 0);
-  expect(told.splice(0)).toEqual(['up 0']);
+  expect(told.splice(0)).toEqual(['up']);
   await spanned(pairs);
 
   await nats.configure(permit('other.>', 'gjallar.>'));
@@ -104,13 +104,15 @@ test('subjects that NATS does not allow are reported once, until it allows them'
   const repeat = setInterval(() => members[0]!.io.emit('lost'), 20);
   await until(() => told.length > 0 && members[0]!.bus.traffic.unsent > 5);
   clearInterval(repeat);
-  expect(told.splice(0)).toEqual([expect.stringMatching(/^down PUB: PUB: Permissions Violation .*"gjallar\.frames/)]);
+  expect(told.splice(0)).toEqual([
+    expect.stringMatching(/^NATS rejects the command PUB: PUB: Permissions Violation .*"gjallar\.frames/),
+  ]);
   expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
 
   await nats.configure(permit('gjallar.>', 'gjallar.>'));
   await nats.reload();
   await until(() => members.every(({ bus }) => bus.traffic.isUp));
-  expect(told).toEqual([expect.stringMatching(/^up [1-9]/)]);
+  expect(told).toEqual(['up']);
   await spanned(pairs);
 });
 
@@ -138,10 +140,10 @@ test.each<[string, string[], string]>([
   ['a token', ['authorization { token: "to/ken" }'], 'to%2Fken@'],
 ])('%s in the URL is used, and a wrong one is the reason of an outage', async (_what, settings, login) => {
   const nats = await start(...settings);
-  const wrong = onNats(nats.url.replace('//', '//wrong@'), events);
+  const wrong = reporting(nats.url.replace('//', '//wrong@'));
   await until(() => told.length > 0);
-  expect(told).toEqual([expect.stringMatching(/^down undefined: .*Authorization Violation/i)]);
-  expect(brokerCause(told.splice(0)[0]!)).toMatchObject({ code: 'BUS_UNAUTHORIZED' });
+  expect(told).toEqual([expect.stringMatching(/^NATS rejects its login .*: .*Authorization Violation/i)]);
+  expect(wrong.health?.fault).toMatchObject({ code: 'BUS_UNAUTHORIZED' });
   wrong.close();
   await spanned(await join(nats.url.replace('//', `//${login}`)));
 });
@@ -154,18 +156,18 @@ test('the JWT and the key of a credentials file are used', async () => {
 
 test('tls:// requires encryption, and a certificate that is trusted', async () => {
   const plain = await start();
-  const refused = onNats(plain.url.replace('nats:', 'tls:'), events);
+  const refused = reporting(plain.url.replace('nats:', 'tls:'));
   await until(() => told.length > 0);
-  expect(told.splice(0)).toEqual([expect.stringMatching(/^down undefined: .*tls/i)]);
+  expect(told.splice(0)).toEqual([expect.stringMatching(/^NATS is unreachable: .*tls/i)]);
   refused.close();
 
   const [key, cert] = ['key', 'cert'].map((name) => pathOf(tmpdir(), `gjallar-nats-${process.pid}-${name}.pem`));
   copyPem(key!, cert!);
   try {
     const nats = await start(`tls { cert_file: "${cert}", key_file: "${key}" }`);
-    const distrusting = onNats(nats.url.replace('nats://127.0.0.1', 'tls://localhost'), events);
+    const distrusting = reporting(nats.url.replace('nats://127.0.0.1', 'tls://localhost'));
     await until(() => told.length > 0);
-    expect(told.splice(0)).toEqual([expect.stringMatching(/^down undefined: self-signed certificate/)]);
+    expect(told.splice(0)).toEqual([expect.stringMatching(/^NATS is unreachable: self-signed certificate/)]);
     distrusting.close();
   } finally {
     await Promise.all([rm(key!), rm(cert!)]);
@@ -175,7 +177,7 @@ test('tls:// requires encryption, and a certificate that is trusted', async () =
 test('servers hear those with the same prefix only', async () => {
   const nats = await start();
   const prefixes = ['one', 'two', 'one'];
-  members = await Promise.all(prefixes.map((prefix) => startMember(onNats(nats.url, events, { prefix }))));
+  members = await Promise.all(prefixes.map((prefix) => startMember(onNats(nats.url, { prefix }))));
   const pairs = await Promise.all(members.map((member) => pairOn(member)));
   await until(async () => (await members[0]!.io.of('/').adapter.serverCount()) === 2);
   for (const [index, { io }] of members.entries()) io.emit('from', prefixes[index]);

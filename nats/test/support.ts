@@ -1,6 +1,6 @@
 import { connect } from '@nats-io/transport-node';
 import { own } from '../../src/base/owner.js';
-import type { Backplane, BackplaneEvents } from '../../src/cluster/backplanes/backplane.js';
+import type { Backplane } from '../../src/cluster/backplanes/backplane.js';
 import { ConnectionHealth } from '../../src/cluster/backplanes/connection-health.js';
 import { hubFrames, notPayloads } from '../../test/cluster/backplanes/support/garbage.js';
 import { onOwnHub } from '../../test/io/rooms/support/node.js';
@@ -10,11 +10,10 @@ import { openPubSub } from '../src/pub-sub.js';
 /** A worker that is alone on its machine, on NATS. */
 export function onNats(
   url: string,
-  events: BackplaneEvents,
   { prefix = 'gjallar', credentials }: { prefix?: string; credentials?: string } = {},
 ): Backplane {
-  const open = (to: BackplaneEvents) => openPubSub({ url, credentials }, { health: new ConnectionHealth(to), own });
-  return onOwnHub('nats', open, prefix, events);
+  const pubSub = openPubSub({ url, credentials }, { health: new ConnectionHealth('NATS'), own });
+  return onOwnHub('nats', pubSub, prefix);
 }
 
 /** Sends what no hub would send, and payloads that are no messages besides. Resolves with how many each worker must at least drop. */

@@ -136,13 +136,13 @@ export const problemCodes: Readonly<Record<ProblemCode, ProblemKind>> = list;
 export interface Reason {
   readonly code: ProblemCode;
   readonly text: string;
+  /** Since when, in ms since 1970. @default since it is raised */
+  readonly since?: number;
 }
 
 /** Something that is down at present, or needs attention. */
-export interface Problem extends Reason {
+export interface Problem extends Required<Reason> {
   readonly remedy: string;
-  /** Since when, in ms since 1970. */
-  readonly since: number;
 }
 
 /** The same problem found in several places is one, since it was found first. */
@@ -161,7 +161,11 @@ export class Problems {
   /** By whatever has raised it. */
   private readonly raised = new Map<unknown, Problem & { readonly end: number }>();
 
-  constructor(private readonly now = () => performance.now()) {}
+  /** @param prefix what the names of the variables for Redis and NATS begin with */
+  constructor(
+    private readonly prefix = '',
+    private readonly now = () => performance.now(),
+  ) {}
 
   /**
    * Raises a problem, in place of the one that its owner had.
@@ -170,9 +174,10 @@ export class Problems {
    */
   raise(owner: unknown, reason: Reason, ms = Number.POSITIVE_INFINITY): void {
     const known = this.raised.get(owner);
-    const since = known?.text === reason.text && known.end > this.now() ? known.since : Date.now();
     const { code, text } = reason;
-    this.raised.set(owner, { code, text, remedy: problemCodes[code].remedy, since, end: this.now() + ms });
+    const since = reason.since ?? (known?.text === text && known.end > this.now() ? known.since : Date.now());
+    const remedy = problemCodes[code].remedy.replace(/\b(?:REDIS|NATS)_(?:URL|CREDS)\b/g, `${this.prefix}$&`);
+    this.raised.set(owner, { code, text, remedy, since, end: this.now() + ms });
   }
 
   clear(owner: unknown): void {

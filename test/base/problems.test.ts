@@ -48,7 +48,7 @@ test('a problem that several raise is there until the last of them clears it, si
 
 test('a warning leaves by itself, and is no problem meanwhile', () => {
   let now = 0;
-  const problems = new Problems(() => now);
+  const problems = new Problems('', () => now);
   problems.raise('flood', { code: 'CLIENT_FLOODS', text: 'a client floods' }, 1000);
   expect([problems.down, problems.warnings]).toMatchObject([[], [{ code: 'CLIENT_FLOODS' }]]);
   now = 1000;

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
-import { HUB_GONE } from '../../src/cluster/backplanes/frames/hub/hub-health.js';
 import { framesBackplane } from '../../src/cluster/backplanes/frames/open.js';
 import { isGreeting, openGreeting } from '../../src/cluster/hub/hub-frame.js';
 import { hubOnMesh } from '../../src/cluster/hub/mesh-hub.js';
@@ -19,6 +18,7 @@ import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.j
 import { RedisProcess, until } from '../support/redis.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { expectOnceAndInOrder } from '../support/talk.js';
+import { toldBy } from './backplanes/support/told.js';
 import { hubThread } from './support/hub-thread.js';
 
 /** How often the hub is killed. `HUB_DEATHS=100` kills it as often as the guarantees were tried. */
@@ -45,19 +45,17 @@ test(
     const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
     const logged: string[] = [];
     const thread = hubThread(directory, 'machine0', [1], { address, logged });
-    const told: unknown[] = [];
     const timers: NodeJS.Timeout[] = [];
     try {
       const hub = new HubClient(1, 'machine0', hubOnMesh(mesh));
       await mesh.listen();
       await thread.start();
       await mesh.join([HUB]);
-      const events = { onDown: (reason: string) => told.push(reason), onUp: () => told.push('up') };
       const bus = framesBackplane('redis-frames', {
-        ...{ links: linksOf(mesh), machine: 'machine0', window: ownWindow(), hub, events },
+        ...{ links: linksOf(mesh), machine: 'machine0', window: ownWindow(), hub },
       });
-      const quiet = { onDown: () => {}, onUp: () => {} };
-      const members = [await startMember(bus), await startMember(onRedisFrames(redis.url, quiet))] as const;
+      const told = toldBy(bus);
+      const members = [await startMember(bus), await startMember(onRedisFrames(redis.url))] as const;
       const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
       const heard: [number[], number[]] = [[], []];
       const sent = [0, 0];
@@ -78,13 +76,14 @@ test(
       expect(heard.map(gapsIn)).toEqual([0, 0]);
       for (let death = 1; death <= DEATHS; death++) {
         thread.end();
-        await until(() => told.filter((word) => word === HUB_GONE).length === death);
+        await until(() => told.filter((word) => word !== 'up').length === death);
         await bus.ready();
         await flows();
         for (const numbers of heard) expect(gapsIn(numbers)).toBeLessThanOrEqual(death);
       }
       for (const numbers of heard) expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
-      expect(told).toEqual(['up', ...Array.from({ length: DEATHS }, () => [HUB_GONE, 'up']).flat()]);
+      const ENDED = expect.stringMatching(/^the hub of this machine has ended/);
+      expect(told).toEqual(['up', ...Array.from({ length: DEATHS }, () => [ENDED, 'up']).flat()]);
       expect(bus.traffic.outages).toBe(DEATHS);
       expect(logged.filter((text) => text.startsWith('the hub has ended'))).toHaveLength(DEATHS);
       for (const timer of timers) clearInterval(timer);

@@ -2,7 +2,10 @@ import type { WorkerLinks } from '../../base/worker-links.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../../features/recovery/index.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
+import type { BackplaneTraffic, BusHealth } from './bus-health.js';
 import type { HubClient } from './frames/hub/hub-client.js';
+
+export type { BackplaneTraffic, BusHealth } from './bus-health.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
@@ -15,6 +18,8 @@ export interface Backplane {
    */
   ready(): Promise<void>;
   readonly traffic: BackplaneTraffic;
+  /** What it depends on; undefined if there is nothing that can be down. Several backplanes may share it. */
+  readonly health?: BusHealth | undefined;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
   /** The state of connection state recovery; undefined if the server does not use it. */
@@ -55,43 +60,6 @@ export interface BackplaneSurroundings {
   credentials?: string | undefined;
   /** The prefix of the channels. */
   prefix: string;
-  events: BackplaneEvents;
   /** The link to the keeper of connection state recovery, and its bounds. Without a link, a worker recovers its own clients. */
-  recovery?: Omit<RecoveryOptions, 'server' | 'window' | 'onBound'>;
-}
-
-/** The counts of a backplane. */
-export interface BackplaneTraffic {
-  /** Whether this worker can reach the others. */
-  readonly isUp: boolean;
-  /** Messages dropped since the start because the bus was down or too slow. */
-  readonly unsent: number;
-  /** Outages of the backplane since the start. */
-  readonly outages: number;
-  /** Bytes sent to the bus that it has not confirmed; bounded. */
-  readonly pendingBytes: number;
-  /** Messages from the backplane dropped since the start because they were malformed. */
-  readonly malformed: number;
-  /** How often since the start frames of or to another worker were lost, or numbers did not continue; undefined without frames. */
-  readonly gaps?: number;
-}
-
-/** What a backplane reports about the server that it depends on. */
-export interface BackplaneEvents {
-  /**
-   * The server is down, for the first time or again. Local delivery continues. Called once more in an outage if the
-   * server turns out to be up, but to reject commands.
-   * @param reason what happened, in the words of the server if it said something
-   * @param rejected the command that the server rejects; undefined if it cannot be reached
-   */
-  onDown(reason: string, rejected?: string): void;
-  /**
-   * The server is up, for the first time or again.
-   * @param unsent how many messages were dropped since it was last up
-   */
-  onUp(unsent: number): void;
-  /** Frames of or to another worker were lost, or do not continue where they were. Messages may be missing. */
-  onGap?(worker: string, reason: string): void;
-  /** A client got a new session, because a bound of connection state recovery was reached. */
-  onRecoveryBound?(reason: string): void;
+  recovery?: Omit<RecoveryOptions, 'server' | 'window'>;
 }

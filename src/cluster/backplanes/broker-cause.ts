@@ -1,70 +1,52 @@
 import type { Reason } from '../../base/problems.js';
 
-/** Why Redis or NATS answers, but does not serve this user: the beginning of a problem. */
-export interface BrokerCause extends Reason {
-  /** The word by which operators find it in the documentation of the broker. */
-  readonly word: 'WRONGPASS' | 'NOAUTH' | 'NOPERM' | 'max number of clients' | 'Authorization Violation';
-}
+/** What hubs, workers and stores connect with. */
+export type Broker = 'Redis' | 'NATS';
 
 /** What Redis says, up to version 5 without a code, and of a command within a script without one. */
-const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => BrokerCause])[] = [
+const patterns: readonly (readonly [words: RegExp, meaning: Reason])[] = [
   [
     /WRONGPASS|invalid password|AUTH <password> called without/,
-    () => ({
-      code: 'REDIS_UNAUTHORIZED',
-      word: 'WRONGPASS',
-      text: 'Redis rejects the user or password of REDIS_URL (WRONGPASS)',
-    }),
+    { code: 'REDIS_UNAUTHORIZED', text: 'Redis rejects its user or password (WRONGPASS)' },
   ],
-  [
-    /NOAUTH/,
-    () => ({
-      code: 'REDIS_UNAUTHORIZED',
-      word: 'NOAUTH',
-      text: 'Redis requires a password, and REDIS_URL has none (NOAUTH)',
-    }),
-  ],
+  [/NOAUTH/, { code: 'REDIS_UNAUTHORIZED', text: 'Redis requires a password, and none is set (NOAUTH)' }],
   [
     /max number of clients/,
-    () => ({
-      code: 'REDIS_MAX_CLIENTS',
-      word: 'max number of clients',
-      text: 'Redis accepts no more connections (max number of clients)',
-    }),
+    { code: 'REDIS_MAX_CLIENTS', text: 'Redis accepts no more connections (max number of clients)' },
   ],
   [
-    /(?:NOPERM|ACL failure in script|user executing the script can't)(?:.*no permissions to run the '([\w|-]+)')?/,
-    ([, command]) => ({
-      code: 'REDIS_COMMAND_REJECTED',
-      word: 'NOPERM',
-      text: command
-        ? `Redis rejects the command ${command.toUpperCase()} (NOPERM)`
-        : 'Redis denies its user a key, channel or command (NOPERM)',
-    }),
+    /NOPERM|ACL failure in script|user executing the script can't/,
+    { code: 'REDIS_COMMAND_REJECTED', text: 'Redis denies its user a key, channel or command (NOPERM)' },
   ],
-  [
-    /Authorization Violation/i,
-    () => ({
-      code: 'BUS_UNAUTHORIZED',
-      word: 'Authorization Violation',
-      text: 'NATS rejects the login of NATS_URL or NATS_CREDS (Authorization Violation)',
-    }),
-  ],
+  [/Authorization Violation/i, { code: 'BUS_UNAUTHORIZED', text: 'NATS rejects its login (Authorization Violation)' }],
 ];
 
+const COMMAND = /no permissions to run the '([\w|-]+)'/;
+
 /** What an answer of Redis or NATS means for the operator; undefined if its words are not among the known ones. */
-export function brokerCause(reason: string): BrokerCause | undefined {
-  for (const [pattern, cause] of patterns) {
-    const found = pattern.exec(reason);
-    if (found) return cause(found);
-  }
-  return undefined;
+export function brokerCause(answer: string): Reason | undefined {
+  const meaning = patterns.find(([words]) => words.test(answer))?.[1];
+  const command = meaning?.code === 'REDIS_COMMAND_REJECTED' && COMMAND.exec(answer)?.[1];
+  return command ? { ...meaning, text: `Redis rejects the command ${command.toUpperCase()} (NOPERM)` } : meaning;
+}
+
+/**
+ * Why a broker does not serve this process, in public words.
+ * @param answer its words, or those of the system
+ * @param command what it rejects; undefined if that is the connection
+ */
+export function faultOf(broker: Broker, answer: string, command?: string): Reason {
+  const prefix = broker === 'Redis' ? 'REDIS' : 'BUS';
+  const cause = brokerCause(answer);
+  if (!command) return cause ?? { code: `${prefix}_UNREACHABLE`, text: `${broker} is unreachable` };
+  const word = cause ? ' (NOPERM)' : '';
+  return { code: `${prefix}_COMMAND_REJECTED`, text: `${broker} rejects the command ${command}${word}` };
 }
 
 /** Whether the broker has rejected a connection, and not only one command on it. */
-export function isConnectionRejected(reason: string): boolean {
-  const word = brokerCause(reason)?.word;
-  return word !== undefined && word !== 'NOPERM';
+export function isConnectionRejected(answer: string): boolean {
+  const cause = brokerCause(answer);
+  return cause !== undefined && cause.code !== 'REDIS_COMMAND_REJECTED';
 }
 
 /** Why a connection failed. The client of a cluster has the answer of the node in another error. */

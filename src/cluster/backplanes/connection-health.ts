@@ -2,13 +2,15 @@ import { queueMicrotask } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import { raise } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
-import type { BackplaneEvents, BackplaneTraffic } from './backplane.js';
-import { brokerCause, isConnectionRejected } from './broker-cause.js';
+import { type Broker, faultOf, isConnectionRejected } from './broker-cause.js';
+import { BusHealth } from './bus-health.js';
 
 /** What arrives from a backplane passes here: malformed messages are counted, reported and dropped. */
 export class Inbox {
   /** Messages dropped since the start because they were malformed. */
   malformed = 0;
+  /** What was wrong with the last one. */
+  last = '';
   private readonly counted = new WeakSet<Error>();
 
   /** Counts a dropped message, once for each error. */
@@ -16,6 +18,7 @@ export class Inbox {
     if (this.counted.has(error)) return;
     this.counted.add(error);
     this.malformed++;
+    this.last = error.message;
     thisProcess.reports.malformed('bus', error.message);
   }
 
@@ -101,33 +104,28 @@ export class Rejections {
  * Knows whether Redis is up, and counts the messages that could not be sent to it. Those are dropped: a queue of them
  * would fill the memory, and they would arrive late.
  */
-export class ConnectionHealth implements BackplaneTraffic {
-  isUp = false;
+export class ConnectionHealth extends BusHealth {
   unsent = 0;
-  outages = 0;
   pendingBytes = 0;
   gaps = 0;
+  /** The machine whose frames were lost last, and how. */
+  lastGap: readonly [machine: string, reason: string] | undefined;
   /** How often sending has failed, whatever was sent. */
   failures = 0;
   /** What arrives from Redis passes here. */
-  readonly inbox: Inbox;
+  readonly inbox = new Inbox();
   /** Why the connection failed: its last error. */
   reason = '';
   /** Commands that Redis rejects. While there are any, it counts as down. */
   readonly rejections = new Rejections(() => this.review());
   private isConnected = false;
-  private told: boolean | undefined;
-  /** The rejected command, or the kind of reason, that was reported last. */
-  private toldCause = '';
-  private unsentBefore = 0;
-  private waiting: (() => void)[] = [];
 
   /** @param maxPendingBytes bytes that may wait for Redis */
   constructor(
-    private readonly events: BackplaneEvents,
+    private readonly broker: Broker,
     private readonly maxPendingBytes = MAX_PENDING_BYTES,
   ) {
-    this.inbox = new Inbox();
+    super();
   }
 
   get malformed(): number {
@@ -140,50 +138,29 @@ export class ConnectionHealth implements BackplaneTraffic {
     this.review();
   }
 
-  /** Frames of a worker were lost, or its numbers do not continue. */
-  noteGap(worker: string, reason: string): void {
+  /** Frames of or to another machine were lost, or its numbers do not continue. */
+  noteGap(machine: string, reason: string): void {
     this.gaps++;
-    this.events.onGap?.(worker, reason);
+    this.lastGap = [machine, reason];
   }
 
   private review(): void {
     const rejection = this.rejections.first;
-    const isUp = this.isConnected && !rejection;
-    this.isUp = isUp;
-    if (isUp) {
-      for (const resolve of this.waiting) resolve();
-      this.waiting = [];
+    if (this.isConnected && !rejection) {
+      if (!this.isUp) this.reason = '';
+      return this.up();
     }
     // Redis may become unreachable before it accepts the command.
-    if (rejection && (this.isConnected || this.reason === '')) return this.reportRejection(rejection);
-    // Connecting for the first time takes a moment, which is no outage.
-    if (!isUp && this.told === undefined && this.reason === '') return;
-    const cause = isUp ? '' : (brokerCause(this.reason)?.word ?? 'unreachable');
-    if (isUp === this.told && (cause === this.toldCause || this.reason === '')) return;
-    const wasDown = this.told === false;
-    this.told = isUp;
-    this.toldCause = cause;
-    if (isUp) {
-      this.events.onUp(this.unsent - this.unsentBefore);
-      this.unsentBefore = this.unsent;
-      this.reason = '';
-    } else {
-      if (!wasDown) this.outages++;
-      this.events.onDown(this.reason || 'the connection was closed');
+    if (rejection && (this.isConnected || this.reason === '')) {
+      return this.fail(`${rejection.name}: ${rejection.reason}`, rejection.name);
     }
+    // Connecting for the first time takes a moment, which is no outage; nor is an answer the end of one.
+    if (this.reason === '' && !this.isUp) return;
+    this.fail(this.reason || 'the connection was closed');
   }
 
-  private reportRejection({ name, reason }: { name: string; reason: string }): void {
-    if (this.told !== false) this.outages++;
-    this.told = false;
-    const cause = `${name} ${brokerCause(reason)?.word}`;
-    if (this.toldCause === cause) return;
-    this.toldCause = cause;
-    this.events.onDown(`${name}: ${reason}`, name);
-  }
-
-  whenUp(): Promise<void> {
-    return this.isUp ? Promise.resolve() : new Promise((resolve) => this.waiting.push(resolve));
+  private fail(cause: string, command?: string): void {
+    this.down({ ...faultOf(this.broker, cause, command), since: Date.now(), cause });
   }
 
   /**

@@ -4,9 +4,9 @@
  * It promises: local delivery never waits for another worker. Messages of one worker arrive at another one in their order
  * or, in an outage, not at all; then the operator hears of it once. What waits for a server has a bound.
  *
- *   backplane.ts             the contract, and what a backplane reports
+ *   backplane.ts             the contract
  *   registry.ts              the choice by the options, and how each is loaded
- *   connection-health.ts, broker-cause.ts  whether a server is up, and why it is not; malformed messages
+ *   bus-health.ts, connection-health.ts, broker-cause.ts  whether a server is up, and why it is not; malformed messages
  *   checks.ts                what arrives from other programs, checked
  *   frames/                  the wire of all but `redis`: one frame for each window and destination
  *   channels.ts, pub-sub.ts, redis/pub-sub.ts  what hubs carry the frames over; that of NATS is the package in `nats/`
@@ -17,9 +17,9 @@
  */
 export type {
   Backplane,
-  BackplaneEvents,
   BackplaneSurroundings,
   BackplaneTraffic,
+  BusHealth,
   SentFrames,
 } from './backplane.js';
 export {

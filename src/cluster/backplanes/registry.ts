@@ -32,7 +32,7 @@ const kinds = {
     ...{ server: 'Redis', hub: 'redis', isClassic: true },
     load: async () => {
       const { redisBackplane } = await import('./redis/classic.js');
-      return ({ url, events, prefix }) => redisBackplane(url, events, prefix);
+      return ({ url, prefix }) => redisBackplane(url, prefix);
     },
   },
   nats: { server: 'NATS', hub: 'nats', load: () => loadFrames('nats') },

@@ -4,7 +4,7 @@ import { MalformedMessage } from '../../base/errors.js';
 import type { OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
-import { malformed } from '../backplanes/connection-health.js';
+import { ConnectionHealth, malformed } from '../backplanes/connection-health.js';
 import {
   EntryReader,
   entryKinds,
@@ -21,7 +21,7 @@ import { Fences, ticksNow, Withheld } from '../backplanes/frames/interest/withhe
 import { messageOf, numbersMessage, numbersOf, readEmitted, types } from '../backplanes/frames/wire/message.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
 import { RoomIndex } from './hub-frame.js';
-import type { StatusBoard } from './hub-status.js';
+import { StatusBoard } from './hub-status.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { HubServices } from './services.js';
 
@@ -78,14 +78,11 @@ interface Kept {
 export interface HubParts {
   readonly machine: string;
   readonly workers: HubWorkers;
-  readonly status: StatusBoard;
   /** The way to other machines; undefined if there is none. */
   readonly bridge?: Bridge | undefined;
   readonly window: SharedWindow;
   /** Resolves when it is linked with all workers that were there before it. */
   readonly isLinked?: Promise<void>;
-  /** Whether only its workers can report what is malformed. */
-  readonly isThread?: boolean;
   /** Finds a service by its number. */
   readonly loadService?: (service: number) => OpenHubService | undefined;
 }
@@ -97,6 +94,13 @@ interface Bridge {
   readonly channel: string;
   /** The channel on which emitters publish for the Socket.IO server with this number; undefined if hubs carry no frames. */
   readonly emittersOf: ((part: number) => string) | undefined;
+}
+
+/** The health of a hub whose machine is alone: it depends on no server. */
+function alwaysUp(): ConnectionHealth {
+  const health = new ConnectionHealth('Redis');
+  health.update(true);
+  return health;
 }
 
 const NO_HUBS: ReadonlyMap<string, OtherHub> = new Map();
@@ -117,13 +121,16 @@ export class Hub {
   private readonly localParts = new Map<string, LocalPart>();
   private readonly withheldFromLocals = new Withheld<Kept>(() => {});
   private readonly withheldFromOthers = new Withheld<Kept>(() => {});
+  private readonly health: ConnectionHealth;
+  private readonly status: StatusBoard;
   private readonly hold: () => void;
   private readonly timer: NodeJS.Timeout;
   /** The Socket.IO servers whose emitters are heard. */
   private readonly heard = new Set<number>();
 
   constructor(private readonly surroundings: HubParts) {
-    const { workers, window, bridge, loadService, status } = surroundings;
+    const { workers, window, bridge, loadService } = surroundings;
+    this.health = bridge?.pubSub.health ?? alwaysUp();
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,
@@ -143,15 +150,15 @@ export class Hub {
       if (part) this.tell(part, numbersMessage(types.ping, [number]));
     });
     if (bridge) this.others = this.connect(bridge);
-    status.start(
-      {
-        workers: () => this.locals.keys(),
-        tell: (worker, entry) => this.sendTo(worker, NO_MACHINE, entry),
-        // Before the messages that workers send as soon as they know.
-        beforeUp: () => this.others?.mend(),
-      },
-      bridge?.pubSub,
-    );
+    this.status = new StatusBoard(this.health, {
+      workers: () => this.locals.keys(),
+      tell: (worker, entry) => this.sendTo(worker, NO_MACHINE, entry),
+    });
+    this.health.listen(() => {
+      // Before the messages that workers send as soon as they know.
+      if (this.health.isUp) this.others?.mend();
+      this.status.tell();
+    });
     workers.listen({
       onHere: (worker) => this.workerHere(worker),
       onMessage: (worker, message) => this.receive(worker, message),
@@ -159,7 +166,7 @@ export class Hub {
     });
     this.timer = setInterval(() => {
       // Before the greeting, which would count as pending.
-      status.tell();
+      this.status.tell();
       this.others?.turn();
     }, TURN_MS).unref();
   }
@@ -238,7 +245,7 @@ export class Hub {
     }
     this.tellOthers(hubNumbers(hubTypes.here, [number]));
     this.services.onWorker(number, true);
-    this.surroundings.status.tell(true);
+    this.status.tell(true);
   }
 
   private workerGone(number: number): void {
@@ -252,7 +259,7 @@ export class Hub {
     }
     this.tellOthers(hubNumbers(hubTypes.gone, [number]));
     this.services.onWorker(number, false);
-    this.surroundings.status.tell(true);
+    this.status.tell(true);
   }
 
   private receive(number: number, bytes: Buffer): void {
@@ -304,10 +311,7 @@ export class Hub {
   }
 
   private drop(error: unknown): void {
-    const { isThread, status } = this.surroundings;
-    const found = malformed(error);
-    status.inbox.drop(found);
-    if (isThread) status.onMalformed(found.message);
+    this.health.inbox.drop(malformed(error));
   }
 
   private partOf(worker: Local, part: number): LocalPart {
@@ -346,7 +350,7 @@ export class Hub {
       }
       case types.ping: {
         const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
-        if (!this.surroundings.status.isUp || this.hubs.size === 0 || !this.others) return pong();
+        if (!this.health.isUp || this.hubs.size === 0 || !this.others) return pong();
         const passed = this.passOthers(this.others).then(pong);
         return own('asking other machines', passed);
       }

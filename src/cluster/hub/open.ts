@@ -1,10 +1,8 @@
 import { own } from '../../base/owner.js';
-import type { BackplaneEvents } from '../backplanes/backplane.js';
 import { framesChannel, hubsChannel, natsPackage } from '../backplanes/channels.js';
 import { ConnectionHealth } from '../backplanes/connection-health.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
 import { Hub, type HubParts } from './hub.js';
-import { StatusBoard } from './hub-status.js';
 
 /** Where a hub meets those of other machines. */
 export interface HubAddress {
@@ -22,37 +20,31 @@ export interface HubAddress {
  * @param address undefined if the machine is alone
  */
 export async function openHub(address: HubAddress | undefined, given: GivenParts): Promise<Hub> {
-  return address
-    ? hubOn(await loadPubSub(address), address, given)
-    : new Hub({ ...given, status: new StatusBoard(true) });
+  return address ? hubOn(await openPubSub(address), address, given) : new Hub(given);
 }
 
-type GivenParts = Omit<HubParts, 'bridge' | 'status'>;
-type OpenPubSub = (events: BackplaneEvents) => PubSub;
+type GivenParts = Omit<HubParts, 'bridge'>;
 
 /** A hub on a server. */
 export function hubOn(
-  open: OpenPubSub,
+  pubSub: PubSub,
   { prefix, withoutFrames }: Pick<HubAddress, 'prefix' | 'withoutFrames'>,
   given: GivenParts,
 ): Hub {
-  const status = new StatusBoard();
-  const pubSub = open(status);
   const channel = hubsChannel(prefix, withoutFrames);
   const emittersOf = (part: number) => framesChannel(part === 0 ? prefix : `${prefix}:${part}`);
-  const bridge = { pubSub, channel, emittersOf: withoutFrames ? undefined : emittersOf };
-  return new Hub({ ...given, status, bridge });
+  return new Hub({ ...given, bridge: { pubSub, channel, emittersOf: withoutFrames ? undefined : emittersOf } });
 }
 
-async function loadPubSub({ server, url, credentials }: HubAddress): Promise<OpenPubSub> {
+async function openPubSub({ server, url, credentials }: HubAddress): Promise<PubSub> {
   switch (server) {
     case 'redis': {
       const { RedisPubSub } = await import('../backplanes/redis/pub-sub.js');
-      return (events) => new RedisPubSub(url, events);
+      return new RedisPubSub(url);
     }
     case 'nats': {
-      const { openPubSub } = await natsPackage();
-      return (events) => openPubSub({ url, credentials }, { health: new ConnectionHealth(events), own });
+      const nats = await natsPackage();
+      return nats.openPubSub({ url, credentials }, { health: new ConnectionHealth('NATS'), own });
     }
   }
 }

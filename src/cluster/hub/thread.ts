@@ -40,7 +40,7 @@ const isLinked = new Promise<void>((resolve) => {
 const workers = workersOnMesh(mesh);
 
 async function start(): Promise<void> {
-  const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, isThread: true, loadService });
+  const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, loadService });
   await mesh.listen();
   primary.on('message', (message: ToHub) => {
     if (message.type === 'join')

@@ -202,6 +202,7 @@ export class ServerRecovery implements Recovery {
   }
 
   onBus(isUp: boolean): void {
+    if (isUp === this.bus.isUp) return;
     this.bus = { isUp };
     for (const namespace of this.namespaces.values()) namespace.onBus(isUp);
   }

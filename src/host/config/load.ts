@@ -3,7 +3,15 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../../base/errors.js';
 import { requirePackages } from '../../base/optional-packages.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { allOptions, type Config, type OptionSpec, options, type RunConfig, runOptions } from './options.js';
+import {
+  allOptions,
+  type Config,
+  type OptionSpec,
+  options,
+  type RunConfig,
+  runOptions,
+  VARIABLE_PREFIX,
+} from './options.js';
 import { checkServicePorts } from './ports.js';
 
 /**
@@ -24,7 +32,8 @@ export function loadConfig(environment: Environment): Config {
  * @throws GjallarError BAD_CONFIG with one line that names the variable and the values it accepts
  */
 export function loadRunConfig(environment: Environment): RunConfig {
-  const config = Object.freeze(withRoomForPayload(parse(runOptions, environment) as RunConfig, environment));
+  const parsed = withRoomForPayload(parse(runOptions, environment) as RunConfig, environment);
+  const config = Object.freeze({ ...parsed, variablePrefix: VARIABLE_PREFIX });
   checkBus(config, runOptions);
   checkAdmin(config);
   return config;

@@ -45,6 +45,8 @@ type RunKey = { [K in keyof Options]: Options[K] extends { isOfRun: true } ? K :
 
 /** Applications have variables of these names for their own Redis and NATS. */
 const ofApplications: readonly string[] = ['redisUrl', 'redisPrefix', 'natsUrl', 'natsCreds', 'natsPrefix'];
+/** Begins the names of gjallar's own variables for them. */
+export const VARIABLE_PREFIX = 'GJALLAR_';
 
 /**
  * The options that apply to every application, with the names of their variables under `gjallar run`. The other ones are the
@@ -53,8 +55,11 @@ const ofApplications: readonly string[] = ['redisUrl', 'redisPrefix', 'natsUrl',
 export const runOptions: Readonly<Record<string, OptionSpec<unknown>>> = Object.fromEntries(
   Object.entries(allOptions)
     .filter(([, { isOfRun }]) => isOfRun)
-    .map(([key, spec]) => [key, ofApplications.includes(key) ? { ...spec, name: `GJALLAR_${spec.name}` } : spec]),
+    .map(([key, spec]) => [key, ofApplications.includes(key) ? { ...spec, name: VARIABLE_PREFIX + spec.name } : spec]),
 );
 
 /** The part of the configuration that applies to every application. */
-export type RunConfig = Pick<Config, RunKey>;
+export type RunConfig = Pick<Config, RunKey> & {
+  /** What the names of the variables for Redis and NATS begin with under `gjallar run`. */
+  readonly variablePrefix?: typeof VARIABLE_PREFIX;
+};

@@ -14,20 +14,21 @@ const MAX_LOGGED_CHARACTERS = 200;
 
 /** Counts and logs what the parts of a worker report to the operator. */
 export class WorkerReports implements Reports {
-  readonly problems = new Problems();
+  readonly problems: Problems;
   /** All rejected clients and requests since the start. */
   rejections = 0;
   private readonly rejectedBy = new Map<string, number>();
   private readonly malformedBy = new Map<MalformedSource, number>([['bus', 0]]);
-  private readonly rejectionLines: Seldom;
+  private readonly rejectionLines = new Seldom(REJECTION_LOG_MS);
   private readonly malformedLines = new Seldom(MALFORMED_LOG_MS);
 
+  /** @param prefix what the names of the variables for Redis and NATS begin with */
   constructor(
     readonly log: Pick<Logger, 'error' | 'warn' | 'info'>,
     private readonly recent: Pick<RecentEvents, 'add'>,
-    now?: () => number,
+    prefix?: string,
   ) {
-    this.rejectionLines = new Seldom(REJECTION_LOG_MS, now);
+    this.problems = new Problems(prefix);
   }
 
   rejected(code: string, request: RejectedRequest | undefined, details: object = {}): void {

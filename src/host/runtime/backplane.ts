@@ -1,15 +1,12 @@
 import { Outage } from '../../base/outage.js';
-import type { Reason } from '../../base/problems.js';
 import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/warnings.js';
 import { within } from '../../base/within.js';
 import type { WorkerLinks } from '../../base/worker-links.js';
-import { brokerCause } from '../../cluster/backplanes/broker-cause.js';
-import { HUB_GONE } from '../../cluster/backplanes/frames/hub/hub-health.js';
 import {
   type Backplane,
-  type BackplaneEvents,
   type BackplaneName,
+  type BusHealth,
   backplaneKindOf,
   backplaneNameOf,
 } from '../../cluster/backplanes/index.js';
@@ -25,79 +22,55 @@ export function readyInTime(bus: Pick<Backplane, 'ready'>): Promise<void> {
   return within(START_TIMEOUT_MS, bus.ready());
 }
 
-/** What an outage of Redis or NATS is called in the log and among the problems. */
-interface OutageTexts {
-  /** What follows while the server is unreachable. */
-  down: string;
-  /** What follows while the server rejects a command. */
-  rejected: string;
-  /** The message when the outage is over. */
-  up: string;
+/** What an outage is to this worker. */
+export interface OutageWords {
+  /** What follows from it. */
+  readonly effect: string;
+  /** The line of the log when it is over. */
+  readonly over: string;
+  /** Further fields of its lines. */
+  readonly fields?: object;
+  /** Whether the log says, too, that it is up for the first time. */
+  readonly saysFirst?: boolean;
 }
 
-/**
- * Reports the outages of the server that the workers depend on.
- * @param fields further fields of the log lines
- */
-export function outageEvents(server: 'Redis' | 'NATS', fields: object, texts: OutageTexts): BackplaneEvents {
-  const outage = new Outage();
-  return {
-    // Only the log has the words of the server, which may name users and channels.
-    onDown: (reason, rejected) => outage.begin(reasonOf(server, reason, rejected, texts), { ...fields, reason }),
-    onUp: (unsent) => {
-      outage.close();
-      thisProcess.reports.log.info({ ...fields, unsent }, texts.up);
-    },
-  };
+/** Reports the outages of what connects this worker with others. */
+export function reportOutages(health: BusHealth, { effect, over, fields, saysFirst = false }: OutageWords): void {
+  const outage = new Outage({ over });
+  let unsentBefore = 0;
+  health.listen(() => {
+    const { fault, unsent } = health;
+    if (fault) {
+      // Only the log has the words of the server, which may name users and channels.
+      return outage.begin({ ...fault, text: `${fault.text}: ${effect}` }, { ...fields, reason: fault.cause });
+    }
+    const counted = { ...fields, unsent: unsent - unsentBefore };
+    unsentBefore = unsent;
+    if (outage.isInProgress) outage.end(counted);
+    else if (saysFirst) thisProcess.reports.log.info(counted, over);
+  });
 }
 
-function reasonOf(server: 'Redis' | 'NATS', reason: string, rejected: string | undefined, texts: OutageTexts): Reason {
-  if (reason === HUB_GONE) return { code: 'HUB_ENDED', text: `${HUB_GONE}: ${texts.down}` };
-  const cause = brokerCause(reason);
-  if (rejected) {
-    const code = server === 'Redis' ? 'REDIS_COMMAND_REJECTED' : 'BUS_COMMAND_REJECTED';
-    const word = cause ? ` (${cause.word})` : '';
-    return { code, text: `${server} rejects the command ${rejected}${word}: ${texts.rejected}` };
-  }
-  if (cause) return { code: cause.code, text: `${cause.text}: ${texts.down}` };
-  const code = server === 'Redis' ? 'REDIS_UNREACHABLE' : 'BUS_UNREACHABLE';
-  return { code, text: `${server} is unreachable: ${texts.down}` };
+/** What an outage of the server of a bus is to rooms. */
+export function wordsOf(bus: BackplaneName): OutageWords {
+  const [what, where] = backplaneKindOf(bus).isClassic
+    ? ['rooms', 'workers and machines']
+    : ['rooms and sessions', 'machines'];
+  return { effect: `${what} do not span ${where}`, over: 'the backplane is up', fields: { bus }, saysFirst: true };
 }
 
-/** The events of the backplane of a worker. */
-export function backplaneEvents(bus: BackplaneName): BackplaneEvents {
-  const { server = 'Redis', isClassic } = backplaneKindOf(bus);
-  const [what, where] = isClassic ? ['rooms', 'workers and machines'] : ['rooms and sessions', 'machines'];
-  const texts = {
-    down: `${what} do not span ${where}`,
-    rejected: `${what} do not fully span ${where}`,
-    up: 'the backplane is up',
-  };
-  return {
-    ...outageEvents(server, { bus }, texts),
-    onGap: (from, reason) => {
-      const count = gaps.due();
-      if (count === undefined) return;
-      thisProcess.reports.log.warn(
-        { from, reason, count },
-        'frames of other workers were lost: messages may be missing',
-      );
-    },
-    onRecoveryBound: (reason) => {
-      const clients = bounds.due(reason);
-      if (clients === undefined) return;
-      thisProcess.reports.log.warn(
-        { reason, clients },
-        'clients got a new session: a bound of connection state recovery was reached',
-      );
-    },
-  };
-}
+/** At most one log line about each bound of recovery in this time, in ms. */
+const bounds = new Seldom(60_000);
 
-/** At most one log line about lost frames, and one about each bound of recovery, in this time, in ms. */
-const LOG_INTERVAL_MS = 60_000;
-const gaps = new Seldom(LOG_INTERVAL_MS);
-const bounds = new Seldom(LOG_INTERVAL_MS);
+/** Reports that a bound of connection state recovery has given a client a new session. */
+export function reportBound(reason: string): void {
+  const clients = bounds.due(reason);
+  if (clients === undefined) return;
+  thisProcess.reports.log.warn(
+    { reason, clients },
+    'clients got a new session: a bound of connection state recovery was reached',
+  );
+}
 
 /** The prefix of the channels of workers and machines, on the server that the backplane depends on. */
 export function channelPrefixOf(config: RunConfig): string {

@@ -26,7 +26,7 @@ import { durableMetrics, lossMetrics, recoveryMetrics, stateMetrics } from '../o
 import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { WorkerReports } from '../operations/reports.js';
-import { backplaneEvents, channelPrefixOf, linksOf, readyInTime } from './backplane.js';
+import { channelPrefixOf, linksOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
 import { atMostEvery } from './intervals.js';
@@ -84,7 +84,7 @@ export class MachineWorker implements EngineHost {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
     this.log = createLog(config.logLevel, { process: 'worker', worker: mesh.id }, this.recent.addLine, logTo);
-    this.reports = new WorkerReports(this.log, this.recent);
+    this.reports = new WorkerReports(this.log, this.recent, config.variablePrefix);
     hostApplication({
       reports: this.reports,
       stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
@@ -167,10 +167,12 @@ export class MachineWorker implements EngineHost {
       hub: this.open.hub.client,
       part: count,
       window,
-      recovery: { link: this.recoveryLink, userOf: (data) => this.seam.userOf({ data }) },
+      recovery: { link: this.recoveryLink, userOf: (data) => this.seam.userOf({ data }), onBound: reportBound },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
-      events: backplaneEvents(backplaneNameOf(config)),
     });
+    const { health } = backplane;
+    // The hub's is reported once for all servers.
+    if (health && health !== this.open.hub.client.health) reportOutages(health, wordsOf(backplaneNameOf(config)));
     backplanes.push(backplane);
     return backplane;
   }

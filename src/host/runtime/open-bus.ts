@@ -1,4 +1,4 @@
-import type { Backplane, BackplaneEvents, BackplaneSurroundings } from '../../cluster/backplanes/backplane.js';
+import type { Backplane, BackplaneSurroundings } from '../../cluster/backplanes/backplane.js';
 import { type BackplaneChoice, backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/registry.js';
 import { openRecovery } from '../../features/recovery/index.js';
 
@@ -20,16 +20,17 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
   const address = name === 'nats' ? { url: natsUrl, credentials: natsCreds } : { url: redisUrl };
   const open = await load();
   return (surroundings) => {
-    const { events, part, window, recovery: options } = surroundings;
+    const { part, window, recovery: options } = surroundings;
     const recovery = openRecovery({
       slackMs: spansMachines ? MACHINES_SLACK_MS : 0,
       ...options,
       server: part ?? 0,
       // Other workers get what the window holds after the keeper. The wire of `redis` has no window.
       window: isClassic ? undefined : window,
-      onBound: (outcome) => events.onRecoveryBound?.(outcome),
     });
-    const backplane = open({ ...surroundings, ...address, events: reporting(events, (isUp) => recovery.onBus(isUp)) });
+    const backplane = open({ ...surroundings, ...address });
+    const { health } = backplane;
+    health?.listen(() => recovery.onBus(health.isUp));
     return {
       ...backplane,
       get recovery() {
@@ -42,23 +43,5 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
         backplane.close();
       },
     };
-  };
-}
-
-/** Reports the beginning and the end of each outage, in which messages may be lost. */
-function reporting(events: BackplaneEvents, onBus: (isUp: boolean) => void): BackplaneEvents {
-  let wasDown = false;
-  return {
-    ...events,
-    onDown: (reason, rejected) => {
-      if (!wasDown) onBus(false);
-      wasDown = true;
-      events.onDown(reason, rejected);
-    },
-    onUp: (unsent) => {
-      if (wasDown) onBus(true);
-      wasDown = false;
-      events.onUp(unsent);
-    },
   };
 }

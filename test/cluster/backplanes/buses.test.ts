@@ -4,8 +4,6 @@ import { RedisProcess } from '../../support/redis.js';
 import { busContract } from './bus.contract.js';
 import { onClassicRedis, onHubs } from './support/garbage.js';
 
-const quiet = { onDown: () => {}, onUp: () => {} };
-
 busContract('redis-frames', async () => {
   const redis = await RedisProcess.start();
   const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'socket.io' });
@@ -22,7 +20,7 @@ busContract('redis-frames', async () => {
 busContract('redis', async () => {
   const redis = await RedisProcess.start();
   return {
-    openBackplane: async () => redisBackplane(redis.url, quiet),
+    openBackplane: async () => redisBackplane(redis.url),
     sendGarbage: () => onClassicRedis(redis.url),
     remove: () => redis.remove(),
   };

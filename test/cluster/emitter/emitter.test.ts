@@ -20,8 +20,6 @@ import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
 import { emitterContract, GARBAGE } from './emitter.contract.js';
 
-const quiet = { onDown: () => {}, onUp: () => {} };
-
 emitterContract('redis-frames', async () => {
   const redis = await RedisProcess.start();
   const client = new Redis(redis.url);
@@ -53,7 +51,7 @@ emitterContract('redis, of @socket.io/redis-emitter', async () => {
   const redis = await RedisProcess.start();
   const client = new Redis(redis.url);
   return {
-    openBackplane: async () => redisBackplane(redis.url, quiet),
+    openBackplane: async () => redisBackplane(redis.url),
     emitter: new StockEmitter(client) as never,
     remove: async () => {
       client.disconnect();
@@ -71,7 +69,7 @@ afterAll(() => redis.remove());
 
 test('the process of docs/guide/emitter.md needs nothing but the connection', async () => {
   const lonely = await RedisProcess.start();
-  const member = await startMember(onRedisFrames(redis.url, quiet));
+  const member = await startMember(onRedisFrames(redis.url));
   try {
     const { client, socket } = await pairOn(member);
     await socket.join('reports');
@@ -122,7 +120,7 @@ test('a message whose answer is lost is not sent again, and flush says so', asyn
   const options = { autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0, retryStrategy: () => 20 };
   const client = new Redis(wire.port, '127.0.0.1', options);
   client.on('error', () => {});
-  const member = await startMember(onRedisFrames(redis.url, quiet));
+  const member = await startMember(onRedisFrames(redis.url));
   try {
     const pair = await pairOn(member);
     if (client.status !== 'ready') await nextEvent(client, 'ready');
@@ -169,7 +167,7 @@ test('a client that sends commands again is warned of', () => {
 
 test('what would end clients or call handlers of connections is rejected', async () => {
   const client = new Redis(redis.url);
-  const member = await startMember(onRedisFrames(redis.url, quiet));
+  const member = await startMember(onRedisFrames(redis.url));
   try {
     const pair = await pairOn(member);
     const emitter = new Emitter(client);
@@ -197,7 +195,7 @@ test('what would end clients or call handlers of connections is rejected', async
 
 test('rooms may be numbers, and servers may have a parser of their own', async () => {
   const client = new Redis(redis.url);
-  const member = await startMember(onRedisFrames(redis.url, quiet), { server: { parser: msgpack } });
+  const member = await startMember(onRedisFrames(redis.url), { server: { parser: msgpack } });
   try {
     const pair = await pairOn(member, { parser: msgpack });
     await pair.socket.join(7 as never);
@@ -221,10 +219,7 @@ test('rooms may be numbers, and servers may have a parser of their own', async (
 test('any value reaches clients of all machines as stock sends it, from an emitter and from a server', async () => {
   const client = new Redis(redis.url);
   const stock = await startStock();
-  const members = [
-    await startMember(onRedisFrames(redis.url, quiet)),
-    await startMember(onRedisFrames(redis.url, quiet)),
-  ];
+  const members = [await startMember(onRedisFrames(redis.url)), await startMember(onRedisFrames(redis.url))];
   try {
     for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
     const pairs = await Promise.all([0, 1, 1, 1].map((at) => pairOn(members[at]!)));

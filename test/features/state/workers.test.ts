@@ -3,8 +3,6 @@ import { machinesOn } from '../../io/rooms/support/node.js';
 import { RedisCluster, RedisProcess } from '../../support/redis.js';
 import { type Buses, stateOver } from './support/workers.suite.js';
 
-const quiet = { onDown: () => {}, onUp: () => {} };
-
 const buses: Record<string, () => Promise<Buses>> = {
   'redis-frames': async () => {
     const redis = await RedisProcess.start();
@@ -13,7 +11,7 @@ const buses: Record<string, () => Promise<Buses>> = {
   },
   redis: async () => {
     const redis = await RedisProcess.start();
-    return { openBackplane: async () => redisBackplane(redis.url, quiet), remove: () => redis.remove() };
+    return { openBackplane: async () => redisBackplane(redis.url), remove: () => redis.remove() };
   },
   'a Redis Cluster': async () => {
     const cluster = await RedisCluster.start();

@@ -35,14 +35,12 @@ export function embeddedBackplane(links: WorkerLinks, window: SharedWindow = own
  */
 export function framesBackplane(
   name: string,
-  { links, machine, window, hub, part = 0, events }: Omit<BackplaneSurroundings, 'url' | 'prefix'>,
+  { links, machine, window, hub, part = 0 }: Omit<BackplaneSurroundings, 'url' | 'prefix'>,
 ): Backplane {
   if (!hub) throw new Error('the machine has no hub');
-  const inbox = new Inbox();
-  const mesh = new MeshFrameLinks(links, (worker) => workerName(worker, machine));
-  const { factory, bus } = frameAdapters(new HubFrameLinks(mesh, hub, part), window, inbox);
   const { health } = hub;
-  health.report(events);
+  const mesh = new MeshFrameLinks(links, (worker) => workerName(worker, machine));
+  const { factory, bus } = frameAdapters(new HubFrameLinks(mesh, hub, part), window, health.inbox);
   return {
     name,
     factory,
@@ -50,26 +48,8 @@ export function framesBackplane(
       await health.whenUp();
       await bus.announced();
     },
-    traffic: {
-      get isUp() {
-        return health.isUp;
-      },
-      get unsent() {
-        return health.unsent;
-      },
-      get outages() {
-        return health.outages;
-      },
-      get pendingBytes() {
-        return health.pendingBytes;
-      },
-      get gaps() {
-        return health.gaps;
-      },
-      get malformed() {
-        return inbox.malformed + health.malformed;
-      },
-    },
+    traffic: health,
+    health,
     sent: bus.sent,
     close: () => bus.close(),
   };

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis';
 import { MalformedMessage } from '../../../base/errors.js';
 import { reportFailure } from '../../../base/owner.js';
 import { sendable } from '../../../base/sendable.js';
-import type { Backplane, BackplaneEvents } from '../backplane.js';
+import type { Backplane } from '../backplane.js';
 import { ConnectionHealth, malformed } from '../connection-health.js';
 import { DEFAULT_PREFIX, observe, openRedis } from './connection.js';
 import { defaultParser, type MessageParser } from './redis-adapter.private.js';
@@ -38,8 +38,8 @@ function parserWith(drop: (error: MalformedMessage) => void): MessageParser {
  * Socket.IO servers and emitters that use `@socket.io/redis-adapter`. What is ours: an outage is reported, and neither an outage nor a
  * malformed message ends the worker.
  */
-export function redisBackplane(url: string, events: BackplaneEvents, prefix = DEFAULT_PREFIX): Backplane {
-  const outage = new ConnectionHealth(events);
+export function redisBackplane(url: string, prefix = DEFAULT_PREFIX): Backplane {
+  const outage = new ConnectionHealth('Redis');
   const redis = [openRedis(url), openRedis(url)] as const;
   const [publisher, subscriber] = redis;
   const update = () => outage.update(answers(publisher) && subscriptions.isRenewed);
@@ -54,6 +54,7 @@ export function redisBackplane(url: string, events: BackplaneEvents, prefix = DE
     factory: (nsp) => Object.defineProperty(createFor(nsp), 'isUp', { get: () => outage.isUp }),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
     traffic: outage,
+    health: outage,
     close: () => {
       for (const connection of redis) connection.disconnect();
     },

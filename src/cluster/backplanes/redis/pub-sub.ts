@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
 import { own } from '../../../base/owner.js';
-import type { BackplaneEvents } from '../backplane.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
 import { isClusterNode, observe, openNode } from './connection.js';
@@ -42,7 +41,7 @@ class Renewal {
  * messages of a client that takes any node for each could overtake one another.
  */
 export class RedisPubSub implements PubSub {
-  readonly health: ConnectionHealth;
+  readonly health = new ConnectionHealth('Redis');
   private readonly publisher: Redis;
   private readonly subscriber: Redis;
   private readonly subscriptions: Subscriptions;
@@ -50,13 +49,12 @@ export class RedisPubSub implements PubSub {
   /** Whether Redis counts all subscriptions: a node of a cluster counts only its own, and one that does not say may be such a node. */
   private countsAll = false;
 
-  constructor(url: string, events: BackplaneEvents) {
+  constructor(url: string) {
     const redis = [openNode(url), openNode(url)] as const;
     const [publisher, subscriber] = redis;
     this.publisher = publisher;
     this.subscriber = subscriber;
-    const health = new ConnectionHealth(events);
-    this.health = health;
+    const { health } = this;
     const update = () => {
       health.update(this.renewal.isDone(answers(publisher) && this.subscriptions.isRenewed));
     };

@@ -1,14 +1,13 @@
 import { Outage } from '../../../base/outage.js';
 import type { ProcessHost } from '../../../base/process.js';
 import { HubClient } from '../../../cluster/backplanes/frames/hub/hub-client.js';
-import { HUB_GONE } from '../../../cluster/backplanes/frames/hub/hub-health.js';
-import type { BackplaneTraffic } from '../../../cluster/backplanes/index.js';
+import { type BackplaneTraffic, backplaneNameOf } from '../../../cluster/backplanes/index.js';
 import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
 import type { RelayPart } from '../../../cluster/relay/relay.js';
 import type { RunConfig } from '../../config/options.js';
-import { outageEvents } from '../backplane.js';
+import { type OutageWords, reportOutages, wordsOf } from '../backplane.js';
 import type { Orders } from '../lifecycle/orders.js';
 import { hubAddressOf } from './hub-address.js';
 
@@ -34,15 +33,22 @@ export interface OtherMachines {
 export function openWorkerHub(config: RunConfig, mesh: Mesh, machine: string): WorkerHub {
   const address = hubAddressOf(config);
   const client = new HubClient(mesh.id, machine, hubOnMesh(mesh));
-  const machines = () => (address ? machinesBehind(client, address) : reportEnds(client));
+  const machines = () => {
+    reportOutages(client.health, outageOf(config, address));
+    return address && machinesBehind(client);
+  };
   return { client, machines, linkOf: (service) => client.service(service) };
 }
 
-/** On a machine without others, nothing but the end of the hub itself can be down. */
-function reportEnds({ health }: HubClient): undefined {
-  const outage = new Outage({ over: 'the hub is there again' });
-  const text = `${HUB_GONE}: state rooms and connection state recovery wait for it`;
-  health.report({ onDown: () => outage.begin({ code: 'HUB_ENDED', text }), onUp: () => outage.end() });
+/** What an outage of the hub, or of its server, is to the worker. */
+function outageOf(config: RunConfig, address: HubAddress | undefined): OutageWords {
+  // On a machine without others, nothing but the end of the hub itself can be down.
+  if (!address)
+    return { effect: 'state rooms and connection state recovery wait for it', over: 'the hub is there again' };
+  if (!address.withoutFrames) return wordsOf(backplaneNameOf(config));
+  const over = 'the relay to other machines is up';
+  const effect = 'requests for sessions of other machines fail';
+  return { effect, over, fields: { relay: address.server }, saysFirst: true };
 }
 
 /** Reports a hub that hangs: the primary watches it. */
@@ -53,15 +59,8 @@ export function reportSilence(orders: Orders): void {
   orders.on('hub', ({ isSilent }) => (isSilent ? outage.begin({ code: 'HUB_SILENT', text }) : outage.end()));
 }
 
-const RELAY_DOWN = 'requests for sessions of other machines fail';
-
-function machinesBehind(client: HubClient, { server, withoutFrames }: HubAddress): OtherMachines {
+function machinesBehind(client: HubClient): OtherMachines {
   const { machine, health } = client;
-  if (withoutFrames) {
-    // Nothing else reports it.
-    const texts = { down: RELAY_DOWN, rejected: RELAY_DOWN, up: 'the relay to other machines is up' };
-    health.report(outageEvents(server === 'nats' ? 'NATS' : 'Redis', { relay: server }, texts));
-  }
   return {
     id: machine,
     traffic: health,

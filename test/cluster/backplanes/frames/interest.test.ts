@@ -14,7 +14,6 @@ import { Wire } from '../../../support/wire.js';
 
 type Member = TestNode & { bus: Backplane };
 
-const quiet = { onDown: () => {}, onUp: () => {} };
 /** Four workers: all on one machine, or two on each of two. */
 const WORKERS = 4;
 
@@ -273,8 +272,8 @@ describe('a join without await', () => {
     const redis = await RedisProcess.start();
     const wire = await Wire.to(redis.port);
     const members = [
-      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`, quiet)),
-      await startMember(onRedisFrames(redis.url, quiet)),
+      await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`)),
+      await startMember(onRedisFrames(redis.url)),
     ] as const;
     try {
       const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
@@ -327,7 +326,7 @@ test('of four machines on one Redis, only those with members of a room are sent 
   try {
     for (let count = 0; count < 4; count++) {
       const machine = `machine${count}`;
-      nodes.push({ ...(await startMember(onRedisFrames(redis.url, quiet, 'socket.io', machine))), machine });
+      nodes.push({ ...(await startMember(onRedisFrames(redis.url, 'socket.io', machine))), machine });
       sent.set(machine, []);
     }
     await spy.psubscribe('socket.io:frames:hubs:*');

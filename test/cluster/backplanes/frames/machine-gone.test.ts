@@ -14,8 +14,6 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-const quiet = { onDown: () => {}, onUp: () => {} };
-
 /** A machine with a hub of its own, which reaches Redis over this port. */
 async function startMachine(id: string, port: number): Promise<Machine> {
   const machine = await Machine.start();
@@ -25,7 +23,7 @@ async function startMachine(id: string, port: number): Promise<Machine> {
 }
 
 async function startOn(machine: Machine) {
-  const member = await startMember(await machine.openHubBackplane('redis-frames', quiet));
+  const member = await startMember(await machine.openHubBackplane('redis-frames'));
   ends.push(() => member.close());
   return member;
 }

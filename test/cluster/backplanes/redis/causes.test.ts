@@ -65,7 +65,7 @@ inScene('a password that was changed, and Redis itself down are reported one aft
   await admin.call('ACL', 'SETUSER', 'chat', 'resetpass', '>another');
   expect(await scene.problems()).toEqual([]);
   await admin.call('CLIENT', 'KILL', 'USER', 'chat');
-  const wrong = 'Redis rejects the user or password of REDIS_URL (WRONGPASS)';
+  const wrong = 'Redis rejects its user or password (WRONGPASS)';
   await scene.expectProblems(endings.map((ending) => `${wrong}: ${ending}`));
 
   await redis.stop();
@@ -88,7 +88,7 @@ inScene('rights that are taken away while the server runs are named, for the his
   await admin.call('ACL', 'SETUSER', 'chat', '-evalsha', '-publish');
   const client = connect(server.url, { auth: { name: 'ann' } });
   await connected(client);
-  const publish = 'Redis rejects the command PUBLISH (NOPERM): rooms and sessions do not fully span machines';
+  const publish = 'Redis rejects the command PUBLISH (NOPERM): rooms and sessions do not span machines';
   const evalsha = 'Redis rejects the command EVALSHA (NOPERM): messages cannot be stored';
   await client.emitWithAck('join', 'room');
   // The client of Redis sends a script with EVAL first.
@@ -117,7 +117,7 @@ inScene('a user that needs a password is named, and the server continues without
     await admin.config('SET', 'requirepass', 'secret');
     await admin.auth('secret');
     await admin.call('CLIENT', 'KILL', 'USER', 'default', 'SKIPME', 'yes');
-    const required = 'Redis requires a password, and REDIS_URL has none (NOAUTH)';
+    const required = 'Redis requires a password, and none is set (NOAUTH)';
     await until(async () => (await texts()).filter((text) => text.startsWith(required)).length === 1);
     await plain.logged(({ msg }) => msg?.startsWith(required) ?? false);
     await admin.config('SET', 'requirepass', '');

@@ -32,7 +32,7 @@ describe('one Redis with stock socket.io servers and emitters', () => {
 
   beforeAll(async () => {
     redis = await RedisProcess.start();
-    ours = await startMember(redisBackplane(redis.url, { onDown: () => {}, onUp: () => {} }));
+    ours = await startMember(redisBackplane(redis.url));
     stock = await startOther(redis.url);
     emitting = new Redis(redis.url);
     emitter = new Emitter(emitting);

@@ -39,8 +39,7 @@ test.each([
   ['redis', redisBackplane],
   ['redis-frames', onRedisFrames],
 ])('on the %s bus, servers hear those with the same prefix only', async (_name, open) => {
-  const quiet = { onDown: () => {}, onUp: () => {} };
-  const members = await Promise.all(['one', 'two', 'one'].map((prefix) => startMember(open(redis.url, quiet, prefix))));
+  const members = await Promise.all(['one', 'two', 'one'].map((prefix) => startMember(open(redis.url, prefix))));
   const [first, second, third] = members as [(typeof members)[0], (typeof members)[0], (typeof members)[0]];
   try {
     for (const { io } of [first, third]) await until(async () => (await io.of('/').adapter.serverCount()) === 2);

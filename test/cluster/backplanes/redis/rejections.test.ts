@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
+import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { redisBackplane } from '../../../../src/cluster/backplanes/redis/classic.js';
 import { disconnectAll, type Pair, pairOn } from '../../../io/rooms/support/clients.js';
 import { onRedisFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { type RedisCluster, RedisProcess, until } from '../../../support/redis.js';
 import { readiness } from '../../../support/reports.js';
 import { startServer } from '../../../support/server.js';
+import { toldBy } from '../support/told.js';
 
 afterEach(disconnectAll);
 
@@ -29,7 +30,7 @@ const asChat = (url: string) => url.replaceAll('redis://', 'redis://chat:secret@
 
 const ALL = ['reset', 'on', '>secret', '~*', '&*', '+@all'];
 
-type Open = (url: string, events: BackplaneEvents) => Backplane;
+type Open = (url: string) => Backplane;
 
 interface Case {
   open: Open;
@@ -43,27 +44,21 @@ test.each<[string, Case]>([
   ['redis-frames', { open: onRedisFrames, start: single, subscribe: 'SUBSCRIBE', publish: 'PUBLISH' }],
 ])('the %s bus reports commands that Redis rejects, once per outage', async (_name, kind) => {
   const redis = await kind.start();
-  const told: string[] = [];
   const members: (TestNode & { bus: Backplane })[] = [];
   const isUp = () => members.every(({ bus }) => bus.traffic.isUp);
   try {
     await allow(redis.processes, ...ALL, 'resetchannels');
-    const events = {
-      onDown: (reason: string, rejected?: string) => told.push(`down ${rejected}: ${reason}`),
-      onUp: () => told.push('up'),
-    };
-    const bus = kind.open(asChat(redis.url), events);
+    const rejected = (command: string) => `^Redis rejects the command ${command} \\(NOPERM\\): ${command}: NOPERM `;
+    const bus = kind.open(asChat(redis.url));
+    const told = toldBy(bus);
     const starting = startMember(bus);
     await until(() => told.length > 0);
-    expect(told.splice(0)).toEqual([
-      expect.stringMatching(new RegExp(`^down ${kind.subscribe}: ${kind.subscribe}: NOPERM .*channel`)),
-    ]);
+    expect(told.splice(0)).toEqual([expect.stringMatching(new RegExp(`${rejected(kind.subscribe)}.*channel`))]);
     expect(bus.traffic).toMatchObject({ isUp: false, outages: 1 });
 
     await allow(redis.processes, ...ALL, '-info');
     members.push(await starting);
-    const quiet = { onDown: () => {}, onUp: () => {} };
-    members.push(await startMember(kind.open(asChat(redis.url), quiet)));
+    members.push(await startMember(kind.open(asChat(redis.url))));
     await until(isUp);
     expect(told.splice(0)).toEqual(['up']);
     await expectSpanned();
@@ -73,7 +68,7 @@ test.each<[string, Case]>([
     const repeat = setInterval(() => members[0]!.io.emit('lost'), 20);
     await until(() => told.length > 0);
     expect(told.splice(0)).toEqual([
-      expect.stringMatching(new RegExp(`^down ${kind.publish}: ${kind.publish}: NOPERM .*${kind.publish}`, 'i')),
+      expect.stringMatching(new RegExp(`${rejected(kind.publish)}.*${kind.publish}`, 'i')),
     ]);
     expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
     // Local delivery continues.
@@ -102,12 +97,15 @@ test('the rights that docs/operations/redis.md lists for frames suffice', async 
   const docs = readFileSync(new URL('../../../../docs/operations/redis.md', import.meta.url), 'utf8');
   const [, rights] = /^ {4}ACL SETUSER chat on >secret (.*)$/m.exec(docs)!;
   const redis = await RedisProcess.start();
-  const told: unknown[][] = [];
-  const events = { onDown: (...values: unknown[]) => told.push(values), onUp: () => told.push(['up']) };
+  const told: string[][] = [];
   const members: (TestNode & { bus: Backplane })[] = [];
   try {
     await allow([redis], 'reset', 'on', '>secret', ...rights!.split(' '));
-    for (let count = 0; count < 2; count++) members.push(await startMember(onRedisFrames(asChat(redis.url), events)));
+    for (let count = 0; count < 2; count++) {
+      const bus = onRedisFrames(asChat(redis.url));
+      told.push(toldBy(bus));
+      members.push(await startMember(bus));
+    }
     const pair = await pairOn(members[0]!);
     await pair.socket.join('room');
     members[1]!.io.to('room').emit('hello');
@@ -126,7 +124,7 @@ test('the service names a rejected subscription in /readyz and in the log, and s
   await allow([redis], ...ALL, 'resetchannels', '&socket.io-request*', '-info');
   const server = await startServer({ WORKERS: '1', REDIS_URL: asChat(redis.url), HISTORY_TTL: '0' });
   try {
-    const problem = 'Redis rejects the command SUBSCRIBE (NOPERM): rooms and sessions do not fully span machines';
+    const problem = 'Redis rejects the command SUBSCRIBE (NOPERM): rooms and sessions do not span machines';
     const line = await server.logged(({ msg }) => msg === problem);
     expect(line).toMatchObject({ level: 'error', bus: 'redis-frames', reason: expect.stringContaining('NOPERM') });
     const { problems, ...state } = await readiness(server.url);

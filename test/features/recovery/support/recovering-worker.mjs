@@ -28,7 +28,6 @@ const bus = open({
   machine: 'machine-',
   window: ownWindow(),
   prefix: '',
-  events: { onDown: () => {}, onUp: () => {} },
   recovery: { link: hub.service(hubServices.recovery) },
 });
 const io = new Server({ parser, connectionStateRecovery: {}, adapter: withNativeRooms(bus.factory, engine) });

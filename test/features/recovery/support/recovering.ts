@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { hubServices } from '../../../../src/base/hub-service.js';
 import type { WorkerLinks } from '../../../../src/base/worker-links.js';
-import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
+import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
@@ -19,8 +19,6 @@ import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
 import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
 import { nextEvent } from '../../../support/clients.js';
 import { until } from '../../../support/until.js';
-
-export const quiet = { onDown: () => {}, onUp: () => {} };
 
 export type Bounds = Pick<
   RecoveryOptions,
@@ -80,7 +78,7 @@ const EMBEDDED: BackplaneChoice = { bus: 'embedded', redisUrl: undefined };
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
  * @param linksFor the links for broadcasts
- * @param onRecoveryBound is told each bound that gives a client a new session
+ * @param onBound is told each bound that gives a client a new session
  * @param hasThread whether the test has started the hub, as a thread
  */
 export async function joinMesh(
@@ -89,7 +87,7 @@ export async function joinMesh(
   others: readonly number[],
   bounds: Bounds = {},
   linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
-  onRecoveryBound: (reason: string) => void = () => {},
+  onBound: (reason: string) => void = () => {},
   hasThread = false,
 ) {
   const mesh = new Mesh(id, directory);
@@ -103,8 +101,7 @@ export async function joinMesh(
     machine: 'machine-',
     window: ownWindow(),
     prefix: '',
-    events: { ...quiet, onRecoveryBound },
-    recovery: { link: client.service(hubServices.recovery), ...bounds },
+    recovery: { link: client.service(hubServices.recovery), onBound, ...bounds },
   });
   const close = () => {
     mesh.close();
@@ -134,7 +131,6 @@ export async function joinMachine(
     hub: client,
     window: ownWindow(),
     prefix: 'socket.io',
-    events: quiet,
     recovery: { link: client.service(hubServices.recovery), slackMs: 0 },
   });
   const close = () => {
@@ -149,15 +145,15 @@ async function startHub(choice: BackplaneChoice, machine: string, directory: str
   const open = pubSubOf(choice);
   const given = { machine, workers: workersOnMesh(mesh), window: ownWindow(), loadService: () => openHubService };
   const withoutFrames = choice.bus === 'redis';
-  const hub = open ? hubOn(open, { prefix: 'socket.io', withoutFrames }, given) : await openHub(undefined, given);
+  const hub = open ? hubOn(open(), { prefix: 'socket.io', withoutFrames }, given) : await openHub(undefined, given);
   await mesh.listen();
   return hub;
 }
 
 /** What the hub of a machine connects with; nothing where workers connect by themselves. */
-function pubSubOf({ redisUrl }: BackplaneChoice): ((events: BackplaneEvents) => PubSub) | undefined {
+function pubSubOf({ redisUrl }: BackplaneChoice): (() => PubSub) | undefined {
   if (!redisUrl) return undefined;
-  return (events) => new RedisPubSub(redisUrl, events);
+  return () => new RedisPubSub(redisUrl);
 }
 
 /** A worker's backplane on Redis, with recovery, as the only worker of its machine. */
@@ -182,14 +178,13 @@ export async function joinerOf(choice: BackplaneChoice, ofHub = choice): Promise
     const client = new HubClient(1, machine, link);
     const given = { machine, workers, window: turnWindow(), loadService: () => openHubService };
     const withoutFrames = choice.bus === 'redis';
-    const hub = openPubSub && hubOn(openPubSub, { prefix: 'socket.io', withoutFrames }, given);
+    const hub = openPubSub && hubOn(openPubSub(), { prefix: 'socket.io', withoutFrames }, given);
     const bus = open({
       machine,
       hub: client,
       window: ownWindow(),
       links: { id: 1, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
       prefix: 'socket.io',
-      events: quiet,
       // Machines of a test have one clock.
       recovery: { link: client.service(hubServices.recovery), slackMs: 0, ...bounds },
     });

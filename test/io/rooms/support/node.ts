@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
 import type { ProcessHost } from '../../../../src/base/process.js';
 import type { WorkerLinks } from '../../../../src/base/worker-links.js';
-import type { Backplane, BackplaneEvents } from '../../../../src/cluster/backplanes/backplane.js';
+import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { embeddedBackplane, framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
@@ -107,10 +107,10 @@ export class Machine {
   }
 
   /** The bus of one more worker, which reaches other machines through the hub. */
-  openHubBackplane(name: string, events: BackplaneEvents): Promise<Backplane> {
+  openHubBackplane(name: string): Promise<Backplane> {
     const { id } = this.hub!;
     return this.openBackplane((links, hub) =>
-      framesBackplane(name, { links, machine: id, window: ownWindow(), hub: hub!, events }),
+      framesBackplane(name, { links, machine: id, window: ownWindow(), hub: hub! }),
     );
   }
 
@@ -160,13 +160,12 @@ export class Machine {
 export async function machinesOn(
   name: string,
   address: HubAddress,
-  events: BackplaneEvents = { onDown: () => {}, onUp: () => {} },
 ): Promise<{ openBackplane(): Promise<Backplane>; remove(): Promise<void> }> {
   const machines = [await Machine.start(), await Machine.start()] as const;
   for (const [index, machine] of machines.entries()) await machine.startHub(`machine${index}`, address);
   let opened = 0;
   return {
-    openBackplane: () => machines[opened++ % 2]!.openHubBackplane(name, events),
+    openBackplane: () => machines[opened++ % 2]!.openHubBackplane(name),
     remove: async () => {
       for (const machine of machines) await machine.remove();
     },
@@ -174,18 +173,12 @@ export async function machinesOn(
 }
 
 /** The bus of the only worker of a machine, which has the hub in its process. */
-export function onOwnHub(
-  name: string,
-  openPubSub: (events: BackplaneEvents) => PubSub,
-  prefix: string,
-  events: BackplaneEvents,
-  machine?: string,
-): Backplane {
+export function onOwnHub(name: string, pubSub: PubSub, prefix: string, machine?: string): Backplane {
   const alone = aloneOnMachine(machine);
   const { link, workers } = linkInProcess(alone.links.id);
   const client = new HubClient(alone.links.id, alone.machine, link);
-  const hub = hubOn(openPubSub, { prefix }, { machine: alone.machine, workers, window: turnWindow() });
-  const bus = framesBackplane(name, { ...alone, hub: client, events });
+  const hub = hubOn(pubSub, { prefix }, { machine: alone.machine, workers, window: turnWindow() });
+  const bus = framesBackplane(name, { ...alone, hub: client });
   return {
     ...bus,
     close: () => {
@@ -196,8 +189,8 @@ export function onOwnHub(
 }
 
 /** A bus of frames over Redis, of the only worker of a machine of its own. */
-export function onRedisFrames(url: string, events: BackplaneEvents, prefix = 'socket.io', machine?: string): Backplane {
-  return onOwnHub('redis-frames', (to) => new RedisPubSub(url, to), prefix, events, machine);
+export function onRedisFrames(url: string, prefix = 'socket.io', machine?: string): Backplane {
+  return onOwnHub('redis-frames', new RedisPubSub(url), prefix, machine);
 }
 
 function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {

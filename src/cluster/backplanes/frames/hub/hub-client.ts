@@ -2,9 +2,10 @@ import { setImmediate } from '../../../../base/clock.js';
 import { MalformedMessage } from '../../../../base/errors.js';
 import { attempt } from '../../../../base/owner.js';
 import { type HubLink, type HubLinkListener, workerName } from '../../../../base/worker-links.js';
+import type { HubStatus } from '../../../hub/hub-status.js';
 import { EMITTER, isOfInterest, messageOf, numbersOf, types } from '../wire/message.js';
 import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, serviceEntry, workerHead } from './entries.js';
-import { HubHealth, type HubStatus } from './hub-health.js';
+import { HubHealth } from './hub-health.js';
 
 /** What a Socket.IO server of this worker hears from the hub. */
 export interface PartListener {
