@@ -45,9 +45,3 @@ export interface HubLinkListener {
   onMessage(message: Buffer): void;
   onGone(): void;
 }
-
-/** The name of a worker among several machines: its number and the id of its machine. */
-export const workerName = (worker: number, machine: string): string => `${worker}.${machine}`;
-
-/** What {@link workerName} returns. Session ids begin with it. */
-export const WORKER_NAME = /^\d{1,9}\.[A-Za-z0-9_-]{8}/;

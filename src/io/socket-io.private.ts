@@ -209,7 +209,20 @@ interface ConnectingSteps {
   run(socket: Socket, ...values: unknown[]): void;
 }
 
-/** The ids that socket.io itself gives to new sockets of a namespace. A middleware may replace them. */
+/**
+ * Gives the new sockets of a namespace other ids than socket.io does. One that is recovered keeps its own. Clients of Socket.IO v2
+ * work their id out from that of their session.
+ */
+export function giveIds(nsp: Namespace, idOf: () => SocketId): void {
+  replaceMethod(nsp, '_createSocket', async (_nsp, args, create) => {
+    const socket = (await create(...args)) as Socket;
+    if (!socket.recovered && (socket.conn as { protocol: number }).protocol !== 3)
+      Object.assign(socket, { id: idOf() });
+    return socket;
+  });
+}
+
+/** The ids that new sockets of a namespace get. A middleware may replace them. */
 export function givenIdsOf(nsp: Namespace): WeakMap<Socket, SocketId> {
   const ids = new WeakMap<Socket, SocketId>();
   const steps = nsp as unknown as ConnectingSteps;

@@ -27,6 +27,7 @@ test('these methods are replaced, and no others', () => {
     'io/server/register.ts: prototype.bind',
     'io/socket-io.private.ts: adapter.close',
     'io/socket-io.private.ts: nsp._add',
+    'io/socket-io.private.ts: nsp._createSocket',
     'io/socket-io.private.ts: nsp._remove',
     'io/socket-io.private.ts: server._checkNamespace',
   ]);

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
+import { idPrefixOf } from '../../src/base/worker-name.js';
 import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
-import { idPrefixOf } from '../../src/cluster/relay/relay.js';
 import { closeWebSockets, openWebSocket, type RawWebSocket } from '../engine/support/raw.js';
 import {
   type ChatClient,

@@ -9,6 +9,7 @@ const source = fileURLToPath(new URL('../../src/', import.meta.url));
 /** What the primary, the hub and the workers of a machine say to each other is written and read in these files. */
 const wires = [
   'base/hub-service.ts',
+  'base/worker-name.ts',
   'cluster/protocol.ts',
   'cluster/mesh/framing.ts',
   'cluster/mesh/mesh.ts',

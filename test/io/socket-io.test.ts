@@ -7,6 +7,7 @@ import { defaultParser } from '../../src/cluster/backplanes/redis/redis-adapter.
 import {
   ANY_OUTGOING_LISTENERS,
   decoderOf,
+  giveIds,
   nspOf,
   remoteSocketsOf,
   wantsRecovery,
@@ -97,4 +98,18 @@ test('an adapter with heartbeats can be kept from them, and knows other servers 
   } finally {
     jest.useRealTimers();
   }
+});
+
+test('a namespace makes sockets in a step of its own, in which they get another id', async () => {
+  const nsp = new Server().of('/ids');
+  has('Namespace._createSocket', '_createSocket' in nsp);
+  let count = 0;
+  giveIds(nsp, () => `id ${++count}`);
+  const created = (protocol: number) => {
+    const client = { id: 'session', conn: { protocol, remoteAddress: '' }, request: undefined };
+    return (nsp as unknown as { _createSocket(...args: unknown[]): Promise<Socket> })._createSocket(client, {});
+  };
+  expect([(await created(4)).id, (await created(4)).id]).toEqual(['id 1', 'id 2']);
+  // A client of revision 3 works it out by itself.
+  expect((await created(3)).id).toBe('/ids#session');
 });

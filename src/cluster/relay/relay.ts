@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8';
 import { MalformedMessage } from '../../base/errors.js';
-import { WORKER_NAME, workerName } from '../../base/worker-links.js';
+import { WORKER_NAME } from '../../base/worker-name.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
@@ -91,14 +91,6 @@ interface RelayTarget extends ClientGuards {
 
 /** How long requests that are already on their way may still arrive for a session on a WebSocket, in ms. */
 const LATE_REQUESTS_MS = 10_000;
-
-/**
- * The prefix of a worker's session ids. It names the session's worker to all workers.
- * @param machine the id of this machine; undefined if there is no other one
- */
-export function idPrefixOf(worker: number, machine?: string): string {
-  return machine === undefined ? `${worker}.` : `${workerName(worker, machine)}.`;
-}
 
 /** The worker that a session id names. */
 function workerOf(sid: string, machine: string | undefined): Peer | undefined {

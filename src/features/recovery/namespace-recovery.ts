@@ -1,7 +1,7 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
 import { joinTexts, NO_ROOM, nameOf, roomsNamed } from '../../base/names.js';
-import { isMember, looksLikeSocketId } from '../../io/rooms/index.js';
+import { isMember } from '../../io/rooms/index.js';
 import {
   completeOffsets,
   givenIdsOf,
@@ -17,7 +17,7 @@ import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
-import { decodeOffset, encodeNumbers, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
+import { decodeOffset, encodeNumbers, mayBeId, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
 import type { ServerRecovery } from './recovery.js';
 import { Ahead, receivedBefore } from './returns/ahead.js';
@@ -133,7 +133,7 @@ export class NamespaceRecovery {
   private tellJoined(room: Room): void {
     const owner = this.live.of(room);
     if (owner) return this.live.share(owner);
-    if (!looksLikeSocketId(room)) return;
+    if (!mayBeId(room)) return;
     this.post({ type: 'joined', room });
     this.hurry();
   }
@@ -146,7 +146,7 @@ export class NamespaceRecovery {
       const has = offset && this.noteLead(socket.id, offset.senders, offset.at);
       const floors = new Floors(this.heads.floor());
       // Sockets elsewhere may have the id that an application gives, or be in its room. No other worker knows any other id yet.
-      const isShared = !looksLikeSocketId(socket.id) || this.givenIds.get(socket) !== socket.id;
+      const isShared = !mayBeId(socket.id) || this.givenIds.get(socket) !== socket.id;
       this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has, isShared });
       return;
     }

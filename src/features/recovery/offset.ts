@@ -77,6 +77,14 @@ function entryOf(text: string): [name: string, number: number] | undefined {
   return dot > 0 && NAME.test(name) && NUMBER.test(number) ? [name, Number.parseInt(number, 36)] : undefined;
 }
 
+/** The form of the ids and secrets that Socket.IO makes; the ids of gjallar name a worker before it. */
+const RANDOM = /(^|\.)[\w-]{20}$/;
+
+/** Whether a room may be the own room of a socket with an id that the server gave it, or a text the secret of a client. */
+export function mayBeId(room: unknown): room is string {
+  return typeof room === 'string' && RANDOM.test(room);
+}
+
 /** Whether a text can name a worker in an offset. */
 export function isWorkerName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value);

@@ -7,10 +7,11 @@ import { createLog, logOutput } from '../../base/log.js';
 import { counter } from '../../base/metric.js';
 import { hostApplication } from '../../base/process.js';
 import type { HubLink } from '../../base/worker-links.js';
+import { idPrefixOf, workerName } from '../../base/worker-name.js';
 import { type Backplane, backplaneNameOf } from '../../cluster/backplanes/index.js';
 import { HUB, MAX_PART, Mesh, MeshParts } from '../../cluster/mesh/mesh.js';
 import { socketOf } from '../../cluster/protocol.js';
-import { idPrefixOf, Relay } from '../../cluster/relay/relay.js';
+import { Relay } from '../../cluster/relay/relay.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { Engine, EngineHost } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
@@ -128,7 +129,8 @@ export class MachineWorker implements EngineHost {
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
   optionsFor(given: EngineOptions): EngineOptions {
-    return engineOptionsOf(this.config, given, idPrefixOf(this.mesh.id, this.machines?.id));
+    const { mesh, machines } = this;
+    return engineOptionsOf(this.config, given, idPrefixOf(machines ? workerName(mesh.id, machines.id) : mesh.id));
   }
 
   created(engine: Engine): void {

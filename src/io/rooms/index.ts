@@ -38,7 +38,7 @@ export {
   reportOtherEngine,
   withNativeRooms,
 } from './native-rooms.js';
-export { addToRooms, isMember, looksLikeSocketId, sizeOf, useRoomSets } from './room-sets.js';
+export { addToRooms, isMember, sizeOf, useRoomSets } from './room-sets.js';
 export {
   type AdapterWithServers,
   type Notice,

@@ -1,13 +1,6 @@
 import { inspect } from 'node:util';
 import { Adapter, type Room, type SocketId } from 'socket.io-adapter';
 
-const SOCKET_ID = /^[\w-]{20}$/;
-
-/** Whether a room may be the own room of a socket. */
-export function looksLikeSocketId(room: unknown): room is string {
-  return typeof room === 'string' && room.length === 20 && SOCKET_ID.test(room);
-}
-
 type Members = Set<string>;
 
 /** Stands for the set whose only member is its own key: a socket's own room, or the rooms of a socket in no other. */

@@ -7,8 +7,9 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import session from 'express-session';
 import { Server } from 'socket.io';
 import { WebSocket } from 'ws';
+import { idPrefixOf } from '../../../src/base/worker-name.js';
 import { Mesh } from '../../../src/cluster/mesh/mesh.js';
-import { idPrefixOf, Relay } from '../../../src/cluster/relay/relay.js';
+import { Relay } from '../../../src/cluster/relay/relay.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { createAdapter, Engine } from '../../../src/index.js';
 

@@ -13,7 +13,9 @@ import {
 } from 'socket.io-adapter';
 import { isNamedHere, nameOf, roomsNamed } from '../../../base/names.js';
 import { attempt } from '../../../base/owner.js';
+import { idPrefixOf, workerIn } from '../../../base/worker-name.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
+import { randomId } from '../../../engine/session/session-id.js';
 import {
   type AdapterWithServers,
   addToRooms,
@@ -21,13 +23,12 @@ import {
   decodePackets,
   EncodedPacket,
   type EncodedPackets,
-  looksLikeSocketId,
   type Notice,
   type OtherServers,
   type OtherServersEvents,
   useRoomSets,
 } from '../../../io/rooms/index.js';
-import { type BroadcastPacket, decoderOf, nspOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
+import { type BroadcastPacket, decoderOf, giveIds, nspOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
 import { Inbox } from '../connection-health.js';
 import { FrameBus } from './bus.js';
 import type { FrameLinks } from './links.js';
@@ -67,6 +68,40 @@ class OthersAnswers {
   }
 }
 
+/** The sockets that other workers are asked for. */
+class OthersSockets {
+  private readonly missing: Set<string>;
+  private readonly sockets: unknown[] = [];
+  private readonly timer: NodeJS.Timeout;
+
+  /** @param onEnd called once all have answered or are gone, or with an error after the timeout */
+  constructor(
+    workers: Iterable<string>,
+    timeoutMs: number,
+    private readonly onEnd: (sockets: unknown[], error?: Error) => void,
+  ) {
+    this.missing = new Set(workers);
+    this.timer = setTimeout(() => {
+      onEnd([], new Error(`timeout reached: missing ${this.missing.size} responses`));
+    }, timeoutMs);
+  }
+
+  answered(worker: string, sockets: readonly unknown[]): void {
+    if (!this.missing.has(worker)) return;
+    this.sockets.push(...sockets);
+    this.gone(worker);
+  }
+
+  gone(worker: string): void {
+    if (!this.missing.delete(worker) || this.missing.size > 0) return;
+    clearTimeout(this.timer);
+    this.onEnd(this.sockets);
+  }
+}
+
+/** How long the sockets of other workers are waited for by default, in ms, as in the base class. */
+const FETCH_TIMEOUT_MS = 5000;
+
 interface Packet {
   type: number;
   nsp: string;
@@ -91,9 +126,8 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   private readonly answers = new BroadcastAnswers(this);
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
   private readonly asked = new Map<string, OthersAnswers>();
+  private readonly fetched = new Map<string, OthersSockets>();
   private readonly name: string;
-  /** The rooms named like the id of a socket that are announced. */
-  private readonly idLike = new Set<string>();
   /** Why the last message could not be encoded, if so. */
   private readonly failures: Error[] = [];
   /** The other servers that have the namespace. The links tell when one is here or gone, so none of them beats. */
@@ -107,6 +141,8 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     useRoomSets(this);
     // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
     Object.assign(this, { uid: bus.id });
+    const prefix = idPrefixOf(bus.id);
+    giveIds(nsp, () => randomId(prefix));
     this.name = nsp.name;
     this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {
       id: bus.id,
@@ -139,25 +175,12 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   private announce(room: Room): void {
     const name = nameOf(room);
     // Another worker cannot have the room.
-    if (isNamedHere(name)) return;
-    if (!looksLikeSocketId(room)) return this.bus.rooms.add(this.name, name);
-    // A socket is known before it enters its own room, which is not announced, unless the application gave it another kind of id.
-    if (this.sids.has(room)) return;
-    this.idLike.add(room);
-    this.bus.claim(this.name, room);
+    if (!isNamedHere(name) && !this.bus.isOwnId(name)) this.bus.rooms.add(this.name, name);
   }
 
   private withdraw(room: Room): void {
     const name = nameOf(room);
-    if (isNamedHere(name)) return;
-    if (!looksLikeSocketId(room) || this.idLike.delete(room)) this.bus.rooms.remove(this.name, name);
-  }
-
-  /** Another worker has members of a room with this name. If it is the own room of a socket of this one, both announce it. */
-  receiveClaim(room: string): void {
-    if (!this.sids.has(room) || this.idLike.has(room)) return;
-    this.idLike.add(room);
-    this.bus.rooms.add(this.name, room);
+    if (!isNamedHere(name) && !this.bus.isOwnId(name)) this.bus.rooms.remove(this.name, name);
   }
 
   receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
@@ -208,13 +231,15 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     super.onMessage(message);
     if (!isKnown) this.servers.delete(uid);
     if (!isKnown || type !== MessageType.ADAPTER_CLOSE) return;
-    for (const answers of this.asked.values()) answers.gone(uid);
+    for (const waiting of [...this.asked.values(), ...this.fetched.values()]) waiting.gone(uid);
     this.otherServers.emit('gone', uid);
   }
 
   override onResponse(response: ClusterResponse): void {
     const { type, uid, data } = response;
-    const asked = this.asked.get(data.requestId);
+    const { requestId } = data;
+    if (type === MessageType.FETCH_SOCKETS_RESPONSE) return this.fetched.get(requestId)?.answered(uid, data.sockets);
+    const asked = this.asked.get(requestId);
     if (!asked) return super.onResponse(response);
     if (type === MessageType.BROADCAST_ACK) asked.answered(uid, data.packet);
     else if (type === MessageType.BROADCAST_CLIENT_COUNT) asked.counted(uid, data.clientCount);
@@ -258,9 +283,14 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     onCount: (clients: number) => void,
     onAnswer: (value: unknown) => void,
   ): void {
+    const all = [...this.servers.keys()];
+    const servers = this.holdersOf(options) ?? all;
+    // Socket.IO waits for a count of each server.
+    for (const server of all) if (!servers.includes(server)) onCount(0);
+    if (servers.length === 0) return;
     const requestId = randomUUID();
     this.publish({ type: MessageType.BROADCAST, data: { packet, requestId, opts: plain(options) } });
-    this.asked.set(requestId, new OthersAnswers(this.servers.keys(), onCount, onAnswer));
+    this.asked.set(requestId, new OthersAnswers(servers, onCount, onAnswer));
     // Socket.IO does not tell whether it still waits.
     setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
   }
@@ -279,6 +309,29 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     if (!isLocal(options))
       this.publish({ type: MessageType.DISCONNECT_SOCKETS, data: { opts: plain(options), close } });
     return super.disconnectSockets(localOnly(options), close);
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: as the base class declares it
+  override async fetchSockets(options: BroadcastOptions): Promise<any[]> {
+    const here = await Adapter.prototype.fetchSockets.call(this, options);
+    const servers = isLocal(options) ? [] : (this.holdersOf(options) ?? [...this.servers.keys()]);
+    if (servers.length === 0) return here;
+    const requestId = randomUUID();
+    return new Promise((resolve, reject) => {
+      const onEnd = (sockets: unknown[], error?: Error) => {
+        this.fetched.delete(requestId);
+        if (error) reject(error);
+        else resolve([...here, ...sockets]);
+      };
+      const timeoutMs = options.flags?.timeout || FETCH_TIMEOUT_MS;
+      this.fetched.set(requestId, new OthersSockets(servers, timeoutMs, onEnd));
+      this.publish({ type: MessageType.FETCH_SOCKETS, data: { opts: plain(options), requestId } });
+    });
+  }
+
+  /** The other servers that may have sockets of a selection by ids; undefined if it names other rooms, or none. */
+  private holdersOf({ rooms }: BroadcastOptions): string[] | undefined {
+    return this.bus.holdersOf(this.name, Array.from(rooms, nameOf), this.servers.keys());
   }
 
   /**
@@ -328,8 +381,13 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   private send(message: ClusterMessage): void {
     const broadcast = this.encodedBroadcast(message);
     if (broadcast) return this.bus.broadcast(broadcast);
-    this.bus.sendToAll(encodeMessage(message));
-    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(nameOf));
+    const bytes = encodeMessage(message);
+    const rooms = roomsOf(message).map(nameOf);
+    // A question to rooms goes to all, unless they are ids: those who are to answer are known before.
+    const isToAll = rooms.length === 0 || (isQuestion(message) && !rooms.every(workerIn));
+    if (isToAll) this.bus.sendToAll(bytes);
+    else this.bus.sendToRooms(this.name, rooms, bytes);
+    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(nameOf), rooms);
   }
 
   /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
@@ -360,6 +418,17 @@ function isLocal({ flags }: BroadcastOptions): boolean {
 
 function localOnly(options: BroadcastOptions): BroadcastOptions {
   return { ...options, flags: { ...options.flags, local: true } };
+}
+
+/** The rooms that a message selects sockets by. */
+function roomsOf({
+  data,
+}: ClusterMessage & { readonly data?: { readonly opts?: { readonly rooms: Room[] } } }): Room[] {
+  return data?.opts?.rooms ?? [];
+}
+
+function isQuestion({ data }: ClusterMessage & { readonly data?: { readonly requestId?: string } }): boolean {
+  return data?.requestId !== undefined;
 }
 
 /** Options as workers exchange them. */

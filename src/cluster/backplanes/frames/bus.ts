@@ -1,14 +1,14 @@
 import { reportFailure } from '../../../base/owner.js';
+import { workerIn } from '../../../base/worker-name.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
-import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { type Inbox, malformed } from '../connection-health.js';
 import type { FrameAdapter } from './adapter.js';
 import { Interest, type Peer } from './interest/interest.js';
-import { keyOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
+import { keyOf, keysOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
 import type { FrameLinks, Route } from './links.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
-import { claimOf, decodeMessage, type Message, numbersOf, types } from './wire/message.js';
+import { decodeMessage, type Message, types } from './wire/message.js';
 
 /**
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
@@ -102,26 +102,39 @@ export class FrameBus {
     this.links.lose(1);
   }
 
+  /** Whether an id names this worker. */
+  isOwnId(id: string): boolean {
+    return workerIn(id) === this.id;
+  }
+
   /** Sends a broadcast to the workers that have members of its rooms. */
   broadcast(broadcast: Broadcast): void {
     const { nsp, rooms, flags, encoded } = broadcast;
-    // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
-    const isForAll = rooms.length === 0 || 'kept' in flags || rooms.some((room) => this.mayBeOwn(nsp, room));
-    const keys = isForAll ? undefined : rooms.map((room) => keyOf(nsp, room));
     let bytes = 0;
     for (const packet of encoded) bytes += packet.length;
-    this.add({ keys, content: broadcast, bytes });
-  }
-
-  /** This worker has members of a room that is named like the id of a socket. Other workers may have the socket. */
-  claim(nsp: string, room: string): void {
-    this.flush();
-    this.interest.claim(nsp, room);
+    // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
+    if (rooms.length === 0 || 'kept' in flags) this.add({ keys: undefined, content: broadcast, bytes });
+    else this.addForRooms({ keys: keysOf(nsp, rooms), content: broadcast, bytes }, rooms);
   }
 
   /** Sends a message to all workers. */
   sendToAll(message: Buffer): void {
     this.add({ keys: undefined, content: message, bytes: message.length });
+  }
+
+  /** Sends a message to the workers that have members of these rooms. */
+  sendToRooms(nsp: string, rooms: readonly string[], message: Buffer): void {
+    this.addForRooms({ keys: keysOf(nsp, rooms), content: message, bytes: message.length }, rooms);
+  }
+
+  /** Those of some workers that have members of rooms that are named like ids; undefined if another room may be anywhere. */
+  holdersOf(nsp: string, ids: readonly string[], workers: Iterable<string>): string[] | undefined {
+    const named = new Set(ids.map(workerIn));
+    if (ids.length === 0 || named.has(undefined)) return undefined;
+    const keys = ids.map((id) => keyOf(nsp, id));
+    // Of those behind the hub, only the hub knows who has a room.
+    const peerOf = (worker: string) => this.interest.peers.get(this.behind.has(worker) ? this.links.hub! : worker);
+    return [...workers].filter((worker) => named.has(worker) || peerOf(worker)?.wants(keys));
   }
 
   /** Sends a message to one worker, after those that are held. */
@@ -131,10 +144,16 @@ export class FrameBus {
     this.links.routeTo(worker).send(message);
   }
 
-  /** Members of other workers will enter these rooms: from now on, all workers get messages to them until they say so. */
-  expect(nsp: string, rooms: readonly string[]): void {
+  /**
+   * Members of some rooms on other workers will enter further ones: from now on, their workers get messages to these, until they
+   * say whether they have them.
+   * @param of the rooms that they are in; none if that may be any sockets
+   */
+  expect(nsp: string, rooms: readonly string[], of: readonly string[]): void {
     this.flush();
-    this.interest.expect(nsp, rooms);
+    const keys = keysOf(nsp, of);
+    const peers = this.reachable().filter((peer) => keys.length === 0 || peer.wants(keys));
+    this.interest.expect(nsp, rooms, peers);
   }
 
   /**
@@ -149,6 +168,13 @@ export class FrameBus {
   close(): void {
     this.flush();
     this.interest.close();
+  }
+
+  /** What no other worker is to get at present does not open a window. */
+  private addForRooms(held: HeldForRooms, rooms: readonly string[]): void {
+    if (this.held.length > 0 || this.reachable().some((peer) => peer.wants(held.keys))) return this.add(held);
+    if (this.links.hub && this.behind.size === 0 && !rooms.every((room) => this.isOwnId(room))) this.links.lose(1);
+    this.withheld.keep(held, [], ticksNow());
   }
 
   private add(held: Held): void {
@@ -194,17 +220,11 @@ export class FrameBus {
     return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== this.links.hub);
   }
 
-  /** Whether a room may be the own room of a socket of any worker. */
-  private mayBeOwn(nsp: string, room: string): boolean {
-    return looksLikeSocketId(room) && !this.interest.isRoom(nsp, room);
-  }
-
   private greet(worker: string): void {
     for (const member of this.members.values()) member.greet(worker);
   }
 
   private workerGone(worker: string): void {
-    this.interest.settle(worker);
     for (const member of this.members.values()) member.workerGone(worker);
   }
 
@@ -222,19 +242,11 @@ export class FrameBus {
     if (type === types.cluster) return this.receiveMessage(body);
     this.inbox.receive(
       () => {
-        if (type === types.claim) this.receiveClaim(from, body);
-        else if (type === types.claimed) this.interest.settle(from, numbersOf(body));
-        else this.interest.receive(from, type, body);
+        this.interest.receive(from, type, body);
         return false;
       },
       () => {},
     );
-  }
-
-  private receiveClaim(from: string, body: Buffer): void {
-    const [nsp, room] = claimOf(body);
-    this.interest.doubt(from, nsp, room);
-    this.members.get(nsp)?.receiveClaim(room);
   }
 
   private receiveBroadcast(body: Buffer): void {

@@ -1,4 +1,5 @@
-import { type WorkerLinks, workerName } from '../../../base/worker-links.js';
+import type { WorkerLinks } from '../../../base/worker-links.js';
+import { workerName } from '../../../base/worker-name.js';
 import { ownWindow, type SharedWindow } from '../../../engine/delivery/shared-window.js';
 import type { Backplane, BackplaneSurroundings } from '../backplane.js';
 import { Inbox } from '../connection-health.js';

@@ -2,14 +2,13 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import { setImmediate } from '../../../base/clock.js';
 import { NO_ROOM, roomsNamed } from '../../../base/names.js';
-import { looksLikeSocketId } from '../../../io/rooms/index.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
 import { roomsFor } from '../keeper/expiries.js';
 import { FloorCheck } from '../keeper/memory.js';
 import type { LiveSession } from '../live-sessions.js';
 import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
-import { decodeOffset, MAX_LENGTH, NO_OFFSET, numbersIn, type RecoveryOutcome } from '../offset.js';
+import { decodeOffset, MAX_LENGTH, mayBeId, NO_OFFSET, numbersIn, type RecoveryOutcome } from '../offset.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
@@ -41,7 +40,7 @@ export class Returns {
   async restore(pid: string, named: string) {
     const { gate, heads } = this.namespace;
     if (named.length > MAX_LENGTH) return this.fail('offset invalid');
-    if (!looksLikeSocketId(pid)) return this.fail('session unknown');
+    if (!mayBeId(pid)) return this.fail('session unknown');
     if (!gate.enter(pid, named)) return this.fail('too many recoveries');
     const begun = heads.recent.begin();
     const { bus } = this.namespace;

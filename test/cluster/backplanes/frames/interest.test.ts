@@ -1,10 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { workerIn } from '../../../../src/base/worker-name.js';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
+import type { FrameAdapter } from '../../../../src/cluster/backplanes/frames/adapter.js';
 import { EntryReader } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
 import { keyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
 import { decodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
 import { types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
+import { MessageType } from '../../../../src/cluster/backplanes/message-type.js';
 import { ENTRIES } from '../../../../src/cluster/hub/hub-frame.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../../io/rooms/support/clients.js';
 import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
@@ -126,26 +129,105 @@ describe.each([
     expect(brought[0]).toContain('to those who stay');
   });
 
-  test('a room that is named like the id of a socket reaches no worker without members', async () => {
-    const room = 'Qz3-_x7RtY0aBcDeFgHi';
-    await Promise.all([pairs[0]!.socket.join(room), pairs[1]!.socket.join(room)]);
+  test('a room of 20 characters, or named like an id of another worker, is a room as any other', async () => {
+    const random = 'Qz3-_x7RtY0aBcDeFgHi';
+    const [, , living, foreign] = pairs.map(({ socket }) => workerIn(socket.id));
+    for (const room of [random, `9999.${random}`, `${living}.${random}`, `${foreign}.${random}`, `user.${random}`]) {
+      for (const { received } of pairs) received.length = 0;
+      for (const events of brought) events.length = 0;
+      await Promise.all([pairs[0]!.socket.join(room), pairs[1]!.socket.join(room)]);
+      for (let number = 0; number < 20; number++) members[number % WORKERS]!.io.to(room).emit('to the room', number);
+      const received = await receivedBy(pairs, members);
+      expect(received.map((events) => events.filter(([event]) => event === 'to the room').length)).toEqual([
+        20, 20, 0, 0,
+      ]);
+      // A worker sees what it sends itself, and what is for its ids.
+      const seen = [0, 1, 2, 3].map((index) => index < 2 || room.startsWith(`${[living, foreign][index - 2]}.`));
+      expect(brought.map((events) => events.filter((event) => event === 'to the room').length)).toEqual(
+        seen.map((isForIt) => (isForIt ? 20 : 5)),
+      );
+      await Promise.all([pairs[0]!.socket.leave(room), pairs[1]!.socket.leave(room)]);
+    }
+  });
+
+  test('an id names its worker, and is long and different each time', async () => {
+    for (const { io } of members) io.of('/other');
+    const ids = await Promise.all(
+      [...members, ...members].map(async (member) => {
+        const { client, socket } = await pairOn(member, { namespace: '/other' });
+        client.disconnect();
+        return socket.id;
+      }),
+    );
+    for (const [index, id] of ids.entries()) {
+      expect(workerIn(id)).toBe(workerIn(pairs[index % WORKERS]!.socket.id));
+      expect(id).toMatch(/^\d+(\.[\w-]{8})?\.[\w-]{20}$/);
+    }
+    expect(new Set(ids.map((id) => id.slice(-20))).size).toBe(ids.length);
+    expect(new Set(pairs.map(({ socket }) => workerIn(socket.id))).size).toBe(WORKERS);
+  });
+
+  test('a direct message reaches the worker of the socket, and no other one', async () => {
+    for (const [to, { socket }] of pairs.entries()) {
+      for (const [from, { io }] of members.entries()) {
+        for (const events of brought) events.length = 0;
+        const heard = nextEvent(pairs[to]!.client, 'direct');
+        const { messages } = members[from]!.bus.sent!;
+        io.to(socket.id).emit('direct', from);
+        expect(await heard).toEqual([from]);
+        expect(members[from]!.bus.sent!.messages - messages).toBe(from === to ? 0 : 1);
+        await receivedBy(pairs, members);
+        const sees = (index: number) => index === to || index === from;
+        expect(brought.map((events) => events.includes('direct'))).toEqual(pairs.map((_, index) => sees(index)));
+      }
+    }
+  });
+
+  test('a message to an id of a worker that is gone, or of no worker, is for nobody', async () => {
+    const gone = await startMember(await place.open());
+    const { id } = (await pairOn(gone)).socket;
+    await receivedBy(pairs, [gone]);
+    await gone.close();
+    await receivedBy(pairs, members);
     await until(async () => {
       for (const events of brought) events.length = 0;
-      members[0]!.io.to(room).emit('settled?');
+      for (const dead of [id, `9999.${id.slice(-20)}`]) members[0]!.io.to(dead).emit('to nobody');
       await receivedBy(pairs, members);
-      return !brought[3]!.includes('settled?');
+      return brought.slice(1).every((events) => !events.includes('to nobody'));
     });
-    for (const { received } of pairs) received.length = 0;
-    for (let number = 0; number < 50; number++) members[number % WORKERS]!.io.to(room).emit('to the room', number);
+    expect(await members[0]!.io.in(id).fetchSockets()).toEqual([]);
+  });
+
+  test('what an id selects is asked of its worker alone', async () => {
+    const [asker, owner] = [members[0]!, pairs[3]!];
+    const { id } = owner.socket;
+    await owner.socket.join('owned');
+    owner.client.on('question', (reply: (answer: number) => void) => reply(42));
+    const asked = members.map(({ io }) => jest.spyOn(io.of('/').adapter as FrameAdapter, 'receiveMessage'));
+    expect((await asker.io.in(id).fetchSockets()).map((socket) => socket.id)).toEqual([id]);
+    expect(await asker.io.to(id).timeout(9000).emitWithAck('question')).toEqual([42]);
+    asker.io.in(id).socketsJoin('by id');
+    const heard = nextEvent(owner.client, 'to the joined');
+    asker.io.to('by id').emit('to the joined', 1);
+    expect(await heard).toEqual([1]);
+    asker.io.in(id).socketsLeave('by id');
+    asker.io.in('owned').socketsLeave('owned');
+    expect(await asker.io.except(id).fetchSockets()).toHaveLength(WORKERS - 1);
+    await until(() => !owner.socket.rooms.has('owned'));
+    const requests = asked.map(({ mock }) =>
+      mock.calls.filter(([{ type }]) => isRequest(type)).map(([{ type }]) => type),
+    );
+    const { FETCH_SOCKETS, BROADCAST, SOCKETS_JOIN, SOCKETS_LEAVE } = MessageType;
+    const toAll = [FETCH_SOCKETS];
+    const toOwner = [FETCH_SOCKETS, BROADCAST, SOCKETS_JOIN, SOCKETS_LEAVE, SOCKETS_LEAVE, ...toAll];
+    expect(requests.slice(1)).toEqual([toAll, toAll, toOwner]);
+    for (const spy of asked) spy.mockRestore();
+    // Here, nobody is asked.
+    expect(await members[3]!.io.in(id).fetchSockets()).toHaveLength(1);
+    expect(await members[3]!.io.to(id).timeout(9000).emitWithAck('question')).toEqual([42]);
+    members[2]!.io.except(id).emit('not to the owner');
     const received = await receivedBy(pairs, members);
-    const counts = received.map((events) => events.filter(([event]) => event === 'to the room').length);
-    expect(counts).toEqual([50, 50, 0, 0]);
-    expect(brought.map((events) => events.includes('to the room'))).toEqual([true, true, true, true]);
-    // Those of workers 2 and 3 are their own.
-    expect(brought.slice(2).map((events) => events.filter((event) => event === 'to the room').length)).toEqual([
-      12, 12,
-    ]);
-    await Promise.all([pairs[0]!.socket.leave(room), pairs[1]!.socket.leave(room)]);
+    expect(received.map((events) => events.flat().includes('not to the owner'))).toEqual([true, true, true, false]);
   });
 
   test('who joins the own room of a socket of another worker hears its messages, and so does the socket', async () => {
@@ -191,8 +273,8 @@ describe.each([
   });
 
   test('direct messages reach a socket by the id that the application gave it, from any worker', async () => {
-    // The last one looks like an id of Socket.IO.
-    const ids = ['user-0', 'user-1', '7', 'user'.padEnd(20, '-')];
+    // One looks like an id of Socket.IO, and one is that of another worker, as after a return to this one.
+    const ids = ['user-0', 'user-1', 'user'.padEnd(20, '-'), pairs[0]!.socket.id.replace(/.$/, '-')];
     for (const { io } of members) {
       io.of('/own-ids').use((socket, next) => {
         Object.assign(socket, { id: socket.handshake.auth.user });
@@ -216,7 +298,9 @@ const PRIME = 0x01000193;
 const INVERSE = 0x359c449b;
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** A room of the namespace `/` that has the same key as another one, and as many characters as the id of a socket. */
+const isRequest = (type: number) => type >= MessageType.BROADCAST && type < MessageType.ADAPTER_CLOSE;
+
+/** A room of the namespace `/` that has the same key as another one. */
 function roomLike(id: string): string {
   // FNV-1a can be calculated from both ends.
   const hashed = (text: string) =>

@@ -1,7 +1,8 @@
 import { setImmediate } from '../../../../base/clock.js';
 import { MalformedMessage } from '../../../../base/errors.js';
 import { attempt } from '../../../../base/owner.js';
-import { type HubLink, type HubLinkListener, workerName } from '../../../../base/worker-links.js';
+import type { HubLink, HubLinkListener } from '../../../../base/worker-links.js';
+import { workerName } from '../../../../base/worker-name.js';
 import type { HubStatus } from '../../../hub/hub-status.js';
 import { EMITTER, isOfInterest, messageOf, numbersOf, types } from '../wire/message.js';
 import { EntryReader, entryKinds, hubTypes, MACHINE, NO_MACHINE, serviceEntry, workerHead } from './entries.js';
@@ -124,7 +125,7 @@ export class HubClient {
     if (kind === entryKinds.service) return this.services.get(part)?.onMessage(reader.body);
     const from = machine === NO_MACHINE ? EMITTER : workerName(sender, machine);
     if (type === hubTypes.relay) return this.relays.get(part)?.onMessage(from, reader.body);
-    if (isOfInterest(type) || type > types.claimed)
+    if (isOfInterest(type) || type > types.cluster)
       throw new MalformedMessage('a worker sends a message that only hubs send');
     this.parts.get(part)?.onMessage(from, type, reader.body);
   }

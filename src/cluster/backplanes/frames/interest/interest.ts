@@ -1,10 +1,8 @@
 import { nextTick } from '../../../../base/clock.js';
 import { MalformedMessage } from '../../../../base/errors.js';
-import { joinTexts } from '../../../../base/names.js';
-import { own } from '../../../../base/owner.js';
 import type { FrameLinks, Route } from '../links.js';
-import { claimMessage, numbersMessage, numbersOf, types } from '../wire/message.js';
-import { keyOf, OwnRooms, type RoomKey } from './rooms.js';
+import { numbersMessage, numbersOf, types } from '../wire/message.js';
+import { keyOf, OwnRooms, type RoomKey, WORKERS } from './rooms.js';
 import { Fences, ticksNow } from './withheld.js';
 
 /** Another worker, and what this one knows of its rooms. */
@@ -35,11 +33,6 @@ export class Peer {
     return rooms && (expected.size === 0 || !keys.some((key) => expected.has(key))) ? keys : undefined;
   }
 
-  /** Whether it has announced members of a room. */
-  has(key: RoomKey): boolean {
-    return this.rooms?.has(key) ?? false;
-  }
-
   add(keys: readonly RoomKey[]): void {
     for (const key of keys) this.rooms?.add(key);
   }
@@ -67,9 +60,6 @@ export class Peer {
     for (const [key, number] of this.expected) if (number <= ping) this.expected.delete(key);
   }
 }
-
-/** How many claimed rooms a worker knows by their names. Messages to others named like sockets go to all workers. */
-const MAX_CLAIMED = 10_000;
 
 /** A message may have been on its way for this long, in ticks, when it arrives. */
 const WAY = 10;
@@ -110,10 +100,6 @@ export class Interest {
   readonly rooms: OwnRooms;
   private readonly known = new Map<string, Peer>();
   private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
-  /** Rooms named like the id of a socket that may be its own room as well, by the workers that have claimed them. */
-  private readonly doubts = new Map<RoomKey, Set<string>>();
-  /** The names of rooms that were claimed, the oldest first. A client can find a room with the key of another client's id. */
-  private readonly claimed = new Set<string>();
   /** When the first of the members entered whose rooms are not announced yet. */
   private enteredAt: number | undefined;
 
@@ -125,6 +111,9 @@ export class Interest {
       () => this.announceSoon(),
       () => events.onChange(),
     );
+    this.rooms.add(WORKERS, links.id);
+    // Before any other worker is known, so that each of them is told first of all.
+    this.announce();
   }
 
   /** The other workers. */
@@ -166,53 +155,12 @@ export class Interest {
     if (removed.length > 0) this.tellAll(numbersMessage(types.removed, removed));
   }
 
-  /**
-   * Announces a room that is named like the id of a socket. Until all workers have looked whether they have the socket,
-   * messages to the room go to all.
-   */
-  claim(nsp: string, room: string): void {
-    this.tellAll(claimMessage(nsp, room));
-    this.rooms.add(nsp, room);
-    const key = this.doubt(this.links.id, nsp, room);
-    const settled = this.announced().then(() => {
-      this.settle(this.links.id, [key]);
-      this.tellAll(numbersMessage(types.claimed, [key]));
-    });
-    own('asking for the socket of a room', settled);
-  }
-
-  /** A worker has claimed a room. Returns its key. */
-  doubt(worker: string, nsp: string, room: string): RoomKey {
-    const key = keyOf(nsp, room);
-    this.doubts.set(key, (this.doubts.get(key) ?? new Set()).add(worker));
-    this.claimed.add(joinTexts(nsp, room));
-    if (this.claimed.size > MAX_CLAIMED) this.claimed.delete(this.claimed.values().next().value!);
-    return key;
-  }
-
-  /** The claims of a worker hold, by default because it is gone. */
-  settle(worker: string, keys: Iterable<RoomKey> = this.doubts.keys()): void {
-    for (const key of [...keys]) {
-      const workers = this.doubts.get(key);
-      if (workers?.delete(worker) && workers.size === 0) this.doubts.delete(key);
-    }
-  }
-
-  /** Whether a room that is named like the id of a socket is announced, by all that have members of it. */
-  isRoom(nsp: string, room: string): boolean {
-    if (!this.claimed.has(joinTexts(nsp, room))) return false;
-    const key = keyOf(nsp, room);
-    if (this.doubts.has(key)) return false;
-    if (this.rooms.announced.has(key)) return true;
-    for (const peer of this.known.values()) if (peer.has(key)) return true;
-    return false;
-  }
-
-  /** Members of other workers will enter these rooms: from now on, all workers count as having some until they answer. */
-  expect(nsp: string, rooms: readonly string[]): void {
+  /** Members of these workers will enter rooms: from now on, the workers count as having some until they answer. */
+  expect(nsp: string, rooms: readonly string[], peers: readonly Peer[]): void {
+    if (peers.length === 0) return;
     const keys = rooms.map((room) => keyOf(nsp, room));
-    const number = this.fences.start(this.known.keys());
-    for (const peer of this.known.values()) peer.expect(keys, number);
+    const number = this.fences.start(peers.map(({ id }) => id));
+    for (const peer of peers) peer.expect(keys, number);
   }
 
   /**

@@ -1,3 +1,5 @@
+import { workerIn } from '../../../../base/worker-name.js';
+
 /**
  * A room as workers announce it: 31 bits, so that a room costs four bytes in an announcement whatever its name. Two rooms
  * with the same key cost a message that reaches a worker without members, which ignores it. Clients can find such rooms, so nothing
@@ -13,6 +15,19 @@ const SEPARATOR = 0x1f;
 export function keyOf(nsp: string, room: string): RoomKey {
   const hash = hashed(Math.imul(hashed(OFFSET, nsp) ^ SEPARATOR, PRIME), room);
   return (hash ^ (hash >>> 15)) & 0x7fffffff;
+}
+
+/** In place of a namespace: each worker is in a room that has its name, to which messages to the ids of its sockets go. */
+export const WORKERS = '';
+
+/** The keys by which a message to rooms finds its way. One to an id is also for the worker that the id names. */
+export function keysOf(nsp: string, rooms: readonly string[]): RoomKey[] {
+  const keys = rooms.map((room) => keyOf(nsp, room));
+  for (const room of rooms) {
+    const worker = workerIn(room);
+    if (worker !== undefined) keys.push(keyOf(WORKERS, worker));
+  }
+  return keys;
 }
 
 function hashed(start: number, text: string): number {
@@ -38,10 +53,7 @@ export class OwnRooms {
     private readonly onOld: () => void,
   ) {}
 
-  /**
-   * Call this when the first member has entered a room, unless it is the own room of a socket. Messages to own rooms go to all
-   * workers: a direct message is rarer than a connect.
-   */
+  /** Call this when the first member has entered a room, unless its name is an id that names this worker. */
   add(nsp: string, room: string): void {
     const key = keyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;

@@ -110,13 +110,6 @@ export const types = {
   /** Asks for a pong with the same number, once all messages before it are handled. */
   ping: 7,
   pong: 8,
-  /**
-   * The sender has members of a room that is named like the id of a socket: a worker that has the socket announces the room, too.
-   * For all workers, as the next one.
-   */
-  claim: 10,
-  /** All workers have handled the claims of these rooms. */
-  claimed: 11,
 } as const;
 
 /** Whether a message is about the rooms of the worker or machine that it comes from, and not for applications. */
@@ -143,17 +136,6 @@ export function numbersMessage(type: number, numbers: Iterable<number>): Buffer 
   const message = Buffer.allocUnsafe(HEADER + 4 * all.length);
   for (const [index, number] of all.entries()) message.writeInt32LE(number, HEADER + 4 * index);
   return finish(message, type);
-}
-
-export function claimMessage(nsp: string, room: string): Buffer {
-  return messageOf(types.claim, Buffer.from(JSON.stringify([nsp, room])));
-}
-
-/** @throws Error if the body is malformed */
-export function claimOf(body: Buffer): [nsp: string, room: string] {
-  const [nsp, room] = JSON.parse(body.toString()) as unknown[];
-  if (typeof nsp !== 'string' || typeof room !== 'string') throw new MalformedMessage('a claim names no room');
-  return [nsp, room];
 }
 
 /** @throws MalformedMessage if the body does not consist of numbers */
