@@ -51,7 +51,7 @@ async function openRooms({ fleet, cell: { members, dialect = CHAT } }) {
 async function sentFrames({ settings, ports }) {
   if (settings.service !== 'gjallar') return undefined;
   const pages = await Promise.all(ports.map(async (port) => (await fetch(`http://${HOST}:${port}/metrics`)).text()));
-  const counts = pages.flatMap((page) => [...page.matchAll(/^gjallar_bus_frames_total\{.*\} (\d+)$/gm)]);
+  const counts = pages.flatMap((page) => [...page.matchAll(/^gjallar_bus_frames_total (\d+)$/gm)]);
   if (counts.length === 0) return undefined;
   return { count: counts.reduce((sum, [, count]) => sum + Number(count), 0), at: Date.now() };
 }

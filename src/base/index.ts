@@ -9,12 +9,12 @@
  *   owner.ts        work in the background, whose failures are reported
  *   outage.ts       the time in which something is down; within.ts bounds the time of a promise
  *   listeners.ts    `on`, `once` and `off` of what applications create
- *   metric.ts       metrics as values that are read when somebody asks
+ *   figure-table.ts the names of all metrics; figures.ts adds up their values
  *   process.ts      what a process gives its parts: the hub, the adapter, who hears of reports
  *   package.ts      this package: its version, its files, its parts that are loaded late
  */
 export { type ErrorCode, errorCodes, GjallarError, MalformedMessage } from './errors.js';
-export { counter, gauge, Histogram, type Metric } from './metric.js';
+export { Figures, Histogram, type Readings } from './figures.js';
 export { attempt, own, owned } from './owner.js';
 export { packageFile, requireHere, version } from './package.js';
 export { thisProcess } from './process.js';

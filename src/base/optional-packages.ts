@@ -25,7 +25,6 @@ export const supportedVersions = {
   mysql2: { from: '3.24.5', line: '3' },
   pg: { from: '8.23.1', line: '8' },
   'pino-pretty': { from: '11.0.0', line: '13' },
-  'prom-client': { from: '13.0.0', line: '15' },
 } as const satisfies Record<string, VersionRange>;
 
 export type OptionalPackage = keyof typeof supportedVersions;

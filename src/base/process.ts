@@ -17,7 +17,7 @@ export interface RejectedRequest {
 }
 
 /** Where a malformed message came from: the backplane, a part of the links between workers, state rooms, or the application. */
-export type MalformedSource = 'bus' | 'relay' | 'metrics' | 'mesh' | 'state' | 'application';
+export type MalformedSource = 'bus' | 'relay' | 'mesh' | 'state' | 'application';
 
 /** Where the parts of this process report to the operator. */
 export interface Reports {

@@ -10,8 +10,10 @@ import type { Primary } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../host/config/options.js';
 import { AdminServer, type AdminSource } from '../host/operations/admin/admin-server.js';
 import { machineHealth } from '../host/operations/admin/machine-health.js';
+import { MachineFigures, type PrimaryFacts, type WorkerReports } from '../host/operations/metrics/machine-figures.js';
+import { HISTORY, MachineOverview } from '../host/operations/overview/machine-overview.js';
+import { statsOf } from '../host/operations/overview/overview.js';
 import type { RecentEvents } from '../host/operations/overview/recent-events.js';
-import { HISTORY, MachineOverview } from '../host/operations/overview/worker-sample.js';
 import { audited } from '../host/operations/reports.js';
 import type { ActInput, Answers } from '../host/runtime/answers.js';
 import { atMostEvery } from '../host/runtime/intervals.js';
@@ -24,98 +26,91 @@ const ACT_TIMEOUT_MS = 8000;
 /** However many operators watch, the workers are asked at most once in this time, in ms. */
 const OVERVIEW_INTERVAL_MS = 800;
 
-/**
- * The admin port of a primary.
- * @param recent the events of the primary itself
- */
-export function adminServer(
-  port: number,
-  config: RunConfig,
-  primary: Primary,
-  log: Logger,
-  recent: RecentEvents,
-): AdminServer {
-  const { adminHost: host, allowedHosts, workers } = config;
-  const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
-  return new AdminServer(adminSource(primary, workers, log, recent), {
-    host,
-    port,
-    allowedHosts,
-    admin: adminGuardOf(config, log),
-    onError,
-  });
-}
+/** The longest that workers may take to report their figures, in ms. Prometheus waits ten seconds. */
+const FIGURES_TIMEOUT_MS = 1000;
+/** However many scrapers there are, the workers are asked at most once in this time, in ms. */
+const METRICS_INTERVAL_MS = 1000;
 
-/**
- * What the admin port shows and does.
- * @param configured the number of workers that should run
- */
-function adminSource(primary: Primary, configured: number, log: Logger, recent: RecentEvents): AdminSource {
-  const problems = new Problems();
-  const facts = () => ({
-    configuredWorkers: configured,
-    isLeaving: primary.isDraining,
-    isOnPort: primary.isOnPort,
-    logWarning: logOutput.warning,
-    problems,
-  });
-  const overview = new MachineOverview(
-    async (isBrief) => {
-      const answers = await primary.ask('overview', primary.listening, { inputOf: () => isBrief });
-      return answers as Map<number, Answers['overview'] | undefined>;
-    },
-    () => ({
-      ...facts(),
+/** What a primary knows of its machine, for `/metrics` and the admin port. */
+export class Machine {
+  private readonly problems = new Problems();
+  private readonly figures: MachineFigures;
+  /** The metrics in the text format of Prometheus. */
+  readonly metrics: () => Promise<string>;
+
+  /** @param recent the events of the primary itself */
+  constructor(
+    private readonly primary: Primary,
+    private readonly config: RunConfig,
+    private readonly log: Logger,
+    private readonly recent: RecentEvents,
+  ) {
+    const ask = async (hasLists: boolean) => {
+      const what = { inputOf: () => hasLists, timeoutMs: FIGURES_TIMEOUT_MS };
+      return (await primary.ask('figures', primary.listening, what)) as WorkerReports;
+    };
+    this.figures = new MachineFigures(ask, () => this.facts);
+    this.metrics = atMostEvery(METRICS_INTERVAL_MS, () => this.figures.metrics());
+  }
+
+  private get facts(): PrimaryFacts {
+    const { primary, config, problems } = this;
+    return {
+      configuredWorkers: config.workers,
+      isLeaving: primary.isDraining,
+      isOnPort: primary.isOnPort,
+      logWarning: logOutput.warning,
+      problems,
       version,
+      deaths: primary.deathsInAll,
+      reloads: primary.reloads.counts,
+    };
+  }
+
+  /** Opens the admin port. Resolves with its number. @throws GjallarError BAD_CONFIG */
+  serve(port: number): Promise<number> {
+    const { config, log } = this;
+    const { adminHost: host, allowedHosts } = config;
+    const onError = (error: unknown) => log.error({ error }, 'a request to the admin port failed');
+    const options = { host, port, allowedHosts, admin: adminGuardOf(config, log), onError };
+    return new AdminServer(this.source(), options).listen();
+  }
+
+  private source(): AdminSource {
+    const { primary, log, figures } = this;
+    const overview = new MachineOverview(figures, () => ({
+      ...this.facts,
       host: hostname(),
       cores: availableParallelism(),
       memoryLimit: memoryLimit(),
       uptime: Math.round(process.uptime()),
-      recent: recent.all,
-    }),
-  );
-  setInterval(owned('keeping figures for the admin page', overview.keep.bind(overview)), HISTORY.intervalMs).unref();
-  return {
-    health: async () => {
-      const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
-      return machineHealth(answers, facts());
-    },
-    metrics: async () => {
-      // Each worker gathers the metrics of all. A stuck one does not answer.
-      for (const worker of primary.listening) {
-        const answer = (await primary.ask('metrics', [worker])).get(worker);
-        if (typeof answer === 'string') return answer;
-      }
-      return undefined;
-    },
-    stats: async () => {
-      const answers = (await primary.ask('stats')) as Map<number, Answers['stats'] | undefined>;
-      const workers = [...answers].map(([id, stats]) => stats ?? { id, doesRespond: false });
-      const known = [...answers.values()].filter((stats) => stats !== undefined);
-      const namespaces: Record<string, number> = {};
-      for (const stats of known) {
-        for (const [name, count] of Object.entries(stats.namespaces)) {
-          namespaces[name] = (namespaces[name] ?? 0) + count;
-        }
-      }
-      return { ok: true, clients: known.reduce((sum, { clients }) => sum + clients, 0), namespaces, workers };
-    },
-    overview: atMostEvery(OVERVIEW_INTERVAL_MS, () => overview.read()),
-    drain: (caller) =>
-      audited(log, caller, 'drain', {}, () => {
-        primary.leave();
-        return { state: 'draining' };
-      }),
-    reload: (caller) =>
-      audited(log, caller, 'reload', {}, () => {
-        primary.reload();
-        return { state: 'reloading' };
-      }),
-    act: (caller, type, input) => {
-      const action = readAction(type, input);
-      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await act(primary, action)));
-    },
-  };
+      recent: this.recent.all,
+    }));
+    setInterval(owned('keeping figures for the admin page', overview.keep.bind(overview)), HISTORY.intervalMs).unref();
+    return {
+      health: async () => {
+        const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
+        return machineHealth(answers, this.facts);
+      },
+      metrics: this.metrics,
+      stats: async () => statsOf(await figures.reports()),
+      overview: atMostEvery(OVERVIEW_INTERVAL_MS, () => overview.read()),
+      drain: (caller) =>
+        audited(log, caller, 'drain', {}, () => {
+          primary.leave();
+          return { state: 'draining' };
+        }),
+      reload: (caller) =>
+        audited(log, caller, 'reload', {}, () => {
+          primary.reload();
+          return { state: 'reloading' };
+        }),
+      act: (caller, type, input) => {
+        const action = readAction(type, input);
+        return audited(log, caller, type, targetOf(action), async () => replyOf(action, await act(primary, action)));
+      },
+    };
+  }
 }
 
 /** All workers of the machine act, and the first one passes the action on to other machines. */

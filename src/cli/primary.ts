@@ -14,6 +14,7 @@ import { unknownVariables } from '../host/config/unknown.js';
 import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';
 import { hubAddressOf } from '../host/runtime/machines/hub-address.js';
+import type { Machine } from './admin-source.js';
 
 const TOO_SMALL_LIMIT =
   'the limit of open files is too small: each worker rejects further connections beyond this number, or earlier; raise ' +
@@ -44,17 +45,21 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   logFailures(log);
   const { workers, startTimeout, drainTimeout, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
-  const primary = new Primary({ workers, startTimeout, drainTimeout, reloadSettle, log, ...what });
+  // Loaded when somebody asks: most workers are asked by nobody.
+  let loading: Promise<Machine> | undefined;
+  const machine = () => {
+    loading ??= import('./admin-source.js').then(({ Machine }) => new Machine(primary, config, log, recent));
+    return loading;
+  };
+  const metrics = async () => (await machine()).metrics();
+  const primary = new Primary({ workers, startTimeout, drainTimeout, reloadSettle, log, metrics, ...what });
   const stop = stopOnce(primary);
   obeySignals(primary, stop);
   // Of a process manager.
   process.on('message', (message) => primary.broadcast(message as never));
   try {
     if (address) await primary.reserve(address.host, address.port);
-    // Without the port, the primary need not load the page and the metrics.
-    const admin =
-      port === undefined ? port : (await import('./admin-source.js')).adminServer(port, config, primary, log, recent);
-    const adminPort = await admin?.listen();
+    const adminPort = port === undefined ? port : await (await machine()).serve(port);
     if (stop.isStopping) return;
     const hub = packageFile('dist/cluster/hub/thread.js');
     // It links with the workers when it is there.
@@ -66,11 +71,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
     adviseOnDescriptors(workers, log);
-    if (adminPort !== undefined) {
-      log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
-      const { noMetrics } = await import('../base/metric.js');
-      if (noMetrics) log.warn(`the admin port serves no metrics: ${noMetrics}`);
-    }
+    if (adminPort !== undefined) log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
     process.send?.('ready');
   } catch (error) {
     // Workers that are already running would keep the process alive.

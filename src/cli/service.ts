@@ -22,7 +22,7 @@ export async function runService(version: string): Promise<void> {
     holdSignals();
     const { chatApplication } = await import('../service/chat/application.js');
     const { startWorker } = await import('../host/runtime/worker.js');
-    return (await startWorker(config, version, chatApplication(config), forkedSurroundings())).stopped;
+    return (await startWorker(config, chatApplication(config), forkedSurroundings())).stopped;
   }
   const { runPrimary } = await import('./primary.js');
   const { host, port } = config;
@@ -40,7 +40,7 @@ function packagesOf({ historyTtl, redisUrl, archiveUrl }: Config): OptionalPacka
   const usesSqlite = historyTtl > 0 && !redisUrl;
   const archive = archiveUrl ? packagesOfArchive(archiveUrl) : [];
   const sqlite: OptionalPackage[] = usesSqlite ? ['libsql'] : [];
-  return [...new Set<OptionalPackage>(['jose', 'prom-client', ...sqlite, ...archive])];
+  return [...new Set<OptionalPackage>(['jose', ...sqlite, ...archive])];
 }
 
 function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, log }: Started, version: string): void {

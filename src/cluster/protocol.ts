@@ -32,8 +32,8 @@ export interface ListenFailure {
   message: string;
 }
 
-/** A question of the primary for the admin port. */
-export type Question = 'health' | 'metrics' | 'overview' | 'stats' | 'act';
+/** A question of the primary to its workers. */
+export type Question = 'health' | 'figures' | 'act';
 
 export type FromWorker =
   /** This worker accepts links from other workers. */
@@ -50,6 +50,8 @@ export type FromWorker =
   | { type: 'retired' }
   /** The operator has asked to drain this machine. */
   | { type: 'leave' }
+  /** A client of this worker asks for the metrics of the machine. */
+  | { type: 'scrape'; id: number }
   /** The answer to `ask`; undefined if the worker cannot answer. */
   | { type: 'answer'; id: number; answer: unknown }
   /** This worker cannot run, and a replacement could not either. */
@@ -67,10 +69,10 @@ export type FromPrimary =
   | { type: 'join'; workers: number[] }
   /** The worker may listen on this address, or it cannot. */
   | { type: 'claimed'; id: number; local?: AddressInfo; failure?: ListenFailure }
-  /** Answer a question for the admin port. */
+  /** The answer to `scrape`; undefined if the metrics cannot be read. */
+  | { type: 'scraped'; id: number; text: string | undefined }
+  /** Answer a question. */
   | { type: 'ask'; id: number; question: Question; input?: unknown }
-  /** The number of workers that have died since the start of the server. */
-  | { type: 'deaths'; count: number }
   /** How many reloads have replaced the workers, how many were aborted, and whether the last one was. */
   | { type: 'reloads'; finished: number; aborted: number; isLastAborted: boolean }
   /** Whether the hub may hang. */

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { type Kind, kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
-import { WorkerQuery } from '../../src/cluster/mesh/worker-query.js';
+import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { socketOf } from '../../src/cluster/protocol.js';
 import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages.js';
 import { Relay } from '../../src/cluster/relay/relay.js';
@@ -18,7 +17,6 @@ let directory: string;
 let meshes: [Mesh, Mesh];
 let engine: Engine;
 let relay: Relay;
-let query: WorkerQuery;
 const { malformedFrom: malformed } = Reported.here();
 
 beforeAll(async () => {
@@ -28,11 +26,6 @@ beforeAll(async () => {
   engine = new Engine();
   const [mesh, other] = meshes;
   relay = new Relay(mesh, engine as never);
-  query = new WorkerQuery(
-    mesh,
-    async () => 'mine',
-    (value) => typeof value === 'string',
-  );
   await other.join([1]);
 });
 
@@ -66,28 +59,12 @@ test('malformed messages between workers are reported and dropped; those behind 
     ...notSessions.map((value) => encodeMessage(ops.move, 1, serialize(value))),
     ...texts.map((text) => encodeMessage(ops.closed, 1, text)),
   ];
-  const all: [Kind, Uint8Array][] = [
-    ...relayed.map((bytes): [Kind, Uint8Array] => [kinds.relay, bytes]),
-    ...['', 'x'].map((text): [Kind, Uint8Array] => [kinds.question, Buffer.from(text)]),
-    ...['', 'x', '0000', '0000{', '0000null', '00005'].map((text): [Kind, Uint8Array] => [
-      kinds.answer,
-      Buffer.from(text),
-    ]),
-  ];
-  const other = meshes[1];
-  for (const [kind, bytes] of all) other.send(1, kind, bytes);
-  await until(() => malformed.length >= all.length);
-  expect(malformed).toEqual(all.map(([kind]) => (kind === kinds.relay ? 'relay' : 'metrics')));
-
-  new WorkerQuery(
-    other,
-    async () => 'theirs',
-    () => true,
-  );
-  expect([...(await query.ask(5000))]).toEqual([
-    [1, 'mine'],
-    [2, 'theirs'],
-  ]);
+  const [mesh, other] = meshes;
+  const behind = new Promise((resolve) => mesh.listenTo(kinds.bus, (_from, payload) => resolve(String(payload))));
+  for (const bytes of relayed) other.send(1, kinds.relay, bytes);
+  other.send(1, kinds.bus, Buffer.from('behind'));
+  expect(await behind).toBe('behind');
+  expect(malformed).toEqual(relayed.map(() => 'relay'));
 });
 
 test('a client whose answer is malformed is answered as if its worker were gone', async () => {

@@ -13,7 +13,6 @@ const wires = [
   'cluster/protocol.ts',
   'cluster/mesh/framing.ts',
   'cluster/mesh/mesh.ts',
-  'cluster/mesh/worker-query.ts',
   'cluster/hub/hub-frame.ts',
   'cluster/hub/hub-status.ts',
   'cluster/hub/hub-thread.ts',

@@ -26,7 +26,7 @@ test.each(charts)('the panel "$title" shows metrics that the server has', ({ des
   }
 });
 
-test.each(['gjallar_buffered_bytes', 'gjallar_incoming_bytes', 'gjallar_incoming_closed_total'])(
+test.each(['gjallar_buffered_bytes', 'gjallar_incoming_bytes', 'gjallar_buffered_closed_total'])(
   'a panel shows %s',
   (name) => {
     expect(charts.flatMap(({ targets = [] }) => targets).some(({ expr }) => expr.includes(`${name}{`))).toBe(true);

@@ -5,15 +5,17 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { hubServices } from '../../src/base/hub-service.js';
 import { version } from '../../src/base/package.js';
+import { Problems } from '../../src/base/problems.js';
 import { workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
-import type { FromWorker } from '../../src/cluster/protocol.js';
+import { type FromWorker, Questions } from '../../src/cluster/protocol.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
 import { connections } from '../../src/engine/http/exchange.js';
 import { openHubService as openRecovery } from '../../src/features/recovery/hub-service.js';
 import { openHubService as openState } from '../../src/features/state/hub-service.js';
 import { loadConfig } from '../../src/host/config/load.js';
+import { MachineFigures, type WorkerReports } from '../../src/host/operations/metrics/machine-figures.js';
 import { Orders } from '../../src/host/runtime/lifecycle/orders.js';
 import { hubAddressOf } from '../../src/host/runtime/machines/hub-address.js';
 import { startWorker } from '../../src/host/runtime/worker.js';
@@ -74,13 +76,27 @@ export async function startServiceHere(environment: Record<string, string> = {})
       fail = reject;
     });
     const orders: Orders = new Orders((message) => answer(message));
+    const questions = new Questions();
+    const ask = (_worker: number, id: number) => orders.receive({ type: 'ask', id, question: 'figures' });
+    const machine = new MachineFigures(
+      async () => (await questions.ask([1], 1000, ask)) as WorkerReports,
+      () => ({
+        ...{ configuredWorkers: 1, isLeaving: false, isOnPort: true, logWarning: undefined, problems: new Problems() },
+        ...{ version, deaths: 0, reloads: { finished: 0, aborted: 0 } },
+      }),
+    );
     const answer = (message: FromWorker) => {
-      // The primary of one worker: it grants each address, and nothing else needs it.
+      // The primary of one worker: it grants each address, and reads the metrics.
       if (message.type === 'claim') {
         const { address, id } = message;
         const local = { address: address.host ?? '', family: 'IPv4', port: address.port };
         queueMicrotask(() => orders.receive({ type: 'claimed', id, local }));
       }
+      if (message.type === 'scrape') {
+        const { id } = message;
+        void machine.metrics().then((text) => orders.receive({ type: 'scraped', id, text }));
+      }
+      if (message.type === 'answer') questions.answered(1, message.id, message.answer);
       if (message.type === 'failed') fail(new Error(message.reason));
     };
     const hubMesh = new Mesh(HUB, meshes);
@@ -91,7 +107,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
     await hubMesh.listen();
     orders.receive({ type: 'join', workers: [HUB] });
     const before = log.all.length;
-    const started = startWorker(config, version, chatApplication(config), {
+    const started = startWorker(config, chatApplication(config), {
       ...{ id: 1, directory: meshes, machine: 'machine0', place: 0, orders, logTo: log.sink },
       linked: () => {},
       onGone: () => {},

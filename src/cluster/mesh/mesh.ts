@@ -13,8 +13,6 @@ export const kinds = {
   welcome: 1,
   bus: 2,
   relay: 3,
-  question: 4,
-  answer: 5,
   part: 7,
   hub: 9,
 } as const;
@@ -26,8 +24,6 @@ export const HUB = 0;
 /** What reports call them. */
 const sources: { [kind in Kind]?: MalformedSource } = {
   [kinds.relay]: 'relay',
-  [kinds.question]: 'metrics',
-  [kinds.answer]: 'metrics',
 };
 
 /** The length of a greeting: the id of its sender. */

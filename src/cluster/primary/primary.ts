@@ -37,6 +37,8 @@ export interface PrimaryOptions extends ReloadOptions {
   /** Node.js flags of the workers; the primary's own flags follow them. */
   nodeFlags: readonly string[];
   log: Logger;
+  /** Reads the metrics of the machine, in the text format of Prometheus. */
+  metrics: () => Promise<string>;
   /** Called with the messages that the application on a worker sends to its parent process. */
   onMessage?: ((message: unknown) => void) | undefined;
 }
@@ -66,9 +68,10 @@ export class Primary {
   private readonly ports = new SharedPorts();
   private readonly questions = new Questions();
   private deaths = 0;
-  private readonly reloads: ReloadQueue;
+  readonly reloads: ReloadQueue;
   isLeaving = false;
-  private deathsInAll = 0;
+  /** The number of workers that have died since the start. */
+  deathsInAll = 0;
   private stopping = false;
   private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
 
@@ -230,6 +233,15 @@ export class Primary {
     member.send({ type: 'claimed', id, ...(await this.ports.claim(address)) });
   }
 
+  private async scrape(member: ForkedWorker, id: number): Promise<void> {
+    let text: string | undefined;
+    try {
+      text = await this.options.metrics();
+    } finally {
+      member.send({ type: 'scraped', id, text });
+    }
+  }
+
   private fork(isSpare: boolean): ForkedWorker {
     const member = new ForkedWorker(this.environment, isSpare, this.options.log);
     this.members.set(member.id, member);
@@ -245,7 +257,6 @@ export class Primary {
       case 'meshed': {
         member.send({ type: 'join', workers: this.hub?.isReady ? [HUB, ...this.meshed] : this.meshed });
         member.isMeshed = true;
-        member.send({ type: 'deaths', count: this.deathsInAll });
         member.send(this.reloads.report);
         return;
       }
@@ -253,6 +264,8 @@ export class Primary {
         return this.watchdog.heard(id);
       case 'claim':
         return own('claiming a port for a worker', this.claim(member, message));
+      case 'scrape':
+        return own('reading the metrics for a worker', this.scrape(member, message.id));
       case 'answer':
         return this.questions.answered(id, message.id, message.answer);
       case 'leave':
@@ -309,7 +322,6 @@ export class Primary {
     }
     if (this.stopping || member.isStopping) return;
     this.deathsInAll++;
-    this.tell({ type: 'deaths', count: this.deathsInAll });
     if (!member.isSpare) this.respawn(member, { code, signal });
     else this.options.log.error({ worker: id, code, signal }, 'a worker died during a reload');
   }

@@ -12,7 +12,7 @@ const REJECTED = `reload rejected: ${OTHER_BUILD}`;
 
 /** Runs one reload at a time. However often a reload is requested during another one, exactly one more follows. */
 export class ReloadQueue {
-  private readonly counts = { finished: 0, aborted: 0, isLastAborted: false };
+  readonly counts = { finished: 0, aborted: 0, isLastAborted: false };
   private isRunning = false;
   private isRequested = false;
 

@@ -1,4 +1,4 @@
-import { counter, gauge, Histogram, type Metric } from '../../base/metric.js';
+import { Histogram, type Readings } from '../../base/figures.js';
 import type { Archiver } from './archive/archiver.js';
 import type { HistoryCall } from './loss/store-health.js';
 import {
@@ -27,46 +27,23 @@ export interface MeasuredOptions {
 /** A store that measures how long users wait, and counts failures. */
 export class MeasuredHistory implements HistoryStore {
   private readonly failures = new Map<string, number>();
-  private readonly seconds = new Histogram({
-    name: 'gjallar_history_seconds',
-    help: 'How long the history took to keep messages (append) or to read a page (read).',
-    label: 'call',
-    buckets: BUCKETS,
-  });
   private trimmedForAge = 0;
+  private readonly seconds = new Histogram(BUCKETS, ['append', 'read']);
 
   constructor(
     private readonly store: HistoryStore,
     private readonly options: MeasuredOptions,
   ) {}
 
-  metrics(): (Metric | Histogram)[] {
-    return [
-      this.seconds,
-      {
-        name: 'gjallar_history_failures_total',
-        type: 'counter',
-        help: 'Calls of the history that failed, by the code of the error.',
-        labels: ['code'],
-        read: () => this.failures,
-      },
-      gauge(
-        'gjallar_history_bytes',
-        'Bytes of messages that DATA_DIR holds. Reported by the worker that trims; not with Redis.',
-        () => (this.options.isTrimmer() ? this.store.bytes : undefined),
-      ),
-      {
-        name: 'gjallar_history_trimmed_total',
-        type: 'counter',
-        help: 'Messages that the worker has removed: older than HISTORY_TTL (age), or beyond HISTORY_MAX_BYTES (size).',
-        labels: ['reason'],
-        read: () => [
-          ['age', this.trimmedForAge],
-          ['size', this.store.trimmedForSize ?? 0],
-        ],
-      },
-    ];
-  }
+  readonly readings = (): Readings => ({
+    gjallar_history_seconds: this.seconds.read(),
+    gjallar_history_failures_total: this.failures,
+    gjallar_history_trimmed_total: [
+      ['age', this.trimmedForAge],
+      ['size', this.store.trimmedForSize ?? 0],
+    ],
+    gjallar_history_bytes: this.options.isTrimmer() ? this.store.bytes : undefined,
+  });
 
   append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]> {
     return this.timed('append', conversation, this.store.append(conversation, messages, options));
@@ -123,25 +100,11 @@ export class MeasuredHistory implements HistoryStore {
 }
 
 /** How far the archive lags behind the store. */
-export function archiveMetrics(archiver: () => Archiver | undefined): Metric[] {
-  return [
-    gauge(
-      'gjallar_archive_lag_seconds',
-      'Age of the oldest message that waits to be archived. Reported only by the worker that archives.',
-      () => {
-        const lag = archiver()?.lagMs;
-        return lag === undefined ? undefined : lag / 1000;
-      },
-    ),
-    counter(
-      'gjallar_archive_messages_total',
-      'Messages that the worker has written to the archive.',
-      () => archiver()?.archived,
-    ),
-    counter(
-      'gjallar_archive_failures_total',
-      'Failed attempts to archive. Each is repeated after a second.',
-      () => archiver()?.failures,
-    ),
-  ];
+export function archiveReadings(archiver: Archiver | undefined): Readings {
+  if (!archiver) return {};
+  const { lagMs, archived } = archiver;
+  return {
+    gjallar_archive_lag_seconds: lagMs === undefined ? undefined : lagMs / 1000,
+    gjallar_archive_messages_total: archived,
+  };
 }

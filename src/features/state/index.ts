@@ -24,9 +24,8 @@ import { openStateRoom } from './open.js';
 import type { StateRoomOptions } from './options.js';
 import type { StateRoom } from './state-room.js';
 
-export type { StateRoomStats } from '../../io/rooms/stores.js';
 export type { Joined, JoinOptions, SetOptions, StateRoomOptions } from './options.js';
-export type { StateChange, StateMeta, StatePatch, StateRoom, StateRoomEvents } from './state-room.js';
+export type { StateChange, StateMeta, StatePatch, StateRoom, StateRoomEvents, StateRoomStats } from './state-room.js';
 
 /**
  * Creates a state room. Call it on every worker with the same name and options. The room ends with its server or namespace.

@@ -4,18 +4,18 @@ import { Listeners } from '../../base/listeners.js';
 import { joinTexts } from '../../base/names.js';
 import { thisProcess } from '../../base/process.js';
 import type { AnySocket } from '../../io/any.js';
-import { type MeasuredStateRoom, type StateRoomStats, stateRooms } from '../../io/rooms/stores.js';
 import { RoomCore } from './core.js';
 import { bytesOf } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
 import { listenFor, listenNoMore } from './members/sockets.js';
+import { openRooms } from './open-rooms.js';
 import { type Joined, type JoinOptions, requireRate, type SetOptions, type StateRoomSettings } from './options.js';
 import type { SequencerClient } from './replica/client.js';
 import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
 import { storeAddressOf } from './sequencer/store/address.js';
-import type { StateRoom, StateRoomEvents } from './state-room.js';
+import type { StateRoom, StateRoomEvents, StateRoomStats } from './state-room.js';
 import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
 
 /** The fields that a patch changes, and the value with them, both encoded. */
@@ -29,7 +29,7 @@ const LONE_SURROGATE = /\p{Surrogate}/u;
 const MAX_TTL_MS = 31_536_000_000;
 
 /** A state room on this worker. */
-export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateRoom, MeasuredStateRoom {
+export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateRoom {
   private readonly core: RoomCore;
   private readonly bySocket = new Map<AnySocket, Member>();
   private readonly format: StateFormat;
@@ -66,7 +66,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
         onStore: (news) => this.onStore(news),
       },
     );
-    stateRooms.add(this);
+    openRooms.add(this);
   }
 
   set(key: string, value: unknown, options?: SetOptions): void {
@@ -239,7 +239,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   }
 
   private async end(): Promise<void> {
-    stateRooms.remove(this);
+    openRooms.remove(this);
     const closed = this.core.close();
     for (const socket of this.bySocket.keys()) listenNoMore(socket, this);
     this.bySocket.clear();

@@ -1,6 +1,5 @@
 import type { Listened } from '../../base/listeners.js';
 import type { AnySocket } from '../../io/any.js';
-import type { StateRoomStats } from '../../io/rooms/stores.js';
 import type { Joined, JoinOptions, SetOptions } from './options.js';
 
 /** The events of a room for the application. */
@@ -21,6 +20,27 @@ export type StatePatch<Value> = unknown extends Value
     : Value extends object
       ? { [Field in keyof Value]?: StatePatch<Value[Field]> | null }
       : Value;
+
+/** What a state room counts. */
+export interface StateRoomStats {
+  keys: number;
+  /** Bytes of all keys and their encoded values. */
+  bytes: number;
+  /** Members on this worker. */
+  members: number;
+  /** Members of this worker that lack changes that the other members have received. */
+  behind: number;
+  /** Members of this worker without `maxRate` that have been behind for more than 30 s. */
+  behindLong: number;
+  /** Changes since the start, including those of other workers. */
+  changes: number;
+  /** Changes that members of this worker did not receive because a later change replaced them, summed over all members. */
+  conflated: number;
+  /** About how many bytes `conflated` has saved. */
+  savedBytes: number;
+  /** Keys that this worker has changed and not stored yet; 0 without a store. */
+  unstored: number;
+}
 
 /** A room of newest values; see `createStateRoom()`. */
 export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { GjallarError } from '../../base/errors.js';
-import type { Metric } from '../../base/metric.js';
+import type { Readings } from '../../base/figures.js';
 import { Problems } from '../../base/problems.js';
 import type { MalformedSource, RejectedRequest, Reports } from '../../base/process.js';
 import { Seldom } from '../../base/warnings.js';
@@ -15,8 +15,6 @@ const MAX_LOGGED_CHARACTERS = 200;
 /** Counts and logs what the parts of a worker report to the operator. */
 export class WorkerReports implements Reports {
   readonly problems: Problems;
-  /** All rejected clients and requests since the start. */
-  rejections = 0;
   private readonly rejectedBy = new Map<string, number>();
   private readonly malformedBy = new Map<MalformedSource, number>([['bus', 0]]);
   private readonly rejectionLines = new Seldom(REJECTION_LOG_MS);
@@ -32,7 +30,6 @@ export class WorkerReports implements Reports {
   }
 
   rejected(code: string, request: RejectedRequest | undefined, details: object = {}): void {
-    this.rejections++;
     this.rejectedBy.set(code, (this.rejectedBy.get(code) ?? 0) + 1);
     this.write('a client was rejected', code, request, details);
   }
@@ -54,31 +51,10 @@ export class WorkerReports implements Reports {
     if (count !== undefined) this.log.info({ code, ...fieldsOf(request), ...details, count }, message);
   }
 
-  metrics(): Metric[] {
-    return [
-      {
-        name: 'gjallar_bus_malformed_total',
-        type: 'counter',
-        help: 'Messages from other workers and machines that were dropped because they were malformed, by source.',
-        labels: ['source'],
-        read: () => this.malformedBy,
-      },
-      {
-        name: 'gjallar_problem',
-        type: 'gauge',
-        help: 'Always 1: something that is down or degraded at present, with the code and the text of /readyz and of the log.',
-        labels: ['code', 'text'],
-        read: () => this.problems.down.map(({ code, text }) => [code, text, 1] as const),
-      },
-      {
-        name: 'gjallar_clients_refused_total',
-        type: 'counter',
-        help: 'Rejected clients and requests, over all interfaces, by error code.',
-        labels: ['code'],
-        read: () => this.rejectedBy,
-      },
-    ];
-  }
+  readonly readings = (): Readings => ({
+    gjallar_bus_malformed_total: this.malformedBy,
+    gjallar_clients_refused_total: this.rejectedBy,
+  });
 }
 
 /** What the log says of a request. The query may contain a token, so it is left out. */

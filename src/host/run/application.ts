@@ -11,7 +11,6 @@ import type { RunConfig } from '../config/options.js';
 import { canClash } from '../config/ports.js';
 import type { Application, RunningApplication } from '../runtime/application.js';
 import type { MachineWorker } from '../runtime/machine-worker.js';
-import { namespaceMetrics } from '../runtime/overview/stats.js';
 import { passSigterm } from '../runtime/surroundings.js';
 
 /** After this time, an application that has not listened is taken for one that does not. In ms. */
@@ -70,7 +69,6 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
   });
   // Makes every copy of socket.io that the application loads run on gjallar.
   await import('../../io/server/register.js');
-  worker.metrics.add(namespaceMetrics(servers));
   return {
     listen: async () => {
       // Until it listens, the application ends when it has nothing left to do, as without gjallar.
@@ -93,7 +91,6 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     isIdle: () => listening.isIdle,
     isBusy: () => false,
     drainGroups: () => [],
-    otherClients: [],
     farewell: () => shutdown.begin(),
     stop: () => shutdown.drained(),
     close: async () => {

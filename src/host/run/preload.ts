@@ -5,7 +5,6 @@
 import '../../engine/uws/environment.js';
 import cluster from 'node:cluster';
 import { isMainThread } from 'node:worker_threads';
-import { version } from '../../base/package.js';
 import { leaveOtherBuild } from '../../cluster/wire-number.js';
 import { forkedSurroundings, holdSignals, isOfMachine } from '../runtime/surroundings.js';
 
@@ -19,7 +18,7 @@ async function prepare(): Promise<void> {
   const { startWorker } = await import('../runtime/worker.js');
   const { userApplication } = await import('./application.js');
   const config = loadRunConfig(process.env);
-  const { stopped } = await startWorker(config, version, userApplication(config), forkedSurroundings());
+  const { stopped } = await startWorker(config, userApplication(config), forkedSurroundings());
   const { own } = await import('../../base/owner.js');
   own('stopping', stopped);
 }

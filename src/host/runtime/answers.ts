@@ -1,21 +1,17 @@
 import { owned } from '../../base/owner.js';
 import type { FromPrimary, Question } from '../../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
-import type { WorkerSample } from '../operations/overview/worker-sample.js';
+import type { WorkerReport } from '../operations/overview/worker-report.js';
 import type { ApplicationView } from './application.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
 import type { Report } from './operator/operator.js';
-import { OverviewSampler } from './overview/sampler.js';
-import { statsOf, type WorkerStats } from './overview/stats.js';
+import { Reporter } from './overview/reporter.js';
 
 /** The answers of a worker to the primary, by question. */
 export interface Answers {
   health: Health;
-  /** The metrics of all workers, in the text format of Prometheus. */
-  metrics: string;
-  overview: WorkerSample;
-  stats: WorkerStats;
+  figures: WorkerReport;
   /** What this worker, and perhaps the workers of other machines, have done for the operator. */
   act: Report;
 }
@@ -27,14 +23,12 @@ export interface ActInput {
   isEverywhere: boolean;
 }
 
-/** Answers the questions of the primary, which it asks for the admin port. */
+/** Answers the questions of the primary, which it asks for /metrics and the admin port. */
 export function answerPrimary(worker: MachineWorker, view?: ApplicationView): void {
-  const sampler = new OverviewSampler(worker, view);
+  const reporter = new Reporter(worker, view);
   const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health: () => worker.health,
-    metrics: worker.scrape,
-    overview: (isBrief) => sampler.sample(worker.health, isBrief === true),
-    stats: () => statsOf(worker),
+    figures: (hasLists) => reporter.report(hasLists === true),
     act: async (input) => {
       const { action, isEverywhere } = input as ActInput;
       if (isEverywhere) return worker.operator.actEverywhere(action);

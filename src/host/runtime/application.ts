@@ -1,6 +1,5 @@
 import type { Session } from '../../engine/session/session.js';
 import type { TopKeys } from '../../engine/top-keys.js';
-import type { OtherClients } from '../operations/metrics/clients.js';
 import type { DrainGroup } from './lifecycle/drain.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { OperatorSeam } from './operator/actions.js';
@@ -37,8 +36,6 @@ export interface RunningApplication {
   isBusy(session: Session): boolean;
   /** Clients besides the engine's sessions, which a drain must disconnect too. */
   drainGroups(reason: DrainReason): DrainGroup<object>[];
-  /** The same clients, for the metrics. */
-  readonly otherClients: readonly OtherClients[];
   /** How the application takes part in the operator's actions. */
   readonly operator?: OperatorSeam;
   /** What the operator sees. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { counter, type Metric } from '../../base/metric.js';
+import type { Readings } from '../../base/figures.js';
 import { type Failure, failures } from '../../base/owner.js';
 
 /** How many errors in a minute are logged. The others are only counted. */
@@ -8,13 +8,7 @@ const MINUTE_MS = 60_000;
 
 /** Counts and logs errors that no caller gets. */
 class LostErrors {
-  readonly metrics: Metric[] = [
-    counter(
-      'gjallar_unhandled_errors_total',
-      'Exceptions and rejections that no handler caught, and failures in the background.',
-      () => this.count,
-    ),
-  ];
+  readonly readings = (): Readings => ({ gjallar_unhandled_errors_total: this.count });
   private count = 0;
   private logged = 0;
 
@@ -37,22 +31,22 @@ class LostErrors {
 
 /**
  * Logs what fails in the background of this process.
- * @returns the metric that counts it
+ * @returns the figure that counts it
  */
-export function logFailures(log: Logger): Metric[] {
-  return new LostErrors(log).metrics;
+export function logFailures(log: Logger): () => Readings {
+  return new LostErrors(log).readings;
 }
 
 /**
  * The same, and keeps the worker running after an exception that no handler has caught. What one client sends must not
  * disconnect all clients of its worker.
  */
-export function surviveExceptions(log: Logger): Metric[] {
+export function surviveExceptions(log: Logger): () => Readings {
   const lost = new LostErrors(log);
   const onError = (kind: string) => (error: unknown) => {
     lost.note({ error, kind }, 'unhandled error; the worker continues');
   };
   process.on('uncaughtException', onError('exception'));
   process.on('unhandledRejection', onError('rejection'));
-  return lost.metrics;
+  return lost.readings;
 }

@@ -2,9 +2,9 @@ import { rmdirSync, rmSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
+import { Figures } from '../../base/figures.js';
 import { hubServices } from '../../base/hub-service.js';
 import { createLog, logOutput } from '../../base/log.js';
-import { counter } from '../../base/metric.js';
 import { hostApplication } from '../../base/process.js';
 import type { HubLink } from '../../base/worker-links.js';
 import { idPrefixOf, workerName } from '../../base/worker-name.js';
@@ -16,21 +16,24 @@ import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { Engine, EngineHost } from '../../engine/engine.js';
 import type { EngineOptions } from '../../engine/options.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
-import { stateRooms } from '../../io/rooms/stores.js';
+import { openRooms } from '../../features/state/open-rooms.js';
 import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import type { Health } from '../operations/health.js';
-import { backplaneMetrics, relayMetrics } from '../operations/metrics/backplane.js';
-import { clientMetrics, type OtherClients, RejectedRequests } from '../operations/metrics/clients.js';
-import { durableMetrics, lossMetrics, recoveryMetrics, stateMetrics } from '../operations/metrics/features.js';
-import { WorkerMetrics } from '../operations/metrics/worker-metrics.js';
+import { processReadings } from '../operations/metrics/process.js';
+import {
+  backplaneReadings,
+  engineReadings,
+  machinesReadings,
+  namespaceReadings,
+  relayReadings,
+} from '../operations/metrics/readings.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { WorkerReports } from '../operations/reports.js';
 import { channelPrefixOf, linksOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
-import { atMostEvery } from './intervals.js';
 import type { Orders } from './lifecycle/orders.js';
 import { type OtherMachines, openWorkerHub, reportSilence, type WorkerHub } from './machines/hub.js';
 import { loadBackplane, type OpenBackplane } from './open-bus.js';
@@ -39,17 +42,16 @@ import { Operator, outcomeOf } from './operator/operator.js';
 import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
-const DROPPED_LINES = 'Lines of the log that were lost because it could not be written, or not fast enough.';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
 
 /**
- * A worker of a machine: its links to the other workers, its log and metrics, and the engines and backplanes of the
+ * A worker of a machine: its links to the other workers, its log and figures, and the engines and backplanes of the
  * application that it runs.
  */
 export class MachineWorker implements EngineHost {
   readonly orders: Orders;
   readonly log: Logger;
-  readonly metrics: WorkerMetrics;
+  readonly figures = new Figures();
   /** Rejected clients, warnings and errors, for the operator. */
   readonly recent = new RecentEvents();
   /** What its parts report. */
@@ -65,19 +67,13 @@ export class MachineWorker implements EngineHost {
   readonly operator: Operator;
   /** The state of this worker; set once it has an application. */
   stateOf: () => Health['state'] = () => 'not ready';
-  /** The metrics of all workers, in the text format of Prometheus. */
-  readonly scrape = atMostEvery(1000, () => this.metrics.scrape());
-  /** Clients that are not connected over Engine.IO. */
-  otherClients: readonly OtherClients[] = [];
   /** The workers of other machines; undefined if the backplane reaches none. */
   readonly machines: OtherMachines | undefined;
   private readonly parts: MeshParts;
   private keeperLink: HubLink | undefined;
-  private readonly rejected = new RejectedRequests();
 
   private constructor(
     private readonly config: RunConfig,
-    version: string,
     readonly mesh: Mesh,
     private readonly surroundings: Surroundings,
     private readonly open: { backplane: OpenBackplane; hub: WorkerHub },
@@ -93,23 +89,20 @@ export class MachineWorker implements EngineHost {
       hubLink: open.hub.linkOf,
       numberOf: (io) => Math.max(0, this.servers.indexOf(io as Server)),
     });
-    this.metrics = new WorkerMetrics(mesh, {
-      version,
-      workers: config.workers,
-      deaths: () => orders.last('deaths')?.count ?? 0,
-      reloads: () => orders.last('reloads') ?? { finished: 0, aborted: 0 },
-    });
+    this.figures.add(processReadings());
+    this.figures.add(this.reports.readings);
+    this.figures.add(namespaceReadings(this.servers));
+    this.figures.add(() => ({ gjallar_mesh_pending_bytes: mesh.pendingBytes }));
     this.parts = new MeshParts(mesh);
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
-    this.metrics.add([counter('gjallar_log_lines_dropped_total', DROPPED_LINES, () => logOutput.dropped)]);
-    this.metrics.add(this.reports.metrics());
     this.machines = open.hub.machines();
+    this.figures.add(() => machinesReadings(this.machines?.traffic));
     reportSilence(orders);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
 
   /** Links this process, a worker, with the other workers of its machine. From then on it hosts all new engines. */
-  static async join(config: RunConfig, version: string, surroundings: Surroundings): Promise<MachineWorker> {
+  static async join(config: RunConfig, surroundings: Surroundings): Promise<MachineWorker> {
     const backplane = await loadBackplane(config);
     const { id, directory, orders } = surroundings;
     const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
@@ -118,7 +111,7 @@ export class MachineWorker implements EngineHost {
     removeWhereOrphaned(directory);
     surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, version, mesh, surroundings, { backplane, hub });
+    return new MachineWorker(config, mesh, surroundings, { backplane, hub });
   }
 
   /** The link to the keeper of connection state recovery, which all servers share. */
@@ -140,7 +133,8 @@ export class MachineWorker implements EngineHost {
     const relay = new Relay(links, engine, this.machines?.relayPart(part));
     this.relays.push(relay);
     engine.relay = relay;
-    this.rejected.watch(engine);
+    this.figures.add(() => engineReadings(engine));
+    this.figures.add(() => relayReadings(relay));
     reportEngine(engine);
     reportRejections(engine);
     logSessions(engine, this.log);
@@ -176,6 +170,7 @@ export class MachineWorker implements EngineHost {
     // The hub's is reported once for all servers.
     if (health && health !== this.open.hub.client.health) reportOutages(health, wordsOf(backplaneNameOf(config)));
     backplanes.push(backplane);
+    this.figures.add(() => backplaneReadings(backplane));
     return backplane;
   }
 
@@ -210,26 +205,12 @@ export class MachineWorker implements EngineHost {
     this.mesh.close();
   }
 
-  /** Adds the metrics of everything that clients are connected to. */
-  addClientMetrics(others: readonly OtherClients[]): void {
-    this.otherClients = others;
-    const { engines, rejected, backplanes, mesh, relays, machines } = this;
-    this.metrics.add([...clientMetrics(engines, rejected, others), ...backplaneMetrics(backplanes, mesh)]);
-    this.metrics.add([
-      ...relayMetrics(relays, machines?.traffic),
-      ...recoveryMetrics(backplanes),
-      ...stateMetrics(),
-      ...durableMetrics(),
-      ...lossMetrics(),
-    ]);
-  }
-
   /** What the health endpoints report of this worker. */
   get health(): Health {
     const state = this.stateOf();
     const { problems } = this.reports;
     problems.set('RELOAD_ABORTED', this.orders.last('reloads')?.isLastAborted ? RELOAD_ABORTED : undefined);
-    problems.set('STATE_NEARLY_FULL', stateRooms.warning);
+    problems.set('STATE_NEARLY_FULL', openRooms.warning);
     problems.set('LOG_LOST', logOutput.warning);
     problems.set('SOCKETS_PORTABLE', socketsInUse.warning);
     return { state, problems: problems.down, warnings: problems.warnings };

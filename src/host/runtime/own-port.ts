@@ -54,7 +54,7 @@ export class OwnPort {
     serveMetrics(app, engine, {
       secure,
       admin: adminGuardOf(config, log),
-      metrics: worker.scrape,
+      metrics: () => worker.orders.scrape(),
       onError: (error) => log.error({ error }, 'a request failed'),
     });
     const shared = await this.listenShared();

@@ -1,5 +1,5 @@
 import { own } from '../../base/owner.js';
-import { stateStores } from '../../io/rooms/stores.js';
+import { flushStateStores } from '../../features/state/replica/store-reports.js';
 import type { RunConfig } from '../config/options.js';
 import { answerPrimary } from './answers.js';
 import type { Application } from './application.js';
@@ -17,16 +17,14 @@ const MAX_STORE_MS = 2000;
  */
 export async function startWorker(
   config: RunConfig,
-  version: string,
   application: Application,
   surroundings: Surroundings,
 ): Promise<{ stopped: Promise<void> }> {
-  const worker = await MachineWorker.join(config, version, surroundings);
+  const worker = await MachineWorker.join(config, surroundings);
   const { orders, log } = worker;
-  worker.metrics.add(application.survivesExceptions ? surviveExceptions(log) : logFailures(log));
+  worker.figures.add(application.survivesExceptions ? surviveExceptions(log) : logFailures(log));
   const running = await application.start(worker);
   if (running.operator) worker.seam = running.operator;
-  worker.addClientMetrics(running.otherClients);
   const departure = new Departure(worker, running, orders);
   worker.stateOf = () => departure.stateOf(running.isReady());
   answerPrimary(worker, running.view);
@@ -39,7 +37,7 @@ export async function startWorker(
   const stop = async () => {
     await departure.untilStopped((clients, left) => log.info({ clients, left }, 'stopping'));
     running.stop();
-    await stateStores.flushed(MAX_STORE_MS);
+    await flushStateStores(MAX_STORE_MS);
     await running.close();
     worker.close();
     surroundings.ended();

@@ -15,7 +15,6 @@
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   services.ts            services that run on all servers of a namespace, such as presence
  *   heartbeats.ts          other servers behind an adapter that does not tell of them, such as that of BUS=redis
- *   stores.ts              what the metrics report about state rooms and stores
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
  */

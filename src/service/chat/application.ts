@@ -17,7 +17,7 @@ import type { PlainSocket } from '../plain/plain-socket.js';
 import { PlainWebSockets } from '../plain/plain-websockets.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
-import { chatMetrics } from './metrics.js';
+import { chatReadings } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatServer } from './protocol.js';
@@ -30,12 +30,12 @@ export function chatApplication(config: Config): Application {
 }
 
 async function startChatService(config: Config, worker: MachineWorker): Promise<RunningApplication> {
-  const { log, metrics } = worker;
+  const { log, figures } = worker;
   const port = await OwnPort.open(worker, config);
   const { app, engine, secure, io } = port;
   const kept = await openHistory(config, {
     log,
-    metrics,
+    figures,
     isTrimmer: () => worker.isLeader(),
     failed: (reason) => void worker.failed(reason),
   });
@@ -62,7 +62,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     state: stateSettings(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
-  metrics.add(chatMetrics(chat));
+  figures.add(() => chatReadings(chat, plain));
   plain.attach(app, chat, { secure });
   const cors = new Cors(config.corsOrigin);
   serveApi(app, engine, {
@@ -103,7 +103,6 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     isBusy: (session) => chat.isAnswering(session),
     drainGroups: (reason) => [plainSockets(plain, reason)],
     view: chat.view,
-    otherClients: [{ kind: 'plain', clients: plain }],
     operator: chat.operator,
     stop: () => {
       plain.close();

@@ -1,36 +1,24 @@
 import type { ErrorCode } from '../../base/errors.js';
-import type { Metric } from '../../base/metric.js';
+import type { Readings } from '../../base/figures.js';
 import { Tally } from '../../base/tally.js';
+import type { PlainWebSockets } from '../plain/plain-websockets.js';
 import type { Chat } from './chat.js';
 
-/** The metrics of posted messages and failed events. */
-export function chatMetrics({ counters }: Chat): Metric[] {
-  return [
-    {
-      name: 'gjallar_chat_messages_total',
-      type: 'counter',
-      help: 'Messages posted over any interface; with a history, only stored ones.',
-      labels: ['kind'],
-      read: () => [
-        ['room', counters.roomMessages],
-        ['direct', counters.directMessages],
-      ],
-    },
-    {
-      name: 'gjallar_chat_failures_total',
-      type: 'counter',
-      help: 'Failed events of clients, by error code.',
-      labels: ['code'],
-      read: () => counters.failures,
-    },
-    {
-      name: 'gjallar_history_incomplete_total',
-      type: 'counter',
-      help: 'Pages that lack messages after the position of the reader: lost with an earlier epoch, or trimmed.',
-      labels: ['reason'],
-      read: () => Object.entries(counters.incomplete),
-    },
-  ];
+/** The figures of posted messages and failed events, and of the clients on plain WebSockets. */
+export function chatReadings({ counters }: Chat, plain: PlainWebSockets): Readings {
+  const { opened, received, closed } = plain.counters;
+  return {
+    gjallar_clients: [['plain', plain.size]],
+    gjallar_connections_opened_total: [['plain', opened]],
+    gjallar_connections_closed_total: Array.from(closed, ([reason, count]) => ['plain', reason, count] as const),
+    gjallar_messages_received_total: [['plain', received]],
+    gjallar_chat_messages_total: [
+      ['room', counters.roomMessages],
+      ['direct', counters.directMessages],
+    ],
+    gjallar_chat_failures_total: counters.failures,
+    gjallar_history_incomplete_total: Object.entries(counters.incomplete),
+  };
 }
 
 /** The counts of one worker's chat since its start. */

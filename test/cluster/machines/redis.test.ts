@@ -167,7 +167,7 @@ describe('a server that keeps history', () => {
             problems: expect.arrayContaining([problem]),
           });
           const metrics = await (await fetch(`${server.url}/metrics`)).text();
-          expect(metrics).toContain(`gjallar_problem{code="REDIS_WRITES_REJECTED",text="${problem}",worker="1"} 1\n`);
+          expect(metrics).toContain(`gjallar_problem{code="REDIS_WRITES_REJECTED",text="${problem}"} 1\n`);
         });
         await admin.call(repair[0], ...repair.slice(1));
         // No client posts anything: the server finds out by itself.

@@ -60,11 +60,33 @@ describe('the admin port of an application', () => {
       expect(stats.namespaces).toEqual({ '/': 0 });
       const metrics = await (await fetch(`${app.admin}/metrics`)).text();
       expect(metrics.match(/^gjallar_worker_up\{worker="\d"\} 1$/gm)).toHaveLength(3);
-      for (const { id } of stats.workers) {
-        expect(metrics).toContain(`\ngjallar_namespace_sockets{namespace="/",worker="${id}"} 0\n`);
-        expect(metrics).toContain(`\ngjallar_bus_up{bus="embedded",worker="${id}"} 1\n`);
-      }
+      expect(metrics).toContain('\ngjallar_namespace_sockets{namespace="/"} 0\n');
+      expect(metrics).toContain('\ngjallar_bus_up{bus="embedded"} 1\n');
+      for (const { id } of stats.workers) expect(metrics).toContain(`\nprocess_open_fds{worker="${id}"} `);
     });
+  });
+
+  test('answers a scrape while a worker is busy, and names that worker', async () => {
+    const client = connect(app.url);
+    await connected(client);
+    let isOver = false;
+    const busy = (client as { emitWithAck(event: string, ms: number): Promise<unknown> })
+      .emitWithAck('busy', 5000)
+      .then(() => {
+        isOver = true;
+      });
+    let text = '';
+    await until(async () => {
+      text = await (await fetch(`${app.admin}/metrics`)).text();
+      return /^gjallar_worker_up\{.*\} 0$/m.test(text);
+    });
+    expect(isOver).toBe(false);
+    const [, id] = /^gjallar_worker_up\{worker="(\d+)"\} 0$/m.exec(text)!;
+    expect(text).toContain(`\ngjallar_problem{code="WORKER_SILENT",text="worker ${id} does not respond"} 1\n`);
+    // The others have answered.
+    expect(text.match(/^process_open_fds\{.*$/gm)).toHaveLength(2);
+    expect(text).not.toContain(`process_open_fds{worker="${id}"}`);
+    await busy;
   });
 
   test('answers health checks over HTTP/1.0', async () => {

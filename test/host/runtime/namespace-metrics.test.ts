@@ -1,15 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { Server } from 'socket.io';
-import { namespaceMetrics } from '../../../src/host/runtime/overview/stats.js';
+import { namespaceReadings } from '../../../src/host/operations/metrics/readings.js';
 import { privateParts } from '../../../src/io/socket-io-server.private.js';
 
 test('namespaces that come and go get no more than 100 labels', () => {
   const io = new Server();
-  const [metric] = namespaceMetrics([io]);
+  const read = namespaceReadings([io]);
   const labels = new Set<string>();
   const scrape = () => {
-    const read = metric!.read as () => Iterable<readonly [string, number]>;
-    for (const [name] of read()) labels.add(name);
+    for (const [name] of read().gjallar_namespace_sockets as Iterable<readonly [string, number]>) labels.add(name);
   };
   io.of(`/${'x'.repeat(1000)}`);
   for (let user = 0; user < 500; user++) {

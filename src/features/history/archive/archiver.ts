@@ -36,8 +36,6 @@ export class Archiver {
   private behindSince: number | undefined | null = null;
   /** Messages that this archiver has written since its start. */
   archived = 0;
-  /** How many attempts have failed. */
-  failures = 0;
 
   constructor(store: HistoryStore, archive: Archive, options: ArchiverOptions = {}) {
     this.store = store;
@@ -77,7 +75,6 @@ export class Archiver {
       } catch (error) {
         this.cursor = null;
         if (error instanceof ArchiveConflict) continue;
-        this.failures++;
         this.behindSince ??= Date.now();
         onError(error);
         await this.wait(RETRY_MS);

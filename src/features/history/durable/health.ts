@@ -1,4 +1,4 @@
-import { type DurableFigures, durableStores } from '../../../io/rooms/stores.js';
+import { featureFigures } from '../../../base/figures.js';
 import { StoreHealth } from '../loss/store-health.js';
 import { MeasuredHistory } from '../metrics.js';
 import { RedisHistoryStore } from '../redis/store.js';
@@ -9,27 +9,18 @@ import type { HistoryStore } from '../store.js';
 export class DurableHealth extends StoreHealth {
   /** The store, watched. */
   readonly store: HistoryStore;
-  private readonly counts = { failures: 0, outages: 0 };
+  private readonly uncount = featureFigures.add(() => ({ gjallar_durable_up: this.outages.isInProgress ? 0 : 1 }));
 
   constructor(store: HistoryStore) {
     super(store, nameOf(store), 'messages of durable rooms');
     this.store = new MeasuredHistory(store, {
       isTrimmer: () => false,
-      onFailure: (...what) => {
-        this.counts.failures++;
-        if (!this.outages.isInProgress) this.counts.outages++;
-        this.outages.failed(...what);
-      },
+      onFailure: (...what) => this.outages.failed(...what),
     });
-    durableStores.add(this);
-  }
-
-  get figures(): DurableFigures {
-    return { up: this.outages.isInProgress ? 0 : 1, ...this.counts };
   }
 
   override close(): void {
-    durableStores.remove(this);
+    this.uncount();
     super.close();
   }
 }

@@ -1,9 +1,9 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import type { Cluster, Redis } from 'ioredis';
+import { featureFigures } from '../../../base/figures.js';
 import { Outage, type OutageOptions } from '../../../base/outage.js';
 import { owned } from '../../../base/owner.js';
 import type { Reason } from '../../../base/problems.js';
-import { type LossFigures, lossyStores } from '../../../io/rooms/stores.js';
 import type { Finding } from './continuation.js';
 
 /**
@@ -90,32 +90,24 @@ export class LossWatch {
   private readonly timer: NodeJS.Timeout;
   private known: LossNotice = { lostAt: 0, acknowledgedAt: 0 };
   private isLooking = false;
-  /** Losses that this worker has found itself. */
-  found = 0;
   /** New epochs of conversations, by what was found. */
   readonly results = new Map<Finding, number>([
     ['continued', 0],
     ['uncertain', 0],
     ['lost', 0],
   ]);
+  private readonly uncount = featureFigures.add(() => ({ gjallar_history_new_epochs_total: this.results }));
 
   constructor(private readonly options: LossWatchOptions) {
     this.reason = { code: 'HISTORY_LOST', text: `${options.name} has lost messages that it had confirmed` };
     this.outage = new Outage({ reports: options.reports });
-    lossyStores.add(this);
     const onTurn = owned('looking for lost messages', () => this.look());
     this.timer = setInterval(onTurn, INTERVAL_MS).unref();
     onTurn();
   }
 
-  get figures(): LossFigures {
-    const { continued = 0, uncertain = 0, lost = 0 } = Object.fromEntries(this.results);
-    return { up: 1, losses: this.found, continued, uncertain, lost };
-  }
-
   /** A loss was found. */
   report(now = Date.now()): void {
-    if (!this.isOpen(now) || now - this.known.lostAt >= SAME_MS) this.found++;
     // Another machine's clock may be ahead.
     this.take({ ...this.known, lostAt: Math.max(now, this.known.acknowledgedAt + 1) }, now);
     // Without it, this worker alone names the problem.
@@ -158,7 +150,7 @@ export class LossWatch {
 
   close(): void {
     clearInterval(this.timer);
-    lossyStores.remove(this);
+    this.uncount();
     this.outage.close();
   }
 

@@ -1,9 +1,10 @@
+import { featureFigures } from '../../../base/figures.js';
 import { Outage } from '../../../base/outage.js';
 import type { Reason } from '../../../base/problems.js';
 import { thisProcess } from '../../../base/process.js';
 import { Seldom } from '../../../base/warnings.js';
+import { within } from '../../../base/within.js';
 import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
-import { type MeasuredStateStore, type StateStoreFigures, stateStores } from '../../../io/rooms/stores.js';
 import type { StoreNews } from '../sequencer/messages.js';
 import type { StoreAddress } from '../sequencer/store/address.js';
 
@@ -24,35 +25,41 @@ function reasonOf(reason: string): Reason {
 interface StoredRoom {
   readonly name: string;
   stored(): Promise<void>;
+  stats(): { readonly unstored: number };
 }
 
 const all = new Map<StoreAddress['redis'], StoreReports>();
+
+/** Resolves once all state rooms of this process are stored, or after a time. Call it before the process ends. */
+export async function flushStateStores(maxWaitMs: number): Promise<void> {
+  if (all.size > 0) await within(maxWaitMs, Promise.all([...all.values()].map((store) => store.flushed())));
+}
 
 /**
  * What the operator learns of the Redis of state rooms. Whoever stores them, the hub or this process, tells the workers; an
  * outage lasts while there are rooms that cannot be stored.
  */
-export class StoreReports implements MeasuredStateStore {
-  private readonly counts = { written: 0, failures: 0, losses: 0, outages: 0 };
+export class StoreReports {
+  private losses = 0;
   private readonly rooms = new Set<StoredRoom>();
   private readonly failing = new Set<StoredRoom>();
   private readonly outage = new Outage();
   /** How many changes rooms had that were closed before Redis had them. */
   private readonly dropped = new Map<string, number>();
 
-  private constructor(private readonly redis: StoreAddress['redis']) {
-    stateStores.add(this);
-  }
+  private readonly uncount = featureFigures.add(() => ({
+    gjallar_state_store_up: this.failing.size === 0 ? 1 : 0,
+    gjallar_state_store_losses_total: this.losses,
+    gjallar_state_unstored: [...this.rooms].reduce((sum, room) => sum + room.stats().unstored, 0),
+  }));
+
+  private constructor(private readonly redis: StoreAddress['redis']) {}
 
   /** Those of a Redis, which all rooms with the same URL or client share. */
   static of({ redis }: StoreAddress): StoreReports {
     const reports = all.get(redis) ?? new StoreReports(redis);
     all.set(redis, reports);
     return reports;
-  }
-
-  get figures(): StateStoreFigures {
-    return { up: this.failing.size === 0 ? 1 : 0, ...this.counts };
   }
 
   async flushed(): Promise<void> {
@@ -63,12 +70,9 @@ export class StoreReports implements MeasuredStateStore {
     this.rooms.add(room);
   }
 
-  heard(room: StoredRoom, { down, counts }: StoreNews): void {
-    this.counts.written += counts?.written ?? 0;
-    this.counts.failures += counts?.failures ?? 0;
-    for (let left = counts?.losses ?? 0; left > 0; left--) this.lost(room.name);
+  heard(room: StoredRoom, { down, losses = 0 }: StoreNews): void {
+    for (let left = losses; left > 0; left--) this.lost(room.name);
     if (down !== undefined) {
-      if (this.failing.size === 0) this.counts.outages++;
       this.failing.add(room);
       this.outage.begin(reasonOf(down), { reason: down, room: room.name });
     } else if (this.failing.delete(room) && this.failing.size === 0) {
@@ -86,12 +90,12 @@ export class StoreReports implements MeasuredStateStore {
     // Rooms that end together are one report.
     if (this.failing.size === 0 || this.rooms.size === 0) this.reportDropped();
     if (this.rooms.size > 0) return;
-    stateStores.remove(this);
+    this.uncount();
     all.delete(this.redis);
   }
 
   private lost(room: string): void {
-    this.counts.losses++;
+    this.losses++;
     const { log, problems } = thisProcess.reports;
     problems.raise(LOST, LOST, LOST_MS);
     if (lostLines.due() !== undefined) log.warn({ code: LOST.code, room }, LOST.text);

@@ -95,8 +95,8 @@ export interface StoreNews {
   readonly written: number;
   /** Why it cannot be stored; undefined if it can. */
   readonly down?: string | undefined;
-  /** For the metrics of one worker: what has happened since the last news. */
-  readonly counts?: { readonly written: number; readonly failures: number; readonly losses: number } | undefined;
+  /** For the metrics of one worker: how often since the last news Redis had lost something. */
+  readonly losses?: number | undefined;
 }
 
 /** Between machines. Whoever can publish on the backplane can send these. */

@@ -356,11 +356,11 @@ export class Sequencer {
     return this.recent.page;
   }
 
-  private tellNews({ sequenced, workers }: Room, { counts, ...news }: StoreNews): void {
+  private tellNews({ sequenced, workers }: Room, { losses, ...news }: StoreNews): void {
     let isFirst = true;
     for (const worker of workers.keys()) {
       const message = { type: 'store', room: sequenced.name, ...news } as const;
-      this.host.sendToWorker(worker, isFirst && counts ? { ...message, counts } : message);
+      this.host.sendToWorker(worker, isFirst ? { ...message, losses } : message);
       isFirst = false;
     }
   }

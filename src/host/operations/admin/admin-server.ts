@@ -7,7 +7,6 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { GjallarError } from '../../../base/errors.js';
-import { noMetrics } from '../../../base/metric.js';
 import { owned } from '../../../base/owner.js';
 import { isCrossSite } from '../../../engine/limits/origin.js';
 import type { AdminGuard } from '../../../io/http/guard.js';
@@ -21,8 +20,8 @@ import { AdminPage, type MachineHealth } from './machine-health.js';
 /** What the admin port shows and does. */
 export interface AdminSource {
   health(): Promise<MachineHealth>;
-  /** The metrics of all workers, in the text format of Prometheus; undefined if no worker answers. */
-  metrics(): Promise<string | undefined>;
+  /** The metrics of all workers, in the text format of Prometheus. */
+  metrics(): Promise<string>;
   stats(): Promise<object>;
   /** What the operator sees at a glance, with the names of rooms and users. */
   overview(): Promise<Overview>;
@@ -80,15 +79,7 @@ const acts = (type: Parameters<AdminSource['act']>[1]): Route => ({
 const routes: Readonly<Record<string, Route>> = {
   '/healthz': { method: 'GET', isOpen: true, answer: () => ({ status: 200, body: { ok: true } }) },
   '/readyz': { method: 'GET', isOpen: true, answer: async (source) => readiness(await source.health()) },
-  '/metrics': {
-    method: 'GET',
-    answer: async (source) => {
-      if (noMetrics) return { status: 501, body: `# ${noMetrics}\n` };
-      const metrics = await source.metrics();
-      if (metrics === undefined) throw new GjallarError('OVERLOADED', 'No worker answers. Check /readyz and the log.');
-      return { status: 200, body: metrics };
-    },
-  },
+  '/metrics': { method: 'GET', answer: async (source) => ({ status: 200, body: await source.metrics() }) },
   '/api/stats': { method: 'GET', answer: async (source) => ({ status: 200, body: await source.stats() }) },
   '/api/overview': {
     method: 'GET',

@@ -1,12 +1,49 @@
+import type { FigureName } from '../../../base/figure-table.js';
+import { ALL, type Figure, SUM } from '../../../base/figures.js';
 import { joinTexts } from '../../../base/names.js';
 import type { Problem } from '../../../base/problems.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
 import { type MachineFacts, type MachineHealth, machineHealth } from '../admin/machine-health.js';
+import { healthOf, type WorkerReports } from '../metrics/machine-figures.js';
 import { mergeEvents, type RecentEvent } from './recent-events.js';
-import type { RoomFacts, WorkerCounts, WorkerSample } from './worker-sample.js';
+import type { RoomFacts, WorkerReport } from './worker-report.js';
 
-/** Rates per second, computed from two samples of each worker. CPU and busy time are shares of one core. */
-export type Rates = { readonly [name in keyof WorkerCounts]: number };
+/** What rates are computed from: the figure of each, and the values of its first labels. */
+const counted = {
+  /** Messages received from clients. */
+  received: ['gjallar_messages_received_total'],
+  /** Messages sent to single clients. */
+  sent: ['gjallar_messages_sent_total'],
+  /** Messages sent to rooms, and their deliveries. */
+  broadcasts: ['gjallar_broadcasts_total'],
+  deliveries: ['gjallar_deliveries_total'],
+  /** Rejected clients and requests. */
+  refused: ['gjallar_clients_refused_total'],
+  /** Connections opened. */
+  opened: ['gjallar_connections_opened_total'],
+  /** CPU time, and the time for which the event loop was busy, in seconds. */
+  cpu: ['process_cpu_seconds_total'],
+  busy: ['gjallar_event_loop_busy_seconds_total'],
+  /** Calls of the history, and how long they took together in seconds. Both are 0 without a history. */
+  appends: ['gjallar_history_seconds', 'append', ALL],
+  appendTime: ['gjallar_history_seconds', 'append', SUM],
+} as const satisfies Record<string, readonly [FigureName, ...string[]]>;
+
+/** Rates per second, computed from two reports of each worker. CPU and busy time are shares of one core. */
+export type Rates = { readonly [name in keyof typeof counted]: number };
+
+/** The delay of an event loop since the report before, in ms. */
+interface Delay {
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** What a worker had counted when it reported. */
+export interface Counts {
+  /** In ms, on the worker's own clock. */
+  readonly at: number;
+  readonly counts: Rates;
+}
 
 /** A worker in the overview. */
 export interface WorkerRow {
@@ -21,7 +58,7 @@ export interface WorkerRow {
   readonly memory?: number;
   readonly buffered?: number;
   readonly load?: number;
-  readonly delay?: WorkerSample['delay'];
+  readonly delay?: Delay | undefined;
   readonly rates?: Rates;
 }
 
@@ -65,7 +102,8 @@ export interface Overview {
   readonly namespaces: Readonly<Record<string, number>>;
   readonly memory: number;
   readonly buffered: number;
-  readonly measures: WorkerSample['measures'];
+  /** Whether it keeps a history. */
+  readonly measures: { readonly history: boolean };
   readonly rates: Rates;
   readonly figures: Figures;
   /** Earlier figures, the oldest first, one each `intervalMs`; null where there was none. */
@@ -75,7 +113,7 @@ export interface Overview {
   };
   readonly latency: {
     /** The delay of the event loop of the worker with the largest one, in ms. */
-    readonly eventLoop: WorkerSample['delay'];
+    readonly eventLoop: Delay | undefined;
     /** How long clients took to answer a ping, in ms; undefined if none has answered lately. */
     readonly roundTrip: { readonly p50: number; readonly p95: number } | undefined;
     /** How long the history took to store messages on average, in ms; undefined if it stored none. */
@@ -90,8 +128,8 @@ export interface Overview {
   readonly recent: readonly RecentEvent[];
 }
 
-/** What the primary knows by itself. */
-export interface PrimaryFacts extends MachineFacts {
+/** What the page shows of the primary and the machine. */
+export interface OverviewFacts extends MachineFacts {
   readonly version: string;
   readonly host: string;
   readonly cores: number;
@@ -105,46 +143,35 @@ const MAX_LISTED = 20;
 
 /**
  * Puts the answers of the workers together.
- * @param samples the samples by worker; undefined for a worker that has not answered
- * @param before the samples before, for the rates
+ * @param before what each worker had counted before, for the rates
  */
 export function overviewOf(
-  samples: ReadonlyMap<number, WorkerSample | undefined>,
-  before: ReadonlyMap<number, WorkerSample>,
-  facts: PrimaryFacts,
+  reports: WorkerReports,
+  before: ReadonlyMap<number, Counts>,
+  facts: OverviewFacts,
 ): Omit<Overview, 'history'> {
-  const known = [...samples.values()].filter((sample) => sample !== undefined);
-  const sum = (read: (sample: WorkerSample) => number) => known.reduce((total, one) => total + read(one), 0);
-  const ratesBy = new Map(known.map((sample) => [sample.id, ratesBetween(before.get(sample.id), sample)]));
-  const rates = sumOfCounts([...ratesBy.values()]);
-  const servers = known.find((sample) => sample.servers !== undefined)?.servers;
-  const measured = (name: keyof WorkerSample['measures']) => known.some(({ measures }) => measures[name]);
-  const memory = sum((sample) => sample.memory);
-  const buffered = sum((sample) => sample.buffered);
-  const clients = sum(clientsOf);
-  const eventLoop = known
+  const known = [...reports.values()].filter((report) => report !== undefined);
+  const figures = known.flatMap((report) => report.figures);
+  const workers = [...reports].map(([id, report]) => rowOf(id, report, before.get(id)));
+  const rates = sumOfRates(workers.flatMap((worker) => worker.rates ?? []));
+  const [memory, buffered] = [memoryOf(figures), sumOf(figures, 'gjallar_buffered_bytes')];
+  const transports = byLabel(figures, 'gjallar_clients');
+  const clients = sumOf(figures, 'gjallar_clients');
+  const eventLoop = workers
     .map(({ delay }) => delay)
     .reduce((most, delay) => (delay && delay.p99 >= (most?.p99 ?? 0) ? delay : most), undefined);
   const roundTrip = percentilesOf(known.flatMap(({ roundTrips }) => roundTrips));
+  const lists = known.flatMap((report) => report.lists ?? []);
+  const servers = lists.find((list) => list.servers !== undefined)?.servers;
+  const { version, host, cores, memoryLimit, uptime, configuredWorkers } = facts;
   return {
-    ok: true,
-    at: Date.now(),
-    version: facts.version,
-    node: process.version,
-    host: facts.host,
-    cores: facts.cores,
-    memoryLimit: facts.memoryLimit,
-    uptime: facts.uptime,
-    ...stateOf(machineHealth(healthOf(samples), facts)),
-    workersElsewhere: servers === undefined ? undefined : Math.max(0, servers - samples.size),
-    configuredWorkers: facts.configuredWorkers,
-    workers: [...samples].map(([id, sample]) => rowOf(id, sample, ratesBy.get(id))),
-    clients,
-    transports: addUp(known.map(({ clients }) => clients)),
-    namespaces: addUp(known.map(({ namespaces }) => namespaces)),
-    memory,
-    buffered,
-    measures: { history: measured('history'), machines: measured('machines') },
+    ...{ ok: true, at: Date.now(), version, node: process.version, host, cores, memoryLimit, uptime },
+    ...stateOf(machineHealth(healthOf(reports), facts)),
+    workersElsewhere: servers === undefined ? undefined : Math.max(0, servers - reports.size),
+    ...{ configuredWorkers, workers, clients, transports },
+    namespaces: byLabel(figures, 'gjallar_namespace_sockets'),
+    ...{ memory, buffered },
+    measures: { history: figures.some(([name]) => name === 'gjallar_history_seconds') },
     rates,
     figures: {
       ...{ clients, received: rates.received, sent: rates.sent + rates.deliveries, roundTrip: roundTrip?.p50 },
@@ -153,20 +180,38 @@ export function overviewOf(
     latency: {
       eventLoop,
       roundTrip,
-      history: rates.appends > 0 ? rates.appendTime / rates.appends : undefined,
+      history: rates.appends > 0 ? (rates.appendTime / rates.appends) * 1000 : undefined,
     },
-    roomCount: Math.max(0, ...known.map(({ roomCount }) => roomCount)),
+    roomCount: Math.max(0, ...lists.map(({ roomCount }) => roomCount)),
     hasNames: true,
-    rooms: mergeRooms(known.map(({ rooms }) => rooms)),
+    rooms: mergeRooms(lists.map(({ rooms }) => rooms)),
     users: mergeKeys(
-      known.map(({ users }) => users),
+      lists.map(({ users }) => users),
       MAX_LISTED,
     ),
     addresses: mergeKeys(
-      known.map(({ addresses }) => addresses),
+      lists.map(({ addresses }) => addresses),
       MAX_LISTED,
     ),
-    recent: mergeEvents([facts.recent, ...known.map(({ recent }) => recent)]),
+    recent: mergeEvents([facts.recent, ...lists.map(({ recent }) => recent)]),
+  };
+}
+
+/** What `/api/stats` shows of the workers, their clients, and the sockets of each namespace. */
+export function statsOf(reports: WorkerReports): object {
+  const workers = [...reports].map(([id, report]) => {
+    if (!report) return { id, doesRespond: false };
+    const { pid, at, figures } = report;
+    return { id, pid, uptime: Math.round(at / 1000), ...sockets(figures) };
+  });
+  const figures = [...reports.values()].flatMap((report) => report?.figures ?? []);
+  return { ok: true, ...sockets(figures), workers };
+}
+
+function sockets(figures: readonly Figure[]) {
+  return {
+    clients: sumOf(figures, 'gjallar_clients'),
+    namespaces: byLabel(figures, 'gjallar_namespace_sockets'),
   };
 }
 
@@ -176,53 +221,64 @@ export function withoutNames(overview: Overview): Overview {
   return { ...overview, hasNames: false, namespaces: {}, rooms: [], users: [], addresses: [], recent };
 }
 
-function healthOf(samples: ReadonlyMap<number, WorkerSample | undefined>) {
-  return new Map([...samples].map(([id, sample]) => [id, sample?.health]));
-}
-
 function stateOf({ state, problems, warnings }: MachineHealth): Pick<Overview, 'state' | 'problems'> {
   const isDegraded = state === 'ready' && problems.length > 0;
   return { state: isDegraded ? 'degraded' : state, problems: [...problems, ...warnings] };
 }
 
-function rowOf(id: number, sample: WorkerSample | undefined, rates: Rates | undefined): WorkerRow {
-  if (!sample) return { id, doesRespond: false };
-  const { pid, health, at, memory, buffered, load, delay } = sample;
-  const base = { id, doesRespond: true, pid, state: health.state, uptime: Math.round(at / 1000) };
-  return { ...base, clients: clientsOf(sample), memory, buffered, load, delay, rates };
+function rowOf(id: number, report: WorkerReport | undefined, before: Counts | undefined): WorkerRow {
+  if (!report) return { id, doesRespond: false };
+  const { pid, health, at, figures } = report;
+  return {
+    ...{ id, doesRespond: true, pid, state: health.state, uptime: Math.round(at / 1000) },
+    clients: sumOf(figures, 'gjallar_clients'),
+    memory: memoryOf(figures),
+    buffered: sumOf(figures, 'gjallar_buffered_bytes'),
+    load: sumOf(figures, 'gjallar_load_level'),
+    delay: delayIn(figures),
+    rates: ratesBetween(before, countsOf(report)),
+  };
 }
 
-function clientsOf({ clients }: WorkerSample): number {
-  return Object.values(clients).reduce((total, count) => total + count, 0);
+function delayIn(figures: readonly Figure[]): Delay {
+  return {
+    p99: sumOf(figures, 'nodejs_eventloop_lag_p99_seconds') * 1000,
+    max: sumOf(figures, 'nodejs_eventloop_lag_max_seconds') * 1000,
+  };
 }
 
-const noCounts: WorkerCounts = {
-  ...{ received: 0, sent: 0, broadcasts: 0, deliveries: 0, refused: 0, opened: 0 },
-  ...{ cpu: 0, busy: 0, appends: 0, appendTime: 0 },
-};
+const memoryOf = (figures: readonly Figure[]) => sumOf(figures, 'process_resident_memory_bytes');
 
-/** A worker without an earlier sample is new. What it has counted since its start is its rate then. */
-function ratesBetween(before: WorkerSample | undefined, sample: WorkerSample): Rates {
-  const seconds = Math.max(1, sample.at - (before?.at ?? 0)) / 1000;
-  const earlier = before?.counts ?? noCounts;
-  const rates = mapCounts((name) => Math.max(0, sample.counts[name] - earlier[name]) / seconds);
-  // In ms per second, both are shares of 1,000.
-  return { ...rates, cpu: rates.cpu / 1000, busy: rates.busy / 1000 };
+/** The sum of a figure, of those with these first labels. */
+function sumOf(figures: readonly Figure[], name: FigureName, ...labels: readonly string[]): number {
+  const isMeant = ([own, given]: Figure) => own === name && labels.every((label, at) => given[at] === label);
+  return figures.reduce((sum, figure) => (isMeant(figure) ? sum + figure[2] : sum), 0);
 }
 
-function sumOfCounts(all: readonly WorkerCounts[]): WorkerCounts {
-  return mapCounts((name) => all.reduce((total, counts) => total + counts[name], 0));
-}
-
-function mapCounts(read: (name: keyof WorkerCounts) => number): WorkerCounts {
-  const names = Object.keys(noCounts) as (keyof WorkerCounts)[];
-  return Object.fromEntries(names.map((name) => [name, read(name)])) as unknown as WorkerCounts;
-}
-
-function addUp(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+/** The sums of a figure by its first label. */
+function byLabel(figures: readonly Figure[], name: FigureName): Record<string, number> {
   const sums = new Map<string, number>();
-  for (const one of all) for (const [name, count] of Object.entries(one)) sums.set(name, (sums.get(name) ?? 0) + count);
+  for (const [own, [label = ''], value] of figures) if (own === name) sums.set(label, (sums.get(label) ?? 0) + value);
   return Object.fromEntries(sums);
+}
+
+export function countsOf({ at, figures }: WorkerReport): Counts {
+  return { at, counts: mapRates((name) => sumOf(figures, counted[name][0], ...counted[name].slice(1))) };
+}
+
+/** A worker without an earlier report is new. What it has counted since its start is its rate then. */
+function ratesBetween(before: Counts | undefined, { at, counts }: Counts): Rates {
+  const seconds = Math.max(1, at - (before?.at ?? 0)) / 1000;
+  return mapRates((name) => Math.max(0, counts[name] - (before?.counts[name] ?? 0)) / seconds);
+}
+
+function sumOfRates(all: readonly Rates[]): Rates {
+  return mapRates((name) => all.reduce((total, rates) => total + rates[name], 0));
+}
+
+function mapRates(read: (name: keyof Rates) => number): Rates {
+  const names = Object.keys(counted) as (keyof Rates)[];
+  return Object.fromEntries(names.map((name) => [name, read(name)])) as unknown as Rates;
 }
 
 function percentilesOf(values: readonly number[]): { p50: number; p95: number } | undefined {

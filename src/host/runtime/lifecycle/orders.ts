@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { GjallarError } from '../../../base/errors.js';
 import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import {
   type Envelope,
@@ -14,8 +15,9 @@ type OrderOf<T extends FromPrimary['type']> = Extract<FromPrimary, { type: T }>;
 export class Orders {
   private readonly received = new Map<string, FromPrimary>();
   private readonly listeners = new Map<string, (order: FromPrimary) => void>();
-  private readonly claims = new Map<number, (claimed: OrderOf<'claimed'>) => void>();
-  private lastClaim = 0;
+  /** What waits for an answer of the primary. */
+  private readonly waiting = new Map<number, (answer: FromPrimary) => void>();
+  private lastId = 0;
 
   /**
    * @param send sends a message to the primary
@@ -50,20 +52,34 @@ export class Orders {
    * @throws an error as node:net's `listen()` reports it
    */
   async claim(address: ListenAddress): Promise<AddressInfo> {
-    const id = this.lastClaim++;
-    const { local, failure } = await new Promise<OrderOf<'claimed'>>((resolve) => {
-      this.claims.set(id, resolve);
-      this.send({ type: 'claim', id, address });
-    });
+    const { local, failure } = await this.ask<'claimed'>((id) => ({ type: 'claim', id, address }));
     if (local) return local;
     const { code, message } = failure!;
     throw Object.assign(new Error(message), { code, syscall: 'listen', address: address.host, port: address.port });
   }
 
+  /**
+   * Asks the primary for the metrics of all workers, in the text format of Prometheus.
+   * @throws GjallarError OVERLOADED if it cannot read them
+   */
+  async scrape(): Promise<string> {
+    const { text } = await this.ask<'scraped'>((id) => ({ type: 'scrape', id }));
+    if (text === undefined) throw new GjallarError('OVERLOADED', 'The metrics cannot be read. The log says why.');
+    return text;
+  }
+
+  private ask<T extends 'claimed' | 'scraped'>(question: (id: number) => FromWorker): Promise<OrderOf<T>> {
+    const id = this.lastId++;
+    return new Promise((resolve) => {
+      this.waiting.set(id, resolve as (answer: FromPrimary) => void);
+      this.send(question(id));
+    });
+  }
+
   receive(order: FromPrimary): void {
-    if (order.type === 'claimed') {
-      this.claims.get(order.id)?.(order);
-      this.claims.delete(order.id);
+    if (order.type === 'claimed' || order.type === 'scraped') {
+      this.waiting.get(order.id)?.(order);
+      this.waiting.delete(order.id);
       return;
     }
     this.received.set(order.type, order);

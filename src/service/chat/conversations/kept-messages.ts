@@ -1,13 +1,13 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import type { Figures } from '../../../base/figures.js';
 import { StoreHealth } from '../../../features/history/loss/store-health.js';
 import type { LossWatch } from '../../../features/history/loss/watch.js';
-import { archiveMetrics, MeasuredHistory } from '../../../features/history/metrics.js';
+import { archiveReadings, MeasuredHistory } from '../../../features/history/metrics.js';
 import type { HistoryStore } from '../../../features/history/store.js';
 import type { Config } from '../../../host/config/options.js';
 import { redisNamesOf } from '../../../host/config/redis-names.js';
-import type { WorkerMetrics } from '../../../host/operations/metrics/worker-metrics.js';
 import { redisClient } from '../../../host/runtime/redis-client.js';
 import type { RevocationStore } from '../../accounts/revocations.js';
 import { RedisRevocations, SqliteRevocations } from '../revocations.js';
@@ -28,8 +28,8 @@ export interface KeptMessages {
 
 export interface HistorySurroundings {
   log: Logger;
-  /** Where the stores' metrics are added. */
-  metrics: Pick<WorkerMetrics, 'add'>;
+  /** Where those of the stores are added. */
+  figures: Figures;
   /** Whether this worker is the one that removes old messages. */
   isTrimmer(): boolean;
   /** Told why the store cannot be opened, if a later attempt would not help. */
@@ -46,7 +46,7 @@ const RETRY_MS = 1000;
  */
 export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
   const { historyTtl: ttlMs, redisUrl, archiveUrl } = config;
-  const { log, metrics, isTrimmer } = surroundings;
+  const { log, figures, isTrimmer } = surroundings;
   if (ttlMs === 0) {
     return {
       history: undefined,
@@ -64,7 +64,8 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   const { loss, outages } = health;
   const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
   const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
-  metrics.add([...history.metrics(), ...archiveMetrics(() => archiving?.archiver)]);
+  figures.add(history.readings);
+  figures.add(() => archiveReadings(archiving?.archiver));
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL_MS);

@@ -17,6 +17,10 @@ io.on('connection', (socket) => {
   socket.on('ask all', async (done) => done(await io.timeout(5000).emitWithAck('question')));
   socket.on('shout', (done) => io.serverSideEmit('shouted', (error, pids) => done(error?.message ?? pids)));
   socket.on('die', () => process.kill(process.pid, 'SIGKILL'));
+  socket.on('busy', (ms, done) => {
+    for (const end = Date.now() + ms; Date.now() < end; );
+    done();
+  });
   socket.on('throw', () => {
     throw new Error('the application has thrown');
   });

@@ -70,7 +70,7 @@ export class RoomStore {
   private lastWrite = Number.NEGATIVE_INFINITY;
   private lastNews = Number.NEGATIVE_INFINITY;
   private told = 0;
-  private counts = { written: 0, failures: 0, losses: 0 };
+  private losses = 0;
   private waiting: { readonly seq: number; resolve(): void }[] = [];
 
   /**
@@ -142,7 +142,7 @@ export class RoomStore {
   private found(given: string | null | undefined): void {
     const mark = Number(given ?? 0);
     if (mark < this.mark) {
-      this.counts.losses++;
+      this.losses++;
       this.isSyncDue = true;
     }
     this.mark = mark;
@@ -201,11 +201,10 @@ export class RoomStore {
       this.down = undefined;
       this.settle();
       const isDue = this.written !== this.told && performance.now() - this.lastNews > NEWS_MS;
-      if (wasDown || this.counts.losses > 0 || isDue) this.tell();
+      if (wasDown || this.losses > 0 || isDue) this.tell();
     } catch (error) {
       if (this.isClosing) return;
       this.down = (error as Error).message;
-      this.counts.failures++;
       this.tell();
       // Redis may return with less than it had.
       this.isSyncDue = true;
@@ -224,11 +223,11 @@ export class RoomStore {
   }
 
   private tell(): void {
-    const { written, down, counts } = this;
+    const { written, down, losses } = this;
     this.told = written;
     this.lastNews = performance.now();
-    this.counts = { written: 0, failures: 0, losses: 0 };
-    this.events.onNews({ written, down, counts });
+    this.losses = 0;
+    this.events.onNews({ written, down, losses });
   }
 
   private settle(): void {
@@ -289,7 +288,6 @@ export class RoomStore {
     }
     this.found(await this.run(bytes, (client) => client.gjallarStateWrite(1, ...args)));
     this.mark = mark;
-    this.counts.written += changes.length;
     // What was written was here.
     for (const { clock } of changes) this.knownUpTo = Math.max(this.knownUpTo, clock);
     for (const [key, clock] of forgotten) if (this.forgotten.get(key) === clock) this.forgotten.delete(key);
