@@ -99,7 +99,7 @@ export class HubThread {
         if (this.isClosing) return;
         const isOtherBuild = code === OTHER_WIRE;
         const delay = isOtherBuild ? SHORT_LIFE_MS : performance.now() - bornAt < SHORT_LIFE_MS ? DELAY_MS : 0;
-        log.error({ code, delay }, isOtherBuild ? `the hub cannot be replaced: ${OTHER_BUILD}` : ENDED);
+        log.error({ exitCode: code, delay }, isOtherBuild ? `the hub cannot be replaced: ${OTHER_BUILD}` : ENDED);
         this.timer = setTimeout(() => void this.start(), delay);
       });
     });

@@ -298,7 +298,8 @@ export class Primary {
   }
 
   private onHung(id: number, failure: string): void {
-    if (this.members.get(id)?.kill(failure)) this.options.log.error({ worker: id }, `a worker ${failure}`);
+    if (this.members.get(id)?.kill(failure))
+      this.options.log.error({ code: 'WORKER_SILENT', worker: id }, `a worker ${failure}`);
   }
 
   private onExit({ id }: Worker, code: number, signal: string): void {
@@ -323,7 +324,7 @@ export class Primary {
     if (this.stopping || member.isStopping) return;
     this.deathsInAll++;
     if (!member.isSpare) this.respawn(member, { code, signal });
-    else this.options.log.error({ worker: id, code, signal }, 'a worker died during a reload');
+    else this.options.log.error({ worker: id, exitCode: code, signal }, 'a worker died during a reload');
   }
 
   respawn({ id, age, isListening }: ForkedWorker, how: { code?: number; signal?: string } = {}): void {
@@ -331,7 +332,8 @@ export class Primary {
     const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
     const text =
       how.code === OTHER_WIRE ? `a worker cannot be replaced: ${OTHER_BUILD}` : 'a worker died and will be replaced';
-    this.options.log.error({ worker: id, ...how, delay }, text);
+    const { code: exitCode, signal } = how;
+    this.options.log.error({ code: 'WORKERS_MISSING', worker: id, exitCode, signal, delay }, text);
     const timer = setTimeout(() => {
       this.respawns.delete(timer);
       this.fork(false);

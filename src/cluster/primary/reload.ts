@@ -54,7 +54,10 @@ export class ReloadQueue {
     log.info({ movesConnections: movesConnections() }, 'reload started');
     const reload = new Reload(fleet, this.options, (reason) => {
       fleet.isLeaving ||= wasLeaving;
-      log.error({ reason }, reason === OTHER_BUILD ? REJECTED : `reload aborted: ${reason}. ${STAYING}`);
+      log.error(
+        { code: 'RELOAD_ABORTED', reason },
+        reason === OTHER_BUILD ? REJECTED : `reload aborted: ${reason}. ${STAYING}`,
+      );
       counts.aborted++;
       this.ended(true);
     });

@@ -79,7 +79,8 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
         own('ending the worker', worker.failed(ENDED));
       });
       setTimeout(() => {
-        if (!isStarted) log.warn({ after: LISTEN_TIMEOUT_MS }, 'the application does not listen on any port');
+        if (!isStarted)
+          log.warn({ code: 'NOT_LISTENING', after: LISTEN_TIMEOUT_MS }, 'the application does not listen on any port');
         started(false);
       }, LISTEN_TIMEOUT_MS).unref();
       const isOnPort = await listens;

@@ -33,7 +33,7 @@ test('clients on polling notice at once that their worker was killed, and their 
   const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };
   const died = app.logged(({ msg }) => msg === 'a worker died and will be replaced');
   process.kill(workers[0]!.pid, 'SIGKILL');
-  await died;
+  expect(await died).toMatchObject({ code: 'WORKERS_MISSING', signal: 'SIGKILL' });
   // Of 30 clients, some had a request or their session there. Without this, the first would wait for a missing ping.
   expect(await Promise.race(returns)).toBe('transport error');
   // A message reaches all of them, also those that have noticed nothing.
