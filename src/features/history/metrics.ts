@@ -1,6 +1,5 @@
 import { Histogram, type Readings } from '../../base/figures.js';
 import type { Archiver } from './archive/archiver.js';
-import type { HistoryCall } from './loss/store-health.js';
 import {
   type AppendOptions,
   type AppendResult,
@@ -17,7 +16,10 @@ import {
 /** The bounds of the histogram, in seconds. */
 const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
-export interface MeasuredOptions {
+/** What users wait for. */
+export type HistoryCall = 'append' | 'read';
+
+interface MeasuredOptions {
   /** Whether this worker trims the store. It alone reports the size, because all workers share the store. */
   isTrimmer(): boolean;
   /** Called after every append and read that failed. */

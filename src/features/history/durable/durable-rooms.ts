@@ -9,8 +9,8 @@ import type { AnySocket } from '../../../io/any.js';
 import { serviceOf } from '../../../io/rooms/index.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations } from '../conversations/conversations.js';
+import type { StoreHealth } from '../loss/store-health.js';
 import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
-import type { DurableHealth } from './health.js';
 import { type DurableRoomsSettings, type KeptPage, matcherOf, type PostOptions } from './options.js';
 import { AUTHOR, answerRequests, checkReadable, eventOf, positionOf, readPage, textOf } from './requests.js';
 
@@ -84,7 +84,7 @@ export class LocalDurableRooms {
 
   constructor(
     private readonly nsp: Namespace,
-    { store, loss }: Pick<DurableHealth, 'store' | 'loss'>,
+    { store, loss }: Pick<StoreHealth, 'store' | 'loss'>,
     private readonly options: DurableRoomsSettings,
     private readonly onClose: () => Promise<void>,
   ) {

@@ -1,10 +1,13 @@
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../../base/errors.js';
+import { featureFigures } from '../../../base/figures.js';
 import { settingsOf } from '../../../base/options.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../../../io/any.js';
+import { StoreHealth } from '../loss/store-health.js';
+import { RedisHistoryStore } from '../redis/store.js';
 import { SqliteHistoryStore } from '../sqlite/store.js';
+import type { HistoryStore } from '../store.js';
 import { LocalDurableRooms } from './durable-rooms.js';
-import { DurableHealth } from './health.js';
 import { type DurableRooms, type DurableRoomsOptions, durableOptions, type EventsMap } from './options.js';
 
 const open = new WeakSet<Namespace>();
@@ -56,9 +59,11 @@ export async function createDurableRooms(
   open.add(nsp);
   try {
     const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ttlMs, maxMessages, maxBytes }));
-    const health = new DurableHealth(used);
+    const health = new StoreHealth(used, nameOf(used), { what: 'messages of durable rooms' });
+    const uncount = featureFigures.add(() => ({ gjallar_durable_up: health.isFailing ? 0 : 1 }));
     return new LocalDurableRooms(nsp, health, { ...settings, rooms }, async () => {
       open.delete(nsp);
+      uncount();
       health.close();
       if (!store) await used.close();
     });
@@ -66,4 +71,10 @@ export async function createDurableRooms(
     open.delete(nsp);
     throw error;
   }
+}
+
+/** What the operator knows a store by. */
+function nameOf(store: HistoryStore): string {
+  if (store instanceof RedisHistoryStore) return 'Redis';
+  return store instanceof SqliteHistoryStore ? 'The file of durable rooms' : 'The store of durable rooms';
 }

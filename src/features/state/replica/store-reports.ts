@@ -4,7 +4,7 @@ import type { Reason } from '../../../base/problems.js';
 import { thisProcess } from '../../../base/process.js';
 import { Seldom } from '../../../base/warnings.js';
 import { within } from '../../../base/within.js';
-import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
+import { faultOf } from '../../../cluster/backplanes/broker-cause.js';
 import type { StoreNews } from '../sequencer/messages.js';
 import type { StoreAddress } from '../sequencer/store/address.js';
 
@@ -14,11 +14,9 @@ const REJECTED = /\b(OOM|READONLY|MISCONF|NOREPLICAS|WRONGTYPE)\b/;
 /** What is down, in public words. */
 function reasonOf(reason: string): Reason {
   const [, word] = REJECTED.exec(reason) ?? [];
-  const rejected: Reason | undefined = word
-    ? { code: 'REDIS_WRITES_REJECTED', text: `Redis rejects writes (${word})` }
-    : undefined;
-  const unreachable: Reason = { code: 'REDIS_UNREACHABLE', text: 'Redis is unreachable' };
-  const { code, text } = brokerCause(reason) ?? rejected ?? unreachable;
+  const { code, text } = word
+    ? ({ code: 'REDIS_WRITES_REJECTED', text: `Redis rejects writes (${word})` } as const)
+    : faultOf('Redis', reason);
   return { code, text: `${text}: state rooms are not stored` };
 }
 

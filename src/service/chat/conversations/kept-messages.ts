@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import type { Figures } from '../../../base/figures.js';
 import { StoreHealth } from '../../../features/history/loss/store-health.js';
 import type { LossWatch } from '../../../features/history/loss/watch.js';
-import { archiveReadings, MeasuredHistory } from '../../../features/history/metrics.js';
+import { archiveReadings } from '../../../features/history/metrics.js';
 import type { HistoryStore } from '../../../features/history/store.js';
 import type { Config } from '../../../host/config/options.js';
 import { redisNamesOf } from '../../../host/config/redis-names.js';
@@ -60,9 +60,8 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   const opened = redisUrl
     ? await connectRedis({ ...config, redisUrl }, surroundings)
     : await openSqlite(config, surroundings);
-  const { store, health } = opened;
-  const { loss, outages } = health;
-  const history = new MeasuredHistory(store, { isTrimmer, onFailure: (...what) => outages.failed(...what) });
+  const { health } = opened;
+  const { loss, store: history } = health;
   const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
   figures.add(history.readings);
   figures.add(() => archiveReadings(archiving?.archiver));
@@ -91,30 +90,32 @@ async function openArchive(url: string, history: HistoryStore) {
 }
 
 interface OpenedStore {
-  store: HistoryStore;
   health: StoreHealth;
   revocations: RevocationStore;
 }
 
-async function connectRedis(config: Config & { redisUrl: string }, { log }: HistorySurroundings): Promise<OpenedStore> {
+async function connectRedis(
+  config: Config & { redisUrl: string },
+  { log, isTrimmer }: HistorySurroundings,
+): Promise<OpenedStore> {
   const { RedisHistoryStore, redisClientOptions } = await import('../../../features/history/redis/store.js');
   const redis = await redisClient(config, redisClientOptions());
   redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
   const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
-  const health = new StoreHealth(store, 'Redis');
-  return { store, health, revocations: new RedisRevocations(redis, `${keyPrefix}revocations`) };
+  const health = new StoreHealth(store, 'Redis', { isTrimmer });
+  return { health, revocations: new RedisRevocations(redis, `${keyPrefix}revocations`) };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
-async function openSqlite(config: Config, { log, failed }: HistorySurroundings): Promise<OpenedStore> {
+async function openSqlite(config: Config, { log, isTrimmer, failed }: HistorySurroundings): Promise<OpenedStore> {
   const { SqliteHistoryStore } = await import('../../../features/history/sqlite/store.js');
   const { dataDir, historyTtl: ttlMs, historyMaxBytes: maxBytes } = config;
   for (;;) {
     try {
       const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, ...(maxBytes && { maxBytes }) });
-      const health = new StoreHealth(store, 'DATA_DIR');
-      return { store, health, revocations: new SqliteRevocations(resolve(dataDir)) };
+      const health = new StoreHealth(store, 'DATA_DIR', { isTrimmer });
+      return { health, revocations: new SqliteRevocations(resolve(dataDir)) };
     } catch (error) {
       const { cause } = error as Error;
       // The primary reports the reason. The stack matters only for a search in the code.
