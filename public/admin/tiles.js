@@ -43,7 +43,7 @@ const tiles = {
   memory: {
     title: 'Memory',
     text: bytes,
-    note: ({ memory, memoryLimit }) => `${percent(memory / memoryLimit)} of ${bytes(memoryLimit)}`,
+    note: ({ figures, memoryLimit }) => `${percent(figures.memory / memoryLimit)} of ${bytes(memoryLimit)}`,
     alarm: (value, { memoryLimit }) => value > 0.85 * memoryLimit,
   },
   delay: {

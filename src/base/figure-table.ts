@@ -136,14 +136,15 @@ const list = {
     'from',
   ),
 
-  gjallar_recovery_kept: gauge(
+  gjallar_recovery_kept: largest(
     'What the machine keeps for connection state recovery: packets, or sessions of disconnected clients.',
     'kind',
   ),
-  gjallar_recovery_dropped_total: counter(
-    'Packets and sessions that the machine dropped before their time because a bound was reached.',
-    'kind',
-  ),
+  gjallar_recovery_dropped_total: {
+    ...counter('Packets and sessions that the machine dropped before their time because a bound was reached.', 'kind'),
+    // Every worker reports those of the machine.
+    rule: 'max',
+  },
   gjallar_recovery_attempts_total: counter(
     'Clients that tried to recover their session, by result. All but "recovered" got a new session.',
     'result',

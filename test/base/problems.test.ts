@@ -20,7 +20,7 @@ describe('the codes of problems', () => {
     for (const path of ['deploy/prometheus/alerts.yml', 'deploy/grafana/gjallar.json']) {
       const selectors = [...read(path).matchAll(/gjallar_problem\{([^}]*)\}/g)].map(([, selector]) => selector!);
       expect(selectors.length).toBeGreaterThan(0);
-      const named = selectors.flatMap((selector) => [...selector.matchAll(/code(?:!=|=~|=)\\?"([^"\\]+)/g)]);
+      const named = selectors.flatMap((selector) => [...selector.matchAll(/code(?:!=|!~|=~|=)\\?"([^"\\]+)/g)]);
       expect(named.flatMap(([, names]) => names!.split('|')).filter((name) => !codes.includes(name))).toEqual([]);
     }
     const matchers = [...read('deploy/prometheus/alertmanager.yml').matchAll(/'code =~? "?([^"']+)"?'/g)];

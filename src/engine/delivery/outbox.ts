@@ -93,11 +93,6 @@ export class Outbox {
     private readonly budget?: Pick<BufferBudget, 'sending'>,
   ) {}
 
-  /** The number of held messages. */
-  get waiting(): number {
-    return this.entries.length;
-  }
-
   /** How long the oldest held message has waited, in ms. */
   private get ageMs(): number {
     const oldest = this.entries[this.next];

@@ -7,6 +7,7 @@ import {
   decode,
   encode,
   type KeeperFigures,
+  noFigures,
   type ToKeeper,
   type ToWorker,
   textPacker,
@@ -28,9 +29,7 @@ interface Wire {
 
 /** This worker's end of the link to the keeper of its machine, for all of its namespaces. */
 export class KeeperLink {
-  figures: KeeperFigures | undefined;
-  /** The server that reports them, of those of this worker. */
-  reporter: object | undefined;
+  figures: KeeperFigures = noFigures;
   private readonly spaces = new Map<string, NamespaceRecovery>();
   private readonly answers = new Map<number, (answer: ToWorker | undefined) => void>();
   private queue: ToKeeper[] = [];

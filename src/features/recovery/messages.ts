@@ -144,6 +144,7 @@ export interface RecoveryState extends KeeperFigures {
 }
 
 const none = { packets: 0, sessions: 0 };
+/** Of a keeper that has said nothing yet. */
 export const noFigures: KeeperFigures = { ...none, bytes: none, dropped: none };
 
 /** From a worker to the keeper. A space is a namespace of a Socket.IO server. */

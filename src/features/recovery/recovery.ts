@@ -10,7 +10,7 @@ import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
 import type { ExpiryListener } from './keeper/expiries.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink, wireInProcess, wireOver } from './link.js';
-import { type KeeperBounds, noFigures, type RecoveryState, type ToWorker } from './messages.js';
+import type { KeeperBounds, RecoveryState, ToWorker } from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
 import { bounded, noOutcomes, type RecoveryOutcome } from './offset.js';
 import { Gate } from './returns/gate.js';
@@ -182,9 +182,7 @@ export class ServerRecovery implements Recovery {
 
   get state(): RecoveryState | undefined {
     if (this.namespaces.size === 0) return undefined;
-    const { outcomes, link } = this;
-    link.reporter ??= this;
-    return { ...((link.reporter === this && link.figures) || noFigures), outcomes };
+    return { ...this.link.figures, outcomes: this.outcomes };
   }
 
   async remove(given: RemovalTarget): Promise<string[]> {
@@ -221,7 +219,6 @@ export class ServerRecovery implements Recovery {
     this.gate.turns.close();
     for (const namespace of this.namespaces.values()) namespace.close();
     this.namespaces.clear();
-    if (this.known?.reporter === this) this.known.reporter = undefined;
     if (!this.options.link) this.known?.close();
   }
 }

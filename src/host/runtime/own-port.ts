@@ -9,6 +9,7 @@ import { withNativeRooms } from '../../io/rooms/index.js';
 import type { Config } from '../config/options.js';
 import { serveHealth, serveMetrics } from '../operations/health.js';
 import { corsOptionsOf } from './engine-options.js';
+import { atMostEvery } from './intervals.js';
 import type { MachineWorker } from './machine-worker.js';
 
 /** The app of a worker that is a server by itself: its engine, its Socket.IO server, and the port that it listens on. */
@@ -54,7 +55,8 @@ export class OwnPort {
     serveMetrics(app, engine, {
       secure,
       admin: adminGuardOf(config, log),
-      metrics: () => worker.orders.scrape(),
+      // However many clients ask, the primary is asked once a second.
+      metrics: atMostEvery(1000, () => worker.orders.scrape()),
       onError: (error) => log.error({ error }, 'a request failed'),
     });
     const shared = await this.listenShared();

@@ -84,8 +84,8 @@ test('a client that lacks more than is kept gets a new session', async () => {
   expect(bytes.packets).toBeGreaterThan(40_000);
   expect(bytes.packets).toBeLessThanOrEqual(50_000);
   expect(dropped.packets + packets).toBeGreaterThanOrEqual(120);
-  // One worker reports what its machine keeps.
-  expect(buses[1]!.recovery!.packets).toBe(0);
+  // Every worker reports what its machine keeps.
+  await until(() => buses[1]!.recovery!.packets > 0);
 });
 
 async function away2(wanderer: Wanderer): Promise<void> {

@@ -7,7 +7,6 @@ import {
   type Found,
   type Missed,
   type MissedQuestion,
-  noFigures,
   type SpaceOptions,
   type ToKeeper,
   type ToKeeperElsewhere,
@@ -503,7 +502,7 @@ export class Keeper {
     for (const [hub, { isHere, at }] of this.others) if (!isHere && at < oldest) this.others.delete(hub);
   }
 
-  /** One worker reports what the keeper has: figures of all workers are added up. */
+  /** All workers report what the keeper has. */
   private tellFigures(): void {
     const workers = [...new Set([...this.spaces.values()].flatMap((space) => [...space.workers.keys()]))];
     const all = [...this.spaces.values()].map(({ away }) => away);
@@ -514,13 +513,10 @@ export class Keeper {
       sessions: sum('size'),
       dropped: { packets: this.packets.dropped, sessions: sum('dropped') },
     };
-    const first = Math.min(...workers);
     const told = JSON.stringify([figures, workers]);
     if (told === this.told) return;
     this.told = told;
-    for (const worker of workers) {
-      this.host.sendToWorker(worker, { type: 'figures', figures: worker === first ? figures : noFigures });
-    }
+    for (const worker of workers) this.host.sendToWorker(worker, { type: 'figures', figures });
   }
 
   /** What it has goes to one other keeper. */

@@ -100,8 +100,6 @@ export interface Overview {
   readonly clients: number;
   readonly transports: Readonly<Record<string, number>>;
   readonly namespaces: Readonly<Record<string, number>>;
-  readonly memory: number;
-  readonly buffered: number;
   /** Whether it keeps a history. */
   readonly measures: { readonly history: boolean };
   readonly rates: Rates;
@@ -170,7 +168,6 @@ export function overviewOf(
     workersElsewhere: servers === undefined ? undefined : Math.max(0, servers - reports.size),
     ...{ configuredWorkers, workers, clients, transports },
     namespaces: byLabel(figures, 'gjallar_namespace_sockets'),
-    ...{ memory, buffered },
     measures: { history: figures.some(([name]) => name === 'gjallar_history_seconds') },
     rates,
     figures: {

@@ -31,13 +31,15 @@ export class Reporter {
 
   async report(hasLists: boolean): Promise<WorkerReport> {
     const { figures, engines, health } = this.worker;
+    // First: what is counted in an answer must not be older than in one that was asked for later.
+    const lists = hasLists ? await this.lists() : undefined;
     return {
       pid: process.pid,
       at: performance.now(),
       health,
       figures: new Totals().add(figures.read()).add(featureFigures.read()).all,
       roundTrips: engines.flatMap(({ roundTrips }) => roundTrips.latest),
-      lists: hasLists ? await this.lists() : undefined,
+      lists,
     };
   }
 
