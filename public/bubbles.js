@@ -1,4 +1,4 @@
-// Builds the elements of messages: bubbles, times, days, and who joined or left.
+// Builds the elements of messages: bubbles, times and days.
 import { element } from './dom.js';
 import { linkified } from './links.js';
 import { avatar, nameNode, painted } from './view.js';
@@ -7,13 +7,9 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
 const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
 
-const itemStates = { waiting: 'Waiting for the connection', sending: 'Sending…', sent: '', failed: 'Not sent' };
-
-const DELETED = 'This message was deleted.';
-
 /** A message of an entry of the list. `actions`: see MessageList. */
 export function messageNode({ message, own, namesake }, names, actions) {
-  const { from, to, text, at, deleted } = message;
+  const { from, to, text, at } = message;
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
   const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
   const heading = element('p', { class: 'heading' }, sender, ' ', time);
@@ -29,13 +25,7 @@ export function messageNode({ message, own, namesake }, names, actions) {
   const bubble = element('div', { class: 'bubble' }, heading, content);
   const node = painted(element('li', { class: `message ${own ? 'own' : ''} ${to ? 'direct' : ''}` }, bubble), from);
   if (!own) node.prepend(avatar(from, names.get(from)));
-  if (deleted) showDeleted(node);
   return node;
-}
-
-/** Shows that a message was deleted. */
-export function showDeleted(node) {
-  node.querySelector('.text').replaceChildren(DELETED);
 }
 
 /** Shows another user's message under the name that `names` has for it now. */
@@ -47,7 +37,7 @@ export function renameSender(node, { from }, names) {
 /** A message that is not sent yet, with the buttons that its state allows. `actions`: see MessageList. */
 export function outgoingNode(item, actions) {
   const failed = item.state === 'failed';
-  const status = failed ? `${itemStates.failed}: ${item.problem}` : itemStates[item.state];
+  const status = { waiting: 'Waiting for the connection', failed: `Not sent: ${item.problem}` }[item.state];
   const node = element(
     'li',
     { class: `message own outgoing ${item.to ? 'direct' : ''}`, 'data-state': item.state },
@@ -56,9 +46,9 @@ export function outgoingNode(item, actions) {
   if (status) node.append(element('p', { class: 'item-status' }, status));
   if (failed) {
     const again = item.final
-      ? button('Edit', () => actions.edit(item.id))
-      : button('Try again', () => actions.retry(item.id));
-    const discard = button('Discard', () => actions.take(item.id));
+      ? button('Edit', () => actions.edit(item))
+      : button('Try again', () => actions.retry(item));
+    const discard = button('Discard', () => actions.take(item));
     node.append(element('p', { class: 'item-actions' }, again, discard));
   }
   return node;
@@ -73,23 +63,5 @@ export function dayOf(at) {
 }
 
 export function dayLabel(at) {
-  if (dayOf(at) === dayOf(Date.now())) return 'Today';
-  const yesterday = new Date();
-  yesterday.setDate(yesterday.getDate() - 1);
-  return dayOf(at) === yesterday.toDateString() ? 'Yesterday' : dayName.format(at);
-}
-
-/** Formats who joined and who left, from a map of users to `joined` or `left`. */
-export function presenceText(changes, names) {
-  const text = (what) => {
-    const users = [...changes].filter(([, change]) => change === what).map(([user]) => names.get(user) ?? user);
-    return users.length > 0 && `${nameList(users)} ${what}`;
-  };
-  return ['joined', 'left'].map(text).filter(Boolean).join(' · ');
-}
-
-function nameList(names) {
-  if (names.length > 4) return `${names.slice(0, 3).join(', ')} and ${names.length - 3} others`;
-  if (names.length === 1) return names[0];
-  return `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
+  return dayOf(at) === dayOf(Date.now()) ? 'Today' : dayName.format(at);
 }

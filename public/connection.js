@@ -1,29 +1,18 @@
 // The page's only Socket.IO connection: its state, its transport, the worker that answers, and the round-trip time.
 
+import { io } from '/socket.io/socket.io.esm.min.js';
+
 const REQUEST_TIMEOUT_MS = 10_000;
 const ECHO_INTERVAL_MS = 3_000;
-const RETURN_DELAY_MS = 1_000;
-const IDENTIFY_DELAY_MS = 2_000;
+const RETRY_DELAY_MS = 1_000;
 
-/** The server rejected a request, or did not answer it (`code` is then `TIMEOUT` or `LOST`). */
-export class RequestError extends Error {
-  constructor(code, message) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/**
- * Events: `status` (anything in `status` changed), `identified` (the server has named the user of a token), `down`, and the
- * server's `presence`, `direct` and `deleted`, whose payload is the event's `detail`.
- */
+/** Events: `status` (anything in `status` changed), and `identified` (the server has named the user of a token). */
 export class Connection extends EventTarget {
   /** The Socket.IO socket. */
   socket;
   /** With a token, empty until the server has named the user. */
   name = '';
   #token = '';
-  #echoTimer = 0;
 
   /**
    * `state` is one of `connecting`, `connected`, `reconnecting`, `rejected`; `rtt` is in milliseconds. `problem` is the
@@ -35,25 +24,30 @@ export class Connection extends EventTarget {
     super();
     // A function, so that every reconnection sends the current name or token.
     const auth = (send) => send(this.#token ? { token: this.#token } : { name: this.name });
-    this.socket = globalThis.io({ autoConnect: false, auth });
-    this.socket.on('connect', () => this.#onConnect());
-    this.socket.on('disconnect', (reason) => this.#onDisconnect(reason));
-    this.socket.on('connect_error', (error) => this.#onConnectError(error));
+    this.socket = io({ autoConnect: false, auth });
+    this.socket.on('connect', () => {
+      this.#update({ state: 'connected', problem: null });
+      this.#readTransport();
+      if (this.#token && !this.name) this.#identify();
+    });
+    this.socket.on('disconnect', (reason) => {
+      this.#update({ state: 'reconnecting', transport: '', worker: '', rtt: null });
+      // The client reconnects by itself, unless the server ended the connection.
+      if (reason === 'io server disconnect') setTimeout(() => this.socket.connect(), RETRY_DELAY_MS);
+    });
+    this.socket.on('connect_error', ({ data, message }) => {
+      // `active` is true if the server is unreachable, which the client retries, and false if it rejected the client.
+      if (this.socket.active) this.#update({ state: 'reconnecting' });
+      else this.#update({ state: 'rejected', problem: { code: data?.code, message } });
+    });
     // Each reconnection makes a new engine. `open` always precedes the upgrade; `connect` may not.
     this.socket.io.on('open', () => this.socket.io.engine.on('upgrade', () => this.#readTransport()));
-    for (const event of ['presence', 'direct', 'deleted']) {
-      this.socket.on(event, (payload) => this.#announce(event, payload));
-    }
-    document.addEventListener('visibilitychange', () => this.#measure());
+    setInterval(() => this.#measure(), ECHO_INTERVAL_MS);
   }
 
   /** Whether a token proves that the name is this user's. Any client may have a name without one. */
   get isProven() {
     return this.#token !== '';
-  }
-
-  get connected() {
-    return this.socket.connected;
   }
 
   /**
@@ -70,19 +64,18 @@ export class Connection extends EventTarget {
     this.socket.connect();
   }
 
-  /** Sends an event and resolves with the server's reply; rejects with a RequestError. Only useful when connected. */
+  /**
+   * Sends an event and resolves with the server's reply; rejects with an error that has its `code`, or `LOST` without
+   * a reply. Only useful when connected.
+   */
   async request(event, payload) {
-    let reply;
-    try {
-      reply = await this.socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck(event, payload);
-    } catch {
-      throw this.socket.connected
-        ? new RequestError('TIMEOUT', 'The server did not answer.')
-        : new RequestError('LOST', 'The connection was lost before the server answered.');
-    }
-    if (reply?.ok !== true)
-      throw new RequestError(reply?.code ?? 'UNKNOWN', reply?.message ?? 'The server rejected the request.');
-    return reply;
+    const lost = { code: 'LOST', message: 'The server did not answer. The message may have arrived anyway.' };
+    const reply = await this.socket
+      .timeout(REQUEST_TIMEOUT_MS)
+      .emitWithAck(event, payload)
+      .catch(() => lost);
+    if (reply.ok) return reply;
+    throw Object.assign(new Error(reply.message), { code: reply.code });
   }
 
   /** Called with the worker that the reply to a join names. */
@@ -90,24 +83,19 @@ export class Connection extends EventTarget {
     this.#update({ worker: String(worker) });
   }
 
-  #onConnect() {
-    this.#update({ state: 'connected', problem: null });
-    this.#readTransport();
-    if (this.#token && !this.name) this.#identify();
-  }
-
   /** Sends the token again as an event, because the reply to that names its user. */
   async #identify() {
     const token = this.#token;
+    const isOver = () => token !== this.#token || !this.socket.connected;
     try {
       const { name } = await this.request('token', token);
-      if (token !== this.#token) return;
+      if (isOver()) return;
       this.name = name;
       this.#announce('identified', { name });
     } catch (problem) {
-      if (token !== this.#token || !this.socket.connected) return;
+      if (isOver()) return;
       if (problem.code !== 'TOKENS_OFF') {
-        setTimeout(() => token === this.#token && this.socket.connected && this.#identify(), IDENTIFY_DELAY_MS);
+        setTimeout(() => isOver() || this.#identify(), RETRY_DELAY_MS);
         return;
       }
       this.socket.disconnect();
@@ -115,36 +103,18 @@ export class Connection extends EventTarget {
     }
   }
 
-  #onDisconnect(reason) {
-    clearTimeout(this.#echoTimer);
-    this.#update({ state: 'reconnecting', transport: '', worker: '', rtt: null });
-    this.#announce('down');
-    // The client reconnects by itself, unless the server ended the connection.
-    if (reason === 'io server disconnect') setTimeout(() => this.socket.connect(), RETURN_DELAY_MS);
-  }
-
-  #onConnectError(error) {
-    // `active` is true if the server is unreachable, which the client retries, and false if it rejected the client.
-    if (!this.socket.active)
-      this.#update({ state: 'rejected', problem: { code: error.data?.code, message: error.message } });
-    else if (this.status.state !== 'reconnecting') this.#update({ state: 'reconnecting' });
-  }
-
   #readTransport() {
     this.#update({ transport: this.socket.io.engine.transport.name });
     this.#measure();
   }
 
-  /** Times one `echo`, and schedules the next one. A page in the background sends none. */
+  /** Times one `echo`. A page in the background sends none. */
   async #measure() {
-    clearTimeout(this.#echoTimer);
     if (!this.socket.connected || document.hidden) return;
-    const timer = setTimeout(() => this.#measure(), ECHO_INTERVAL_MS);
-    this.#echoTimer = timer;
     const start = performance.now();
     try {
       await this.socket.timeout(REQUEST_TIMEOUT_MS).emitWithAck('echo', start);
-      if (this.#echoTimer === timer) this.#update({ rtt: performance.now() - start });
+      this.#update({ rtt: performance.now() - start });
     } catch {
       // A lost echo has no round-trip time. A lost connection is reported by its own event.
     }

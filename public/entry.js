@@ -1,54 +1,49 @@
 // The dialog for name or token, and room. The page remembers them: the token only as long as the tab is open.
 import { byId } from './dom.js';
 
-const DEFAULT_ROOM = 'lobby';
-
-const ROOM = 'gjallar.room';
-const SENT = 'gjallar.sent';
 const KEEP_SENT = 1000;
+const TOKEN_HINT =
+  'The server knows you by your token (a JWT). Ask its operator for one, and paste it here. This page keeps it until you close the tab.';
+
+/** What the browser keeps, by key. Where it may keep nothing, the page works, and remembers as long as it is open. */
+const forever = kept('localStorage');
+const whileOpen = kept('sessionStorage');
+
+function kept(storage) {
+  try {
+    return globalThis[storage];
+  } catch {
+    return {};
+  }
+}
 
 /** The remembered name, token and room. The room in the URL takes precedence, so that a link leads to its room. */
 export function recall() {
   return {
-    name: read('localStorage', 'gjallar.name'),
-    token: read('sessionStorage', 'gjallar.token'),
-    room: roomOfAddress() || read('localStorage', ROOM) || DEFAULT_ROOM,
+    name: forever['gjallar.name'] ?? '',
+    token: whileOpen['gjallar.token'] ?? '',
+    room: roomOfAddress() || forever['gjallar.room'] || 'lobby',
   };
 }
 
 /** Remembers the user. With a token, `name` is unknown until the server accepts it. */
 export function rememberUser({ name, token }) {
-  if (name) write('localStorage', 'gjallar.name', name);
-  write('sessionStorage', 'gjallar.token', token);
+  if (name) forever['gjallar.name'] = name;
+  whileOpen['gjallar.token'] = token;
 }
 
 /** The positions of the latest messages that this tab has sent. */
 export function recallSent() {
-  return new Set(read('sessionStorage', SENT).split('\n'));
+  return new Set(whileOpen['gjallar.sent']?.split('\n'));
 }
 
 export function rememberSent(positions) {
-  write('sessionStorage', SENT, [...positions].slice(-KEEP_SENT).join('\n'));
+  whileOpen['gjallar.sent'] = [...positions].slice(-KEEP_SENT).join('\n');
 }
 
 /** Remembers a room that the server let the user into. */
 export function rememberRoom(room) {
-  write('localStorage', ROOM, room);
-}
-
-/** Forgets a room that the server did not let the user into, so that the next visit does not open it again. */
-export function forgetRoom(room) {
-  if (read('localStorage', ROOM) === room) write('localStorage', ROOM, '');
-  if (roomOfAddress() === room) history.replaceState(null, '', location.pathname);
-}
-
-/** Puts the room into the URL. */
-export function showInAddress(room) {
-  const before = roomOfAddress();
-  const address = `#${encodeURIComponent(room)}`;
-  // Each room is an entry in the browser's history, except the page without a room.
-  if (!before) history.replaceState(null, '', address);
-  else if (before !== room) history.pushState(null, '', address);
+  forever['gjallar.room'] = room;
 }
 
 export function roomOfAddress() {
@@ -65,64 +60,34 @@ export function roomOfAddress() {
  * `{ name, token, room }`.
  */
 export function askEntry({ name, token = '', room, focus, first, byToken = Boolean(token), problem = '' }, done) {
-  const user = byToken ? 'token' : 'name';
+  const kind = byToken ? 'token' : 'name';
   const dialog = byId('entry');
-  const form = byId('entry-form');
-  let answered = false;
+  const [user, place] = [byId('entry-user'), byId('entry-room')];
   dialog.classList.toggle('first', first);
   byId('entry-title').textContent = first
     ? 'One horn, heard everywhere at once'
     : `${byToken ? 'Token' : 'Name'} and room`;
   byId('entry-lead').textContent = first
     ? 'Join a room on this gjallar server. Everyone in the room gets your messages, whichever worker they are connected to.'
-    : `If you change your ${user}, you reconnect. If you change the room, you join it at once.`;
+    : `If you change your ${kind}, you reconnect. If you change the room, you join it at once.`;
   byId('entry-problem').textContent = problem;
-  byId('entry-problem').hidden = !problem;
-  for (const field of ['name', 'token']) {
-    byId(`entry-${field}-field`).hidden = field !== user;
-    byId(`entry-${field}`).disabled = field !== user;
-  }
-  byId('entry-name').value = name;
-  byId('entry-token').value = token;
-  byId('entry-room').value = room;
+  byId('entry-user-label').textContent = `Your ${kind}`;
+  byId('entry-hint').textContent = byToken ? TOKEN_HINT : '';
+  user.type = byToken ? 'password' : 'text';
+  user.autocomplete = byToken ? 'off' : 'nickname';
+  user.value = byToken ? token : name;
+  place.value = room;
   byId('entry-cancel').hidden = first;
   byId('entry-cancel').onclick = () => dialog.close();
-  dialog.oncancel = (event) => {
-    if (first) event.preventDefault();
-  };
   // Browsers close a dialog at the second Escape, even if the page prevents it.
-  dialog.onclose = () => {
-    if (first && !answered) dialog.showModal();
-  };
-  form.onsubmit = (event) => {
+  dialog.oncancel = () => !first;
+  dialog.onclose = () => first && dialog.showModal();
+  byId('entry-form').onsubmit = (event) => {
     event.preventDefault();
-    const answer = { [user]: byId(`entry-${user}`).value.trim(), room: byId('entry-room').value.trim() };
-    const missing = [user, 'room'].find((field) => !answer[field]);
-    if (missing) {
-      byId(`entry-${missing}`).focus();
-      return;
-    }
-    answered = true;
+    dialog.onclose = null;
     dialog.close();
-    done({ name: '', token: '', ...answer });
+    done({ name: '', token: '', [kind]: user.value.trim(), room: place.value.trim() });
   };
   if (!dialog.open) dialog.showModal();
-  byId(`entry-${focus === 'user' ? user : focus}`).select();
-}
-
-// Storage may be disabled in the browser. The page then works, and remembers nothing.
-function read(storage, key) {
-  try {
-    return globalThis[storage].getItem(key) ?? '';
-  } catch {
-    return '';
-  }
-}
-
-function write(storage, key, value) {
-  try {
-    globalThis[storage].setItem(key, value);
-  } catch {
-    // See above.
-  }
+  (focus === 'user' ? user : place).select();
 }

@@ -3,22 +3,23 @@
 
 import { recallSent, rememberSent } from './entry.js';
 import { Rooms } from './gjallar-client.js';
-import { problemOf } from './problems.js';
 
+/** The same request fails again, so the page does not offer it. */
+const FINAL = ['BAD_ROOM', 'BAD_TEXT', 'ROOM_FORBIDDEN', 'TOO_MANY_ROOMS', 'NOT_IN_ROOM'];
 /** Number of earlier messages to show. */
 const EARLIER = 50;
 /** Above this the server sends the number of members without their names. */
-const NAMED_MEMBERS = 100;
-const WHO_DELAY_MS = 500;
+export const NAMED_MEMBERS = 100;
+const WHO_DELAY_MS = 300;
 /** Display names to remember. Those of users who left stay on their messages. */
 const KEEP_NAMES = 1000;
 
 /**
- * Events, with their `detail`: `entered` (another room was chosen), `joined` { returned: after a lost connection,
- * missing: number of earlier messages that follow }, `recovered` (they have arrived) { complete, isFirst },
- * `refused` { text, final: whether another try fails too }, `people` { members, users, names }, `presence` { joined, left },
- * `message` { message, own, namesake: of another client with this name, earlier: published before the join }, `deleted`,
- * `outbox` (its items that have not arrived), `failed` (an item, with why).
+ * Events, with their `detail`: `entered` (another room was chosen; the name of the one with messages that wait, or ''),
+ * `joined` { isFirst: not after a lost connection, missing: number of earlier messages that follow }, `recovered` (they have
+ * arrived) { complete, isFirst }, `refused` (the error), `people` { members, users, names }, `message` { message, own,
+ * namesake: of another client with this name, earlier: published before the join }, `deleted`, `outbox` (its items),
+ * `failed` (why an item was not sent).
  *
  * An item of the outbox goes waiting ─▶ sending ─▶ sent ─▶ (its message arrives, the item is dropped)
  *                                  ▲        └───▶ failed ─▶ discarded
@@ -29,16 +30,16 @@ export class Room extends EventTarget {
   joined = false;
   /** Display names by user. A new map when they change. */
   names = new Map();
-  /** Why the server did not let the user in: the problem, or null. */
+  /** The error with which the server did not let the user in, or null. */
   #refusal = null;
   #connection;
   #rooms;
   #isShowingEarlier = false;
   #outbox = [];
   #lastId = 0;
-  #joinedAs = '';
-  #members = 0;
-  #users = null;
+  /** Settles once the server has answered all that was sent. */
+  #answered = Promise.resolve();
+  #people = { members: 0, users: [] };
   #whoTimer = 0;
   /** The positions of the messages of this client: others may have the same name. */
   #sent = recallSent();
@@ -49,36 +50,32 @@ export class Room extends EventTarget {
     super();
     this.#connection = connection;
     this.#rooms = new Rooms(connection.socket);
-    connection.addEventListener('down', () => this.#onDown());
-    connection.addEventListener('presence', ({ detail }) => this.#onPresence(detail));
-    connection.addEventListener('direct', ({ detail }) => this.#onDirect(detail));
-    connection.addEventListener('deleted', ({ detail }) => {
-      if (detail.with || detail.room === this.name) this.#announce('deleted', detail);
+    connection.socket.on('disconnect', () => {
+      this.joined = false;
     });
+    connection.socket.on('presence', (presence) => this.#onPresence(presence));
+    connection.socket.on('direct', (message) => this.#onDirect(message));
+    connection.socket.on('deleted', (deleted) => this.#announce('deleted', deleted));
   }
 
   /** Changes to another room. Unsent messages for the old room stay in the outbox until the user returns to it. */
   enter(name) {
     if (name === this.name) return;
-    const left = this.name;
-    const leftWaiting = this.#waiting().length;
-    if (left) this.#rooms.leave(left).catch(() => {});
+    const left = this.#inState('waiting').length > 0 ? this.name : '';
+    this.exit();
     this.name = name;
-    this.joined = false;
     this.#refusal = null;
-    this.#joinedAs = '';
     this.#outbox = this.#outbox.filter((item) => item.state !== 'sent');
     this.names = new Map();
-    this.#setPeople(0, null);
-    this.#announce('entered', { left, leftWaiting });
+    this.#setPeople({ members: 0, users: [] });
+    this.#announce('entered', left);
     this.#showOutbox();
     this.#join();
   }
 
   /** Leaves the room until the next `enter`. */
   exit() {
-    if (!this.name) return;
-    this.#rooms.leave(this.name).catch(() => {});
+    if (this.name) this.#rooms.leave(this.name).catch(() => {});
     this.name = '';
     this.joined = false;
   }
@@ -86,26 +83,21 @@ export class Room extends EventTarget {
   /** Sends a text to the room or only to a user, now or as soon as the room is joined. */
   say(text, to) {
     this.#lastId += 1;
-    const item = { id: this.#lastId, room: this.name, to, text, state: 'waiting', problem: '' };
-    this.#outbox.push(item);
+    this.#outbox.push({ id: this.#lastId, room: this.name, to, text, state: 'waiting', problem: '' });
     this.#showOutbox();
-    if (this.#refusal) this.#failWaiting();
     this.#flush();
   }
 
-  retry(id) {
-    const item = this.#outbox.find((each) => each.id === id);
-    if (!item) return;
-    this.#change(item, { state: 'waiting', doubt: false, problem: '' });
-    if (!this.joined && this.#connection.connected) this.#join();
+  retry(item) {
+    this.#change(item, { state: 'waiting', problem: '' });
+    if (!this.joined && this.#connection.socket.connected) this.#join();
     this.#flush();
   }
 
-  /** Takes a failed item out of the outbox. Returns its text and its recipient. */
-  take(id) {
-    const item = this.#outbox.find((each) => each.id === id);
-    if (item) this.#drop(item);
-    return item ?? { text: '' };
+  /** Takes an item out of the outbox. */
+  take(item) {
+    this.#outbox.splice(this.#outbox.indexOf(item), 1);
+    this.#showOutbox();
   }
 
   /** Announces the latest messages exchanged with a user. */
@@ -116,112 +108,97 @@ export class Room extends EventTarget {
     for (const message of messages) if (!message.deleted) this.#onMessage(message, true);
   }
 
-  /**
-   * Messages before this one, oldest first. `reachesStart` is false if older ones may follow, and `complete` says whether
-   * none is missing.
-   */
+  /** Messages before this one, oldest first, and an empty `end` if older ones may follow. */
   async earlierThan({ epoch, offset }) {
     const name = this.name;
     const page = await this.#connection.request('history', { room: name, epoch, before: offset, limit: EARLIER });
     // Another room is on the page by now, or the server has lost the log that the offset belongs to.
     const messages = name === this.name && page.epoch === epoch ? page.messages : [];
+    const reachesStart = messages.length < EARLIER || messages[0].offset === 1;
+    const isComplete = page.complete && page.epoch === epoch;
+    const start = reachesStart ? 'This is the first message.' : '';
     return {
-      messages: messages.map((message) => ({ ...this.#senderOf(message), earlier: true })),
-      reachesStart: messages.length < EARLIER || messages[0].offset === 1,
-      complete: page.complete && page.epoch === epoch,
+      messages: messages.filter(({ deleted }) => !deleted).map((message) => this.#senderOf(message)),
+      end: isComplete ? start : 'Earlier messages are no longer available.',
     };
   }
 
   /** Called once per room: after a lost connection, Rooms joins the room again by itself. */
   async #join() {
     const { name } = this;
-    try {
-      await this.#rooms.join(name, {
+    const ifHere = (run) => (detail) => name === this.name && run(detail);
+    const onRefused = ifHere((error) => this.#onRefused(error));
+    await this.#rooms
+      .join(name, {
         last: EARLIER,
-        onJoined: (joined) => name === this.name && this.#onJoined(joined),
-        onMessage: (message) => name === this.name && this.#onMessage(message),
-        onRecovered: (recovery) => name === this.name && this.#onRecovered(recovery),
-        onRefused: (error) => this.#onRefused(name, error),
-      });
-    } catch (error) {
-      this.#onRefused(name, error);
-    }
+        onJoined: ifHere((joined) => this.#onJoined(joined)),
+        onMessage: ifHere((message) => this.#onMessage(message)),
+        onRecovered: ifHere((recovery) => {
+          this.#isShowingEarlier = false;
+          this.#announce('recovered', recovery);
+        }),
+        onRefused,
+      })
+      .catch(onRefused);
   }
 
   #onJoined({ members, worker, isFirst, missing }) {
-    const returned = this.#joinedAs === this.#connection.name;
     this.joined = true;
     this.#refusal = null;
-    this.#joinedAs = this.#connection.name;
     this.#isShowingEarlier = isFirst && missing > 0;
     this.#connection.answeredBy(worker);
-    this.#setPeople(members, this.#users);
-    this.#announce('joined', { returned, missing });
+    this.#setPeople({ members });
+    this.#announce('joined', { isFirst, missing });
     this.#flush();
     this.#askWho(0);
-    if (returned) for (const user of this.#partners) this.recallWith(user);
+    if (!isFirst) for (const user of this.#partners) this.recallWith(user);
   }
 
-  #onRecovered({ complete, isFirst }) {
-    this.#isShowingEarlier = false;
-    this.#announce('recovered', { complete, isFirst });
-  }
-
-  #onRefused(name, error) {
-    if (name !== this.name) return;
+  #onRefused(error) {
     // After a lost connection, Rooms tries again by itself; after a request without an answer, it does not.
     if (error.code !== 'LOST') {
-      this.#refusal = problemOf(error);
-      this.#failWaiting();
+      this.#refusal = error;
+      this.#flush();
       this.#announce('refused', this.#refusal);
-    } else if (this.#connection.connected && !this.joined) this.#join();
+    } else if (this.#connection.socket.connected && !this.joined) this.#join();
   }
 
-  #onDown() {
-    this.joined = false;
-    clearTimeout(this.#whoTimer);
-  }
-
-  #failWaiting() {
-    const { text: problem, final } = this.#refusal;
-    for (const item of this.#waiting()) this.#change(item, { state: 'failed', problem, final });
+  #fail(item, { code, message: problem }) {
+    this.#change(item, { state: 'failed', problem, final: FINAL.includes(code) });
+    if (item.room === this.name) this.#announce('failed', problem);
   }
 
   #flush() {
-    if (!this.joined) return;
-    for (const item of this.#waiting()) this.#send(item);
+    for (const item of this.#inState('waiting')) {
+      if (this.#refusal) this.#fail(item, this.#refusal);
+      else if (this.joined) this.#answered = Promise.all([this.#answered, this.#send(item)]);
+    }
   }
 
   async #send(item) {
     this.#change(item, { state: 'sending' });
     try {
       const { room, to, text } = item;
-      const { epoch, offset } = await (to
+      const reply = await (to
         ? this.#connection.request('direct', { to, text })
         : this.#connection.request('message', { room, text }));
-      this.#remember({ epoch, offset });
-      if (item.echoed || room !== this.name) this.#drop(item);
-      else this.#change(item, { state: 'sent', epoch, offset });
+      const key = keyOf(reply);
+      if (key !== undefined) rememberSent(this.#sent.add(key));
+      if (key === undefined || room !== this.name) this.take(item);
+      else this.#change(item, { state: 'sent', key });
     } catch (error) {
-      // The message may have arrived, so the user decides whether to send it again.
-      const doubt = error.code === 'LOST' || error.code === 'TIMEOUT';
-      const { text, final } = problemOf(error);
-      const problem = doubt ? `${text} The message may have arrived anyway.` : text;
-      this.#change(item, { state: 'failed', echoed: false, doubt, problem, final });
+      // The user decides whether to send it again, if it may have arrived.
+      this.#fail(item, error);
     }
   }
 
-  #onMessage(message, earlier = this.#isShowingEarlier && !message.to) {
-    // A direct message that got no answer may be among earlier ones.
-    const isKnown = earlier && (!message.to || this.#sent.has(keyOf(message)));
-    const canBeEcho = message.from === this.#connection.name && !isKnown;
-    const item = canBeEcho ? this.#ofThisRoom().find((each) => isEchoOf(message, each)) : undefined;
-    const sender = item ? { message, own: true } : this.#senderOf(message);
-    if (item) this.#remember(message);
-    this.#announce('message', { ...sender, earlier });
-    if (item && item.state !== 'sending') this.#outbox.splice(this.#outbox.indexOf(item), 1);
-    else if (item) item.echoed = true;
-    if (item) this.#showOutbox();
+  async #onMessage(message, earlier = this.#isShowingEarlier && !message.to) {
+    // The answer says which messages are this client's, and may come after them.
+    if (message.from === this.#connection.name) await this.#answered;
+    if (!message.to && message.room !== this.name) return;
+    this.#announce('message', { ...this.#senderOf(message), earlier });
+    const item = this.#inState('sent').find(({ key }) => key === keyOf(message));
+    if (item) this.take(item);
   }
 
   #onDirect(message) {
@@ -229,87 +206,54 @@ export class Room extends EventTarget {
     this.#onMessage(message);
   }
 
-  /** Whether a message is of this client, or of another one with its name. A token proves whose name it is. */
+  /**
+   * Whether a message is of this client, or of another one with its name: the position tells, if the server keeps messages. A
+   * token proves whose name it is.
+   */
   #senderOf(message) {
     const isNamed = message.from === this.#connection.name;
-    const own = isNamed && (this.#connection.isProven || this.#sent.has(keyOf(message)));
+    const key = keyOf(message);
+    const own = isNamed && (this.#connection.isProven || key === undefined || this.#sent.has(key));
     return { message, own, namesake: isNamed && !own };
   }
 
-  #remember(message) {
-    const key = keyOf(message);
-    if (key === undefined || this.#sent.has(key)) return;
-    this.#sent.add(key);
-    rememberSent(this.#sent);
-  }
-
-  #onPresence({ room, members, joined, left, names }) {
+  #onPresence({ room, members, names }) {
     if (room !== this.name) return;
-    if (!joined && !left) {
-      this.#setPeople(members, null);
-      this.#askWho(WHO_DELAY_MS);
-      return;
-    }
-    const changes = { joined: joined ?? [], left: left ?? [] };
-    const users = this.#users && new Set(this.#users);
-    for (const name of changes.left) users?.delete(name);
-    for (const name of changes.joined) users?.add(name);
-    this.#learnNames([...changes.joined, ...changes.left], names);
-    this.#setPeople(members, users);
-    this.#announce('presence', changes);
-    // One user can be connected twice, or join and leave within one event: then the server's list is needed.
-    if (users?.size !== members) this.#askWho(WHO_DELAY_MS);
+    this.#setPeople({ members }, names);
+    this.#askWho(WHO_DELAY_MS);
   }
 
+  /** Asks who is here, which an event does not say of users who are connected twice. */
   #askWho(delay) {
-    clearTimeout(this.#whoTimer);
-    this.#whoTimer = setTimeout(async () => {
+    this.#whoTimer ||= setTimeout(async () => {
+      this.#whoTimer = 0;
       const name = this.name;
-      if (!this.joined || this.#members > NAMED_MEMBERS) return;
+      if (!this.joined || this.#people.members > NAMED_MEMBERS) return;
       const reply = await this.#connection.request('who', name).catch(() => null);
-      if (!reply || name !== this.name) return;
-      this.#learnNames(reply.users ?? [], reply.names);
-      this.#setPeople(reply.members ?? this.#members, reply.users ? new Set(reply.users) : null);
+      if (reply && name === this.name) this.#setPeople({ members: reply.members, users: reply.users }, reply.names);
     }, delay);
   }
 
-  #setPeople(members, users) {
-    this.#members = members;
-    this.#users = members > NAMED_MEMBERS ? null : users;
-    this.#announce('people', { members, users: this.#users && [...this.#users], names: this.names });
+  #setPeople(changes, names = {}) {
+    Object.assign(this.#people, changes);
+    this.names = new Map([...this.names, ...Object.entries(names)].slice(-KEEP_NAMES));
+    this.#announce('people', { ...this.#people, names: this.names });
   }
 
-  /** Takes over the display names in `given`. Users that it does not list have none. */
-  #learnNames(users, given = {}) {
-    const learned = new Map(this.names);
-    for (const user of users) {
-      learned.delete(user);
-      if (Object.hasOwn(given, user)) learned.set(user, given[user]);
-    }
-    this.names = new Map([...learned].slice(-KEEP_NAMES));
-  }
-
-  #ofThisRoom() {
-    return this.#outbox.filter((item) => item.room === this.name);
+  /** The items for this room that are in a state. */
+  #inState(state) {
+    return this.#outbox.filter((item) => item.room === this.name && item.state === state);
   }
 
   #showOutbox() {
-    const items = this.#ofThisRoom().filter(({ echoed }) => !echoed);
-    this.#announce('outbox', items);
-  }
-
-  #waiting() {
-    return this.#ofThisRoom().filter((item) => item.state === 'waiting');
+    this.#announce(
+      'outbox',
+      this.#outbox.filter((item) => item.room === this.name),
+    );
   }
 
   #change(item, changes) {
     Object.assign(item, changes);
-    this.#showOutbox();
-    if (item.state === 'failed' && item.room === this.name) this.#announce('failed', item.problem);
-  }
-
-  #drop(item) {
-    this.#outbox.splice(this.#outbox.indexOf(item), 1);
     this.#showOutbox();
   }
 
@@ -321,13 +265,4 @@ export class Room extends EventTarget {
 /** A message's position in the room's log; `undefined` if the server keeps no log. */
 export function keyOf({ epoch, offset }) {
   return offset === undefined ? undefined : `${epoch}/${offset}`;
-}
-
-/** Whether an own message is that item: compares positions if both are known, and texts otherwise. */
-function isEchoOf(message, item) {
-  // An item that failed without an answer may have arrived, and is then among the recovered messages.
-  if (item.to !== message.to || item.echoed || item.state === 'waiting' || (item.state === 'failed' && !item.doubt))
-    return false;
-  if (item.offset !== undefined && message.offset !== undefined) return keyOf(item) === keyOf(message);
-  return item.text === message.text;
 }

@@ -56,6 +56,7 @@ export function watchActions(onDone) {
 
 /** Asks whether to act. Without a target, it asks for that as well. */
 export function ask(name, target = {}) {
+  byId('done').hidden = true;
   asked = { name, target };
   const { title, text, confirm, fields } = actions[name];
   byId('dialog-title').textContent = title(target);
@@ -96,13 +97,10 @@ function fieldOf({ name, label, options }) {
 
 /** @throws an error whose message is for the operator */
 async function post(path, body) {
-  let response;
-  try {
-    const content = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-    response = await fetch(path, { method: 'POST', signal: AbortSignal.timeout(15_000), ...content });
-  } catch {
+  const content = body && { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
+  const response = await fetch(path, { method: 'POST', signal: AbortSignal.timeout(15_000), ...content }).catch(() => {
     throw new Error('The server did not answer. Whether it has acted is not known.');
-  }
+  });
   const answer = await response.json().catch(() => ({}));
   if (!response.ok) throw new Error(answer.message ?? `The server answered with status ${response.status}.`);
   return answer;

@@ -6,29 +6,22 @@ import { ago, span } from './format.js';
 import { showDetails, showLists, showProblems, showRecent, showWorkers } from './tables.js';
 import { showTiles } from './tiles.js';
 
-/** How long the result of an action is shown. */
-const DONE_MS = 12_000;
 const INTERVAL_MS = 2_000;
 const TIMEOUT_MS = 8_000;
-const MAX_DELAY_MS = 30_000;
+/** After a failure. */
+const RETRY_MS = 5_000;
 
 let latestAt;
-let doneTimer = 0;
 let readTimer = 0;
-let failures = 0;
 let running;
 
 watchActions((text) => {
   byId('done').hidden = false;
   write(byId('done'), text);
-  clearTimeout(doneTimer);
-  doneTimer = setTimeout(() => {
-    byId('done').hidden = true;
-  }, DONE_MS);
   readNow();
 });
 
-/** Reads at once, unless the tab is hidden; then every two seconds, and more seldom while it fails. */
+/** Reads at once, unless the tab is hidden; then again and again. */
 function readNow() {
   clearTimeout(readTimer);
   running?.abort();
@@ -38,22 +31,13 @@ function readNow() {
 async function read() {
   const reading = new AbortController();
   running = reading;
-  let delay = INTERVAL_MS;
-  try {
-    const signal = AbortSignal.any([reading.signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    const response = await fetch('../api/overview', { signal, cache: 'no-store' });
-    const overview = response.ok && (await response.json());
-    if (reading.signal.aborted) return;
-    failures = response.ok ? 0 : failures + 1;
-    if (response.ok) show(overview);
-    else showFailure(response.status);
-  } catch {
-    if (reading.signal.aborted) return;
-    failures += 1;
-    showFailure();
-  }
-  if (failures > 0) delay = Math.min(MAX_DELAY_MS, 1000 * 2 ** (failures - 1));
-  readTimer = setTimeout(readNow, delay);
+  const signal = AbortSignal.any([reading.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  const response = await fetch('../api/overview', { signal, cache: 'no-store' }).catch(() => ({ ok: false }));
+  const overview = response.ok && (await response.json().catch(() => undefined));
+  if (reading.signal.aborted) return;
+  readTimer = setTimeout(readNow, overview ? INTERVAL_MS : RETRY_MS);
+  if (overview) show(overview);
+  else showFailure(response.status);
 }
 
 function show(overview) {
@@ -67,7 +51,6 @@ function show(overview) {
   showDetails(overview);
   showLists(overview);
   showRecent(overview);
-  for (const region of document.querySelectorAll('.scroll')) reachByKeyboard(region);
 }
 
 /** @param status of the answer; undefined if there was none */
@@ -78,15 +61,10 @@ function showFailure(status) {
   byId('lost').hidden = false;
   // With one of these, the server does not let this page read on.
   const isFinal = status >= 400 && status < 500 && status !== 429;
+  if (isFinal) clearTimeout(readTimer);
   const known = status === 401 ? 'asks for another password. Reload this page to sign in.' : `answered with ${status}.`;
   const text = status === undefined ? 'The server cannot be reached.' : `The server ${known}`;
   write(byId('lost'), isFinal ? text : `${text} The figures are old. This page tries again by itself.`);
-}
-
-/** A region that scrolls must be reachable by keyboard; one that does not scroll would be a useless stop. */
-function reachByKeyboard(region) {
-  if (region.scrollHeight > region.clientHeight || region.scrollWidth > region.clientWidth) region.tabIndex = 0;
-  else region.removeAttribute('tabindex');
 }
 
 function showHead({ state, host, uptime, version, hasNames }) {

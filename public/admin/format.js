@@ -32,17 +32,10 @@ export function percent(share) {
 /** A time span in its two largest units. */
 export function span(seconds) {
   if (seconds === undefined) return DASH;
-  const units = [
-    ['d', 86_400],
-    ['h', 3600],
-    ['min', 60],
-  ];
-  for (const [index, [unit, length]] of units.entries()) {
-    if (seconds < length) continue;
-    const [nextUnit, nextLength] = units[index + 1] ?? ['s', 1];
-    return `${Math.floor(seconds / length)} ${unit} ${Math.floor((seconds % length) / nextLength)} ${nextUnit}`;
-  }
-  return `${Math.floor(seconds)} s`;
+  const [d, h, min] = [86_400, 3600, 60].map((unit) => Math.floor(seconds / unit));
+  const parts = [`${d} d`, `${h % 24} h`, `${min % 60} min`, `${Math.floor(seconds % 60)} s`];
+  const first = [d, h, min, 1].findIndex((value) => value > 0);
+  return parts.slice(first, first + 2).join(' ');
 }
 
 export function ago(milliseconds) {

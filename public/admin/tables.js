@@ -19,7 +19,8 @@ function panel(id, title, keyOf, columns, update = () => {}) {
   const body = element('tbody');
   const table = element('table', {}, element('thead', {}, element('tr', {}, ...heads)), body);
   const heading = element('h2', { id: `${id}-title` }, title);
-  byId(id).prepend(heading, element('section', { class: 'scroll', 'aria-labelledby': heading.id }, table));
+  const scroll = { class: 'scroll', tabindex: '0', 'aria-labelledby': heading.id };
+  byId(id).prepend(heading, element('section', scroll, table));
   const cellOf = ({ name, make }, item, index) => {
     const cell = element(index === 0 ? 'th' : 'td', { class: name, scope: index === 0 && 'row' });
     if (make) cell.append(...make(item).filter(Boolean));

@@ -23,7 +23,7 @@ export function refusalTests(demo: Demo): void {
   test('a server with tokens asks for one, and the page takes the name of its user', async () => {
     const user = await askedForToken('tokens');
     await user.entersToken('not a token');
-    await user.sees('#entry-problem', 'does not accept this token');
+    await user.sees('#entry-problem', 'does not accept the token');
     await user.entersToken(await tokenOf({ sub: 'user-7' }));
     await user.seesPerson('user-7');
     await user.sees('#me-name', /^user-7$/);
@@ -45,20 +45,21 @@ export function refusalTests(demo: Demo): void {
     const user = await askedForToken('expiry');
     await user.entersToken(await tokenOf({ sub: 'user-8' }, { expires: '3s' }));
     await user.seesPerson('user-8');
-    await user.sees('#banner-text', 'Your token has expired.');
+    await user.sees('#banner-text', 'The token has expired.');
     expect(await user.page.locator('#entry').isVisible()).toBe(false);
-    await user.page.getByRole('button', { name: 'Enter a token' }).click();
+    await user.page.getByRole('button', { name: 'Change name or token' }).click();
     await user.entersToken(await tokenOf({ sub: 'user-8' }));
     await user.sees('#state', 'Connected');
   });
 
-  test('a room that the token does not allow is not opened again', async () => {
+  test('a room that the token does not allow is not remembered', async () => {
     const user = await askedForToken('ops');
     await user.entersToken(await tokenOf({ sub: 'user-9', rooms: { join: ['lobby', 'read'], publish: ['lobby'] } }));
-    await user.sees('#banner-text', 'You cannot enter ops: Your token does not allow this in this room.');
+    await user.sees('#banner-text', 'You cannot enter ops: The token does not allow this in this room.');
     await user.types('Hello?');
-    await user.sees('#outbox .item-status', 'Your token does not allow this');
-    await user.page.reload();
+    await user.sees('#outbox .item-status', 'The token does not allow this');
+    await user.page.goto('about:blank');
+    await user.page.goto(server.url);
     await user.sees('#room-name', /^lobby$/);
     await user.seesPerson('user-9');
 
@@ -68,7 +69,7 @@ export function refusalTests(demo: Demo): void {
     await user.page.getByRole('button', { name: 'Join' }).click();
     await user.sees('#room-name', /^read$/);
     await user.types('Once only');
-    await user.sees('#outbox .item-status', 'Your token does not allow this');
+    await user.sees('#outbox .item-status', 'The token does not allow this');
     expect(await user.page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     await user.page.getByRole('button', { name: 'Edit' }).click();
     expect(await user.page.locator('#draft').inputValue()).toBe('Once only');
