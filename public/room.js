@@ -82,8 +82,7 @@ export class Room extends EventTarget {
 
   /** Sends a text to the room or only to a user, now or as soon as the room is joined. */
   say(text, to) {
-    this.#lastId += 1;
-    this.#outbox.push({ id: this.#lastId, room: this.name, to, text, state: 'waiting', problem: '' });
+    this.#outbox.push({ id: this.#lastId++, room: this.name, to, text, state: 'waiting', problem: '' });
     this.#showOutbox();
     this.#flush();
   }
