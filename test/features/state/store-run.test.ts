@@ -88,8 +88,6 @@ test('an ordered stop while Redis is down says what is lost', async () => {
   await view.shows(({ a }) => a === 1);
   const problem = 'Redis is unreachable: state rooms are not stored';
   await app.logged(({ msg }) => msg === problem);
-  const { problems } = (await (await fetch(`${app.admin}/readyz`)).json()) as { problems: { remedy: string }[] };
-  expect(problems[0]!.remedy).toContain(' GJALLAR_REDIS_URL ');
   const said: string[] = [];
   const lost = app.logged(({ msg }) => {
     said.push(msg ?? '');
