@@ -25,53 +25,36 @@ export function readiness({ state, problems, warnings }: Health): { status: numb
   };
 }
 
-export interface HealthOptions {
+export interface OperationsOptions {
   health(): Health;
-  /** Whether the app is an SSLApp. */
-  secure: boolean;
-}
-
-/** Answers /healthz and /readyz. Call it before the app listens. */
-export function serveHealth(app: TemplatedApp, host: HttpHost, { health, secure }: HealthOptions): void {
-  const headers = dataHeaders(secure);
-  routeHttp(app, host, {
-    pattern: '/healthz',
-    secure,
-    isForAnyHost: true,
-    isReadOnly: true,
-    handle: (exchange) => sendJson(exchange, 200, headers, { ok: true }),
-  });
-  routeHttp(app, host, {
-    pattern: '/readyz',
-    secure,
-    isForAnyHost: true,
-    isReadOnly: true,
-    handle: (exchange) => {
-      const { status, body } = readiness(health());
-      sendJson(exchange, status, headers, body);
-    },
-  });
-}
-
-export interface MetricsOptions {
-  /** The account that may read the metrics; undefined makes them public. */
-  admin: AdminGuard | undefined;
   /** The metrics in the text format of Prometheus. */
   metrics(): Promise<string>;
+  /** The account that may read the metrics; undefined makes them public. */
+  admin: AdminGuard | undefined;
   /** Whether the app is an SSLApp. */
   secure: boolean;
   /** Called with errors that the caller has not caused. */
   onError(error: unknown): void;
 }
 
-/** Answers /metrics. Call it before the app listens. */
-export function serveMetrics(app: TemplatedApp, host: HttpHost, options: MetricsOptions): void {
-  const { admin, metrics, secure, onError } = options;
+/** Answers /healthz, /readyz and /metrics. Call it before the app listens. */
+export function serveOperations(app: TemplatedApp, host: HttpHost, options: OperationsOptions): void {
+  const { health, metrics, admin, secure, onError } = options;
   const headers = dataHeaders(secure);
+  const base = { secure, isReadOnly: true };
   routeHttp(app, host, {
-    pattern: '/metrics',
-    secure,
-    isReadOnly: true,
+    ...{ ...base, pattern: '/healthz', isForAnyHost: true },
+    handle: (exchange) => sendJson(exchange, 200, headers, { ok: true }),
+  });
+  routeHttp(app, host, {
+    ...{ ...base, pattern: '/readyz', isForAnyHost: true },
+    handle: (exchange) => {
+      const { status, body } = readiness(health());
+      sendJson(exchange, status, headers, body);
+    },
+  });
+  routeHttp(app, host, {
+    ...{ ...base, pattern: '/metrics' },
     handle: async (exchange) => {
       try {
         const { headers: sent, connection } = exchange.request;

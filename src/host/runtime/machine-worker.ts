@@ -22,13 +22,7 @@ import { redisNamesOf } from '../config/redis-names.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import type { Health } from '../operations/health.js';
 import { processReadings } from '../operations/metrics/process.js';
-import {
-  backplaneReadings,
-  engineReadings,
-  machinesReadings,
-  namespaceReadings,
-  relayReadings,
-} from '../operations/metrics/readings.js';
+import { backplaneReadings, engineReadings, namespaceReadings, relayReadings } from '../operations/metrics/readings.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { WorkerReports } from '../operations/reports.js';
 import { channelPrefixOf, linksOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
@@ -92,11 +86,13 @@ export class MachineWorker implements EngineHost {
     this.figures.add(processReadings());
     this.figures.add(this.reports.readings);
     this.figures.add(namespaceReadings(this.servers));
-    this.figures.add(() => ({ gjallar_mesh_pending_bytes: mesh.pendingBytes }));
+    this.figures.add(() => ({
+      gjallar_mesh_pending_bytes: mesh.pendingBytes,
+      gjallar_relay_up: this.machines && Number(this.machines.traffic.isUp),
+    }));
     this.parts = new MeshParts(mesh);
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     this.machines = open.hub.machines();
-    this.figures.add(() => machinesReadings(this.machines?.traffic));
     reportSilence(orders);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }

@@ -7,7 +7,7 @@ import type { TemplatedApp, us_listen_socket } from '../../engine/uws/app.js';
 import { adminGuardOf } from '../../io/http/guard.js';
 import { withNativeRooms } from '../../io/rooms/index.js';
 import type { Config } from '../config/options.js';
-import { serveHealth, serveMetrics } from '../operations/health.js';
+import { serveOperations } from '../operations/health.js';
 import { corsOptionsOf } from './engine-options.js';
 import { atMostEvery } from './intervals.js';
 import type { MachineWorker } from './machine-worker.js';
@@ -51,9 +51,9 @@ export class OwnPort {
   async listen(): Promise<true> {
     const { app, engine, secure, worker, config, sockets } = this;
     const { log } = worker;
-    serveHealth(app, engine, { secure, health: () => worker.health });
-    serveMetrics(app, engine, {
+    serveOperations(app, engine, {
       secure,
+      health: () => worker.health,
       admin: adminGuardOf(config, log),
       // However many clients ask, the primary is asked once a second.
       metrics: atMostEvery(1000, () => worker.orders.scrape()),

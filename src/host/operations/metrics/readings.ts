@@ -1,6 +1,6 @@
 import type { Server } from 'socket.io';
 import type { Readings } from '../../../base/figures.js';
-import type { Backplane, BackplaneTraffic } from '../../../cluster/backplanes/index.js';
+import type { Backplane } from '../../../cluster/backplanes/index.js';
 import { type Relay, scopes } from '../../../cluster/relay/relay.js';
 import type { Engine } from '../../../engine/engine.js';
 import { outcomes } from '../../../features/recovery/index.js';
@@ -65,11 +65,6 @@ export function backplaneReadings({ name, traffic, sent, recovery }: Backplane):
 }
 
 const kinds = ['packets', 'sessions'] as const;
-
-/** @param machines the traffic to other machines; undefined if there are none */
-export function machinesReadings(machines: BackplaneTraffic | undefined): Readings {
-  return { gjallar_relay_up: machines && Number(machines.isUp) };
-}
 
 /** The largest number of namespaces with a count of their own. Applications may create one for each user. */
 const MAX_NAMESPACES = 100;

@@ -1,5 +1,5 @@
 import type { MachineFigures } from '../metrics/machine-figures.js';
-import { type Counts, countsOf, type Figures, type Overview, type OverviewFacts, overviewOf } from './overview.js';
+import { type Counts, countsOf, type KeptFigures, type Overview, type OverviewFacts, overviewOf } from './overview.js';
 
 /** The figures of five minutes are kept. */
 export const HISTORY = { intervalMs: 5000, length: 60 } as const;
@@ -7,8 +7,8 @@ export const HISTORY = { intervalMs: 5000, length: 60 } as const;
 /** The overview of a machine, and the course of its figures. */
 export class MachineOverview {
   private before: ReadonlyMap<number, Counts> = new Map();
-  private latest: { figures: Figures; at: number } | undefined;
-  private readonly course: Figures[] = [];
+  private latest: { figures: KeptFigures; at: number } | undefined;
+  private readonly course: KeptFigures[] = [];
 
   constructor(
     private readonly machine: Pick<MachineFigures, 'reports'>,
@@ -18,7 +18,7 @@ export class MachineOverview {
   /** Reads the overview. Its rates are those since workers were asked before. */
   async read(): Promise<Overview> {
     const overview = await this.look(true);
-    const names = Object.keys(overview.figures) as (keyof Figures)[];
+    const names = Object.keys(overview.figures) as (keyof KeptFigures)[];
     const columns = names.map((name) => [name, this.course.map((figures) => figures[name] ?? null)]);
     return { ...overview, history: { intervalMs: HISTORY.intervalMs, figures: Object.fromEntries(columns) } };
   }

@@ -63,7 +63,7 @@ export interface WorkerRow {
 }
 
 /** The figures whose course is kept: rates per second, memory in bytes, times in ms. `cpu` is in cores. */
-export interface Figures {
+export interface KeptFigures {
   readonly clients: number;
   readonly received: number;
   readonly sent: number;
@@ -103,11 +103,11 @@ export interface Overview {
   /** Whether it keeps a history. */
   readonly measures: { readonly history: boolean };
   readonly rates: Rates;
-  readonly figures: Figures;
+  readonly figures: KeptFigures;
   /** Earlier figures, the oldest first, one each `intervalMs`; null where there was none. */
   readonly history: {
     readonly intervalMs: number;
-    readonly figures: { readonly [name in keyof Figures]: readonly (number | null)[] };
+    readonly figures: { readonly [name in keyof KeptFigures]: readonly (number | null)[] };
   };
   readonly latency: {
     /** The delay of the event loop of the worker with the largest one, in ms. */
