@@ -32,9 +32,6 @@ const talk = (...more) => [
   ...more,
   '--emit leave,true',
 ];
-/** The same in a namespace, beside what the application has of its own. */
-const chat = talk('--namespace /chat');
-
 /** A request that compare does not send itself, by apps/chat.cjs. */
 const fetched = (method, path, headers = {}, body = null) =>
   `--ask fetch,${[method, path, headers, body].map((value) => JSON.stringify(value)).join()}`;
@@ -141,44 +138,6 @@ const gallery = {
     ],
     { state: 'channels of one process' },
   ),
-  'moleculer-io': fetchedFrom(
-    'moleculer',
-    '2.2.0',
-    'moleculer-io: actions called over sockets, broadcasts to rooms',
-    'moleculer@0.14.35 moleculer-io@2.2.0',
-    [
-      [
-        '--ask enter,"hall"',
-        '--emit call,"room.say",{"room":"hall","text":"to all"}',
-        '--ask call,"plus",{"a":1,"b":2}',
-      ],
-      chat,
-    ],
-  ),
-  nest: fetchedFrom(
-    'nest',
-    '11.1.9',
-    'NestJS 11: a gateway with a guard, an interceptor, filters and streams',
-    [
-      ...['common', 'core', 'platform-express', 'platform-socket.io', 'websockets'].map(
-        (one) => `@nestjs/${one}@11.1.9`,
-      ),
-      'reflect-metadata@0.2.2 rxjs@7.8.2',
-    ].join(' '),
-    [
-      [
-        ...['--namespace /nest', '--auth {"name":"ada"}', ...get('/about', '/missing')],
-        '--ask guarded,{"token":"right"}',
-        '--emit guarded,{"token":"wrong"}',
-        '--emit broken',
-        '--emit wrapped,{"deep":[1]}',
-        '--emit numbers',
-        '--ask enter,"hall"',
-        '--emit say,{"room":"hall","text":"hello"}',
-      ],
-      chat,
-    ],
-  ),
   sveltekit: fetchedFrom(
     'sveltekit',
     '2.70.4',
@@ -191,20 +150,6 @@ const gallery = {
       ),
     ],
     { file: 'server.mjs', isModule: true, build: ['svelte-kit sync', 'vite build'] },
-  ),
-  'graphql-ws': fetchedFrom(
-    'graphql-ws',
-    '6.0.6',
-    'graphql-ws: queries and subscriptions over a WebSocket beside Socket.IO on one port',
-    `${io} graphql@16.11.0 graphql-ws@6.0.6 ws@8.18.3`,
-    [
-      talk(
-        '--get /about',
-        '--ask graphql,"{ add(a: 2, b: 3) }"',
-        '--ask graphql,"subscription { count(to: 5) }"',
-        '--ask graphql,"{ missing }"',
-      ),
-    ],
   ),
   vite: fetchedFrom(
     'vite',

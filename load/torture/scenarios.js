@@ -38,15 +38,6 @@ export const scenarios = {
     options: { times: 'number of changed sessions (100,000; 1,000 with --short)' },
     run: from('fuzz/index'),
   },
-  losses: {
-    about:
-      'Redis returns empty, older or shorter, or loses a conversation, falls silent or is down: messages held back, repeated or out of order, and who is told',
-    options: {
-      times: 'how often each fault is injected, with each length, on one machine and on two (100; 1 with --short)',
-      minutes: 'time limit (480; 2 with --short)',
-    },
-    run: from('losses/index'),
-  },
   releases,
   returns,
   state: {

@@ -22,11 +22,10 @@ const MAX_FAULT_MS = 60_000;
  * @param {number} options.recovery how long it may take until all members are served again after a fault, in ms
  * @param {() => unknown} [options.before] is done once all members are served
  * @param {(fault: Fault, random: () => number) => Promise<unknown>} options.after is done after each fault
- * @param {(verdict: object) => boolean} [options.counts] which acknowledged messages must reach all members
  * @returns {Promise<{ done: Map<string, { count: number, longestGap: number }>, figures: object[] }>} `longestGap` in ms, without an
  *   answer to any member; `figures` of the faults and of what the members have heard
  */
-export async function injectFaults({ name, members, faults, times, end, seed, recovery, before, after, counts }) {
+export async function injectFaults({ name, members, faults, times, end, seed, recovery, before, after }) {
   const random = randomFrom(seed);
   const order = shuffled(
     faults.flatMap((fault) => Array.from({ length: times }, () => fault)),
@@ -47,7 +46,7 @@ export async function injectFaults({ name, members, faults, times, end, seed, re
     done.set(fault.name, { count: count + 1, longestGap: Math.max(longestGap, members.takeLongestGap()) });
     await after(fault, random);
   }
-  await members.finish(recovery, counts);
+  await members.finish(recovery);
   const figures = [
     { name: 'faults after which a member was not served', value: unserved, most: 0 },
     { name: 'acknowledged messages', value: members.count('acked'), least: 1 },

@@ -12,15 +12,10 @@ const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
 
 const named = (index) => ({ name: `member${index}` });
-/** Of a message as a helper gives it: in durable rooms, it is an event. */
-const textOf = ({ text, values }) => text ?? values?.[0]?.text;
-
 /** Members of several rooms of the chat service that talk all the time. A message has the key `sender:number`. */
 export class Members extends Crowd {
   /** What became of each text: `acked`, `refused`, `unknown`; with its room, and the epoch and time of the acknowledgement. */
   verdicts = new Map();
-  /** Messages that the server sent by itself although it had sent the same text to the same member before. */
-  pushedAgain = 0;
   incomplete = 0;
   /** Messages that a member had missed, and requested after a reconnection. */
   recovered = 0;
@@ -31,28 +26,22 @@ export class Members extends Crowd {
   #lastAck = performance.now();
   #longestGap = 0;
   #talking;
-  /** While it is set, members say nothing. */
-  isQuiet = false;
 
   /**
    * @param {(index: number) => string} urlOf where a member connects
-   * @param {{ count: number, rooms: string[], pause: number, Helper?: typeof Rooms, authOf?: (index: number) => object }} options
+   * @param {{ count: number, rooms: string[], pause: number, authOf?: (index: number) => object }} options
    *   `pause` between two messages of one, in ms
    */
-  constructor(urlOf, { count, rooms, pause, Helper = Rooms, authOf = named }) {
+  constructor(urlOf, { count, rooms, pause, authOf = named }) {
     super();
     this.pause = pause;
     for (let index = 0; index < count; index++) {
       const options = { transports: TRANSPORTS[index % 3], reconnectionDelay: 100, reconnectionDelayMax: 1000 };
       // Two rooms each, so that every room has members on several workers.
       const names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
-      const state = { index, names, lastAck: performance.now(), pushed: new Set() };
+      const state = { index, names, lastAck: performance.now() };
       const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: authOf(index) }, state);
-      member.rooms = new Helper(member.socket);
-      member.socket.on('message', ({ text }) => {
-        if (member.pushed.has(text)) this.pushedAgain++;
-        member.pushed.add(text);
-      });
+      member.rooms = new Rooms(member.socket);
     }
   }
 
@@ -64,8 +53,7 @@ export class Members extends Crowd {
   async #enter(member, room) {
     member.heard.set(room, []);
     const options = {
-      onMessage: (message) =>
-        this.hear(member, room, { key: textOf(message), epoch: message.epoch, offset: message.offset }),
+      onMessage: ({ text, epoch, offset }) => this.hear(member, room, { key: text, epoch, offset }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;
@@ -82,7 +70,7 @@ export class Members extends Crowd {
   async #talk(member) {
     for (let number = 0; this.#isTalking; number++) {
       await sleep(this.pause * (0.5 + Math.random()));
-      if (!member.socket.connected || this.isQuiet) continue;
+      if (!member.socket.connected) continue;
       const room = member.names[number % member.names.length];
       const text = `${member.index}:${number}`;
       this.verdicts.set(text, { ...(await this.#say(member, room, text)), room });
@@ -122,17 +110,16 @@ export class Members extends Crowd {
   }
 
   /** Stops all members; resolves when each has received every message, or when that takes too long. */
-  async finish(timeout, counts = undefined) {
+  async finish(timeout) {
     this.#isTalking = false;
     await Promise.all(this.#talking);
-    await soon(() => this.missing(counts) === 0, timeout, 100);
+    await soon(() => this.missing() === 0, timeout, 100);
   }
 
-  /** @param {(verdict: { epoch: string, at: number }) => boolean} counts which acknowledged messages count */
-  missing(counts = () => true) {
+  missing() {
     const texts = new Map();
     for (const [text, verdict] of this.verdicts) {
-      if (verdict.outcome === 'acked' && counts(verdict)) {
+      if (verdict.outcome === 'acked') {
         if (!texts.has(verdict.room)) texts.set(verdict.room, []);
         texts.get(verdict.room).push(text);
       }
