@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { own } from '../support/children.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { readinessOf } from '../support/reports.js';
 import { cleanEnvironment } from '../support/server.js';
@@ -53,18 +53,14 @@ test('on a terminal, lines are for people with pino-pretty, and JSON without it'
     return line as string;
   };
   expect(await lineFrom(built)).toMatch(/INFO.*it happened/);
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-log-'));
-  try {
-    cpSync(new URL('../../build/base', import.meta.url), join(folder, 'build/base'), { recursive: true });
-    cpSync(new URL('../../package.json', import.meta.url), join(folder, 'package.json'));
-    mkdirSync(join(folder, 'node_modules'));
-    for (const name of readdirSync(modules).filter((each) => each !== 'pino-pretty'))
-      symlinkSync(join(modules, name), join(folder, 'node_modules', name));
-    const line = await lineFrom(pathToFileURL(join(folder, 'build/base/log.js')).href);
-    expect(JSON.parse(line)).toMatchObject({ level: 'info', clients: 3, msg: 'it happened' });
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = temporaryFolder();
+  cpSync(new URL('../../build/base', import.meta.url), join(folder, 'build/base'), { recursive: true });
+  cpSync(new URL('../../package.json', import.meta.url), join(folder, 'package.json'));
+  mkdirSync(join(folder, 'node_modules'));
+  for (const name of readdirSync(modules).filter((each) => each !== 'pino-pretty'))
+    symlinkSync(join(modules, name), join(folder, 'node_modules', name));
+  const line = await lineFrom(pathToFileURL(join(folder, 'build/base/log.js')).href);
+  expect(JSON.parse(line)).toMatchObject({ level: 'info', clients: 3, msg: 'it happened' });
 });
 
 /** Fills the file of the log, then the buffer, and tells how many lines were dropped. */
@@ -90,35 +86,31 @@ const filling = `
 `;
 
 test('lines wait while the log cannot be written; those that do not fit are dropped, counted, and told', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-log-'));
+  const folder = temporaryFolder();
   const file = join(folder, 'log');
-  try {
-    // 512 or 1,024 bytes each, as the shell likes.
-    const command = 'ulimit -f 4096; exec "$0" --input-type=module -e "$1" "$2" >> "$3"';
-    const child = own(
-      spawn('sh', ['-c', command, process.execPath, filling, built, file], { stdio: ['pipe', 'ignore', 'pipe'] }),
-    );
-    const [answer] = await once(createInterface(child.stderr!), 'line');
-    expect(answer).toBe('0 true');
-    const full = readFileSync(file, 'utf8');
-    truncateSync(file, 0);
-    // No further line is logged: the process tries again by itself.
-    await until(() => readFileSync(file, 'utf8').includes('lines of the log were lost'));
-    child.stdin!.write('go');
-    expect(await once(child, 'exit')).toEqual([3, null]);
-    const lines = (full + readFileSync(file, 'utf8'))
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    const numbers = lines.flatMap(({ line }) => line ?? []);
-    expect(numbers).toEqual(numbers.map((_, index) => index + 1));
-    expect(lines.slice(-2)).toMatchObject([
-      { level: 'warn', dropped: 100, msg: 'lines of the log were lost' },
-      { msg: 'the end' },
-    ]);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  // 512 or 1,024 bytes each, as the shell likes.
+  const command = 'ulimit -f 4096; exec "$0" --input-type=module -e "$1" "$2" >> "$3"';
+  const child = own(
+    spawn('sh', ['-c', command, process.execPath, filling, built, file], { stdio: ['pipe', 'ignore', 'pipe'] }),
+  );
+  const [answer] = await once(createInterface(child.stderr!), 'line');
+  expect(answer).toBe('0 true');
+  const full = readFileSync(file, 'utf8');
+  truncateSync(file, 0);
+  // No further line is logged: the process tries again by itself.
+  await until(() => readFileSync(file, 'utf8').includes('lines of the log were lost'));
+  child.stdin!.write('go');
+  expect(await once(child, 'exit')).toEqual([3, null]);
+  const lines = (full + readFileSync(file, 'utf8'))
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  const numbers = lines.flatMap(({ line }) => line ?? []);
+  expect(numbers).toEqual(numbers.map((_, index) => index + 1));
+  expect(lines.slice(-2)).toMatchObject([
+    { level: 'warn', dropped: 100, msg: 'lines of the log were lost' },
+    { msg: 'the end' },
+  ]);
 });
 
 test('a server whose log has no space serves, warns, counts, and ends on SIGTERM', async () => {

@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -11,6 +10,7 @@ import { doctor } from '../../src/cli/doctor/doctor.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { postgres } from '../support/databases.js';
+import { temporaryFolder } from '../support/folder.js';
 import { NatsProcess } from '../support/nats.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
@@ -18,10 +18,9 @@ import { runToEnd, startServer } from '../support/server.js';
 
 let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gjallar-doctor-'));
+  folder = temporaryFolder();
 });
 afterEach(disconnectAll);
-afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const environmentOf = (environment: Record<string, string>) => ({
   ...{ HOST: '127.0.0.1', PORT: '0', WORKERS: '1', DATA_DIR: join(folder, 'data') },

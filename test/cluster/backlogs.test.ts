@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { idPrefixOf } from '../../src/base/worker-name.js';
 import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
@@ -17,6 +14,7 @@ import {
 import { type RunningServer, startServer } from '../support/server.js';
 import { expectOnceAndInOrder } from '../support/talk.js';
 import '../support/long.js';
+import { temporaryFolder } from '../support/folder.js';
 
 const MEGABYTE = 1024 * 1024;
 
@@ -89,7 +87,7 @@ test('a worker that does not read what it is sent is replaced before that fills 
 });
 
 test('a burst, however large, is no reason to give a worker up that reads it', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  const directory = temporaryFolder();
   const stuck: number[] = [];
   const [one, other] = [1, 2].map((id) => new Mesh(id, directory, (worker) => stuck.push(worker)));
   try {
@@ -110,6 +108,5 @@ test('a burst, however large, is no reason to give a worker up that reads it', a
   } finally {
     one!.close();
     other!.close();
-    await rm(directory, { recursive: true, force: true });
   }
 });

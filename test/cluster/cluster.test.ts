@@ -1,18 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded, workersOf } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { sharedServer } from '../support/server.js';
 import { expectOnceAndInOrder } from '../support/talk.js';
 
 afterEach(disconnectAll);
 
 describe('four workers on the embedded bus', () => {
-  let server: RunningServer;
-
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '4' });
-  });
-
-  afterAll(() => server.stop());
+  const server = sharedServer({ WORKERS: '4' });
 
   test('40 default clients all upgrade and all hear each message once and in order', async () => {
     const clients = Array.from({ length: 40 }, (_, index) => connect(server.url, { auth: { name: `user${index}` } }));

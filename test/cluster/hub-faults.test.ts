@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,8 +15,10 @@ import { linksOf } from '../../src/host/runtime/backplane.js';
 import { disconnectAll as disconnectPairs, pairOn } from '../io/rooms/support/clients.js';
 import { onRedisFrames, startMember } from '../io/rooms/support/node.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { type RunningServer, startServer } from '../support/server.js';
+import { shared } from '../support/shared.js';
 import { expectOnceAndInOrder } from '../support/talk.js';
 import { toldBy } from './backplanes/support/told.js';
 import { hubThread } from './support/hub-thread.js';
@@ -24,12 +26,10 @@ import { hubThread } from './support/hub-thread.js';
 /** How often the hub is killed. `HUB_DEATHS=100` kills it as often as the guarantees were tried. */
 const DEATHS = Number(process.env.HUB_DEATHS ?? 3);
 
-let redis: RedisProcess;
-
-beforeAll(async () => {
-  redis = await RedisProcess.start();
-});
-afterAll(() => redis.remove());
+const redis = shared(
+  () => RedisProcess.start(),
+  (started) => started.remove(),
+);
 afterEach(disconnectAll);
 
 /** The numbers that are missing, as runs that follow each other without one that arrived. */
@@ -40,7 +40,7 @@ function gapsIn(numbers: readonly number[]): number {
 test(
   `a hub that is killed ${DEATHS} times under load loses what is on its way once each time, and repeats nothing`,
   async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'gjallar-hub-'));
+    const directory = temporaryFolder();
     const mesh = new Mesh(1, directory);
     const address = { server: 'redis', url: redis.url, prefix: 'socket.io' } as const;
     const logged: string[] = [];
@@ -93,7 +93,6 @@ test(
       for (const timer of timers) clearInterval(timer);
       await thread.close();
       mesh.close();
-      await rm(directory, { recursive: true, force: true });
     }
   },
   90_000 + 10_000 * DEATHS,

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
@@ -10,6 +7,7 @@ import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import type { RunConfig } from '../../src/host/config/options.js';
 import { openWorkerHub } from '../../src/host/runtime/machines/hub.js';
+import { temporaryFolder } from '../support/folder.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { Reported } from '../support/reports.js';
 import { linkInProcess, turnWindow } from './support/hub-in-process.js';
@@ -61,11 +59,10 @@ let directory: string;
 
 beforeAll(async () => {
   redis = await RedisProcess.start();
-  directory = await mkdtemp(join(tmpdir(), 'gjallar-hub-'));
+  directory = temporaryFolder();
 });
 afterAll(async () => {
   await redis.remove();
-  await rm(directory, { recursive: true, force: true });
 });
 
 /** A machine with one worker, and what arrives at the worker. */

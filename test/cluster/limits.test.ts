@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { type ChatClient, connect, connected, disconnectAll, nextEvent, workerOf } from '../support/clients.js';
 import { untilGone } from '../support/process.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { sharedServer } from '../support/server.js';
 
 const WORKERS = 3;
 /** So many that the kernel does not happen to give all of them to one worker. */
@@ -31,12 +31,8 @@ function plain(url: string, headers: Record<string, string> = {}): Promise<{ sta
 }
 
 describe('MAX_CONNECTIONS_PER_IP', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: String(WORKERS), MAX_CONNECTIONS_PER_IP: String(MOST) });
-  });
+  const server = sharedServer({ WORKERS: String(WORKERS), MAX_CONNECTIONS_PER_IP: String(MOST) });
   afterEach(disconnectAll);
-  afterAll(() => server.stop());
 
   const comeIn = (): Promise<ChatClient | undefined> => {
     const client = connect(server.url, quick);
@@ -86,12 +82,8 @@ describe('MAX_CONNECTIONS_PER_IP', () => {
 });
 
 describe('RATE_LIMIT', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '2', RATE_LIMIT: 'events=20/10m,connections=100/10m', TRUST_PROXY: '1' });
-  });
+  const server = sharedServer({ WORKERS: '2', RATE_LIMIT: 'events=20/10m,connections=100/10m', TRUST_PROXY: '1' });
   afterEach(disconnectAll);
-  afterAll(() => server.stop());
 
   const from = (address: string) => ({ ...quick, extraHeaders: { 'X-Forwarded-For': address } });
 

@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
@@ -10,6 +7,7 @@ import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages
 import { Relay } from '../../src/cluster/relay/relay.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { UpgradeExchange } from '../../src/engine/http/exchange.js';
+import { temporaryFolder } from '../support/folder.js';
 import { Reported } from '../support/reports.js';
 import { until } from '../support/until.js';
 
@@ -20,7 +18,7 @@ let relay: Relay;
 const { malformedFrom: malformed } = Reported.here();
 
 beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  directory = temporaryFolder();
   meshes = [new Mesh(1, directory), new Mesh(2, directory)];
   for (const mesh of meshes) await mesh.listen();
   engine = new Engine();
@@ -36,7 +34,6 @@ beforeEach(() => {
 afterAll(async () => {
   for (const mesh of meshes) mesh.close();
   engine.close();
-  await rm(directory, { recursive: true });
 });
 
 const texts = ['', 'null', '5', '[]', '{', '"x"'];

@@ -1,24 +1,21 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { frame } from '../../src/cluster/mesh/framing.js';
 import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { socketOf } from '../../src/cluster/protocol.js';
+import { temporaryFolder } from '../support/folder.js';
 import { until } from '../support/until.js';
 
 let directory: string;
 const closers: (() => void)[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-mesh-'));
+  directory = temporaryFolder();
 });
 
 afterEach(() => {
   for (const close of closers.splice(0)) close();
-  rmSync(directory, { recursive: true });
 });
 
 /** A worker's mesh, and what it has received and noticed. */

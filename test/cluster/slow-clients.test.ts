@@ -1,7 +1,4 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { idPrefixOf } from '../../src/base/worker-name.js';
 import { Mesh } from '../../src/cluster/mesh/mesh.js';
@@ -11,6 +8,7 @@ import { closeEngines, eventOf, startEngine } from '../engine/support/engine.js'
 import { pacedSend } from '../engine/support/paced-send.js';
 import { closeWebSockets, openPolling } from '../engine/support/raw.js';
 import { upgradeAt } from '../engine/support/upgrade.js';
+import { temporaryFolder } from '../support/folder.js';
 
 const LIMIT = 200_000;
 const COUNT = 25_000;
@@ -18,13 +16,12 @@ let directory: string;
 const meshes: Mesh[] = [];
 
 beforeEach(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'gjallar-mesh-'));
+  directory = temporaryFolder();
 });
 afterEach(async () => {
   closeWebSockets();
   closeEngines();
   for (const mesh of meshes.splice(0)) mesh.close();
-  await rm(directory, { recursive: true, force: true });
 });
 
 async function startWorker(id: number, options: EngineOptions) {

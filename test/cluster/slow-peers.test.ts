@@ -1,16 +1,15 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createConnection, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { SlowPeerDetector } from '../../src/cluster/mesh/framing.js';
+import { temporaryFolder } from '../support/folder.js';
 import { until, whileActing } from '../support/until.js';
 
 const MEGABYTE = 1024 * 1024;
 
 test('a worker that reads a burst slowly is not given up, one that does not read is', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'gjallar-slow-'));
+  const directory = temporaryFolder();
   const server = createServer({ pauseOnConnect: true }).listen(join(directory, 'links'));
   const stuck: Socket[] = [];
   const detector = new SlowPeerDetector((link) => stuck.push(link));
@@ -45,6 +44,5 @@ test('a worker that reads a burst slowly is not given up, one that does not read
     detector.close();
     for (const { link, other } of [slow, still]) for (const end of [link, other]) end.destroy();
     server.close();
-    await rm(directory, { recursive: true, force: true });
   }
 });

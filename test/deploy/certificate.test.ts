@@ -1,16 +1,15 @@
-import { mkdtempSync, renameSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect as connectTls } from 'node:tls';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { startServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-certificate-'));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const folder = temporaryFolder();
 
 /** What a new connection is shown. */
 function fingerprintOn(port: number): Promise<string> {

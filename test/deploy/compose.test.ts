@@ -1,12 +1,12 @@
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { loadConfig } from '../../src/host/config/load.js';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { until } from '../support/until.js';
@@ -94,7 +94,7 @@ async function runs(child: ChildProcess, command: string[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-compose-'));
+  directory = temporaryFolder();
   cpSync(fileOf(folder), directory, { recursive: true });
   execFileSync(join(directory, 'make-secrets.sh'));
   const secret = (name: string) => join(directory, 'secrets', name);
@@ -144,7 +144,6 @@ afterAll(async () => {
     await once(child, 'exit');
   }
   await server?.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 // The health checks have passed before.

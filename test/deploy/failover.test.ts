@@ -1,18 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { startServer } from '../support/server.js';
 import { read as textOf } from './support.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-failover-'));
-const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+const folder = temporaryFolder();
+const ends: (() => unknown)[] = [];
 afterAll(async () => {
   disconnectAll();
   for (const end of ends.reverse()) await end();

@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { runToEnd, startServer } from '../support/server.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-ca-'));
+const folder = temporaryFolder();
 const file = (name: string) => join(folder, name);
 const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' });
 let redis: RedisProcess;
@@ -31,7 +31,6 @@ beforeAll(async () => {
 afterEach(disconnectAll);
 afterAll(async () => {
   await redis?.remove();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 test('with NODE_EXTRA_CA_CERTS, the server trusts the private CA of Redis', async () => {

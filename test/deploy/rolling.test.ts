@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { own } from '../support/children.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { type RunningServer, startServer } from '../support/server.js';
 import { pass, until } from '../support/until.js';
@@ -21,7 +21,7 @@ let proxy: ChildProcess;
 let url: string;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-rolling-'));
+  directory = temporaryFolder();
   servers = await Promise.all([1, 2].map(() => startServer({ WORKERS: '1', TRUST_PROXY: '1' })));
   const port = await freePort();
   url = `http://127.0.0.1:${port}`;
@@ -44,7 +44,6 @@ afterAll(async () => {
   proxy.kill('SIGKILL');
   if (proxy.exitCode === null && proxy.signalCode === null) await once(proxy, 'exit');
   for (const server of servers) await server.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** What HAProxy says of the two servers: `UP`, or `UP 2/3` after a failed check. */

@@ -1,19 +1,14 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { sharedServer } from '../support/server.js';
 
 /** What the fuzzer, or a look at the code for it, has found. */
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ API_KEY: 'key' });
-});
+const server = sharedServer({ API_KEY: 'key' });
 afterEach(disconnectAll);
-afterAll(() => server.stop());
 
 const deaths = () => server.log.filter(({ msg }) => /a worker died/.test(msg ?? ''));
 

@@ -52,19 +52,15 @@ test('server and client of docs/guide/authentication.md renew a token on a live 
       process.exit();
     `,
   });
-  try {
-    const env = { ...cleanEnvironment(), JWT_SECRET: 'a secret of at least 32 characters, for this test' };
-    const options = { cwd: application.folder, env, encoding: 'utf8', timeout: 60_000 } as const;
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
-    const output = [
-      'true true',
-      'true,RATE_LIMITED',
-      'TOKEN_OTHER_USER TOKEN_INVALID',
-      'true io server disconnect',
-      'TOKEN_INVALID',
-    ];
-    expect({ status, lines: stdout.trim().split('\n'), stderr }).toEqual({ status: 0, lines: output, stderr: '' });
-  } finally {
-    application.remove();
-  }
+  const env = { ...cleanEnvironment(), JWT_SECRET: 'a secret of at least 32 characters, for this test' };
+  const options = { cwd: application, env, encoding: 'utf8', timeout: 60_000 } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
+  const output = [
+    'true true',
+    'true,RATE_LIMITED',
+    'TOKEN_OTHER_USER TOKEN_INVALID',
+    'true io server disconnect',
+    'TOKEN_INVALID',
+  ];
+  expect({ status, lines: stdout.trim().split('\n'), stderr }).toEqual({ status: 0, lines: output, stderr: '' });
 });

@@ -23,8 +23,7 @@ afterEach(async () => {
 
 /** A folder of an application, in which commands run as npm would find them. */
 function folderWith(files: Record<string, string>) {
-  const { folder, remove } = applicationWith(files);
-  cleanUps.push(remove);
+  const folder = applicationWith(files);
   return {
     folder,
     /** Starts a command of the pages. Returns the lines that it prints. */

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { applicationWith, root } from '../io/server/support/package.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf } from './support/blocks.js';
@@ -11,12 +11,11 @@ import '../support/long.js';
 
 const page = readFileSync(join(root, 'docs/guide/compare.md'), 'utf8');
 const commands = [...page.matchAll(/^ {4}npx gjallar (.*)$/gm)].map(([, rest]) => rest!);
-const { folder, remove } = applicationWith({
+const folder = applicationWith({
   'package.json': '{ "type": "module" }',
   'server.js': readFileSync(join(root, 'examples/several-workers/server.js'), 'utf8'),
   'steps.mjs': blockOf('docs/guide/compare.md', '// steps.mjs'),
 });
-afterAll(remove);
 
 /** Runs a command of the page to its end, without measuring the costs. */
 function run(command: string): Promise<{ code: number; out: string }> {

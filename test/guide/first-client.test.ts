@@ -3,30 +3,21 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { applicationWith } from '../io/server/support/package.js';
 import { own } from '../support/children.js';
-import { connect, connected, disconnectAll } from '../support/clients.js';
-import { cleanEnvironment } from '../support/server.js';
-import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../support/service-here.js';
+import { connect, connected } from '../support/clients.js';
+import { cleanEnvironment, sharedServer } from '../support/server.js';
 
 const read = (page: string) => readFileSync(fileURLToPath(new URL(`../../docs/${page}`, import.meta.url)), 'utf8');
 const blockOf = (page: string) => /```js\n([\s\S]*?)```/.exec(read(page))![1]!;
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '1' });
-});
-afterAll(async () => {
-  disconnectAll();
-  await server.stop();
-});
+const server = sharedServer({ WORKERS: '1' });
 
 /** Runs a program of the guide against the server until it prints a line. */
 async function firstLineOf(code: string): Promise<string> {
   const application = applicationWith({ 'client.mjs': code.replaceAll('http://localhost:3000', server.url) });
-  const options = { cwd: application.folder, env: cleanEnvironment() };
+  const options = { cwd: application, env: cleanEnvironment() };
   const child = spawn(process.execPath, ['client.mjs'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
   own(child);
   try {
@@ -34,7 +25,6 @@ async function firstLineOf(code: string): Promise<string> {
     return line as string;
   } finally {
     child.kill('SIGKILL');
-    application.remove();
   }
 }
 

@@ -10,14 +10,10 @@ const PAGE = 'docs/guide/live-data.md';
 /** Runs a program, and returns what it prints. */
 function outputOf(files: Record<string, string>): string {
   const application = applicationWith(files);
-  try {
-    const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
-    return stdout;
-  } finally {
-    application.remove();
-  }
+  const options = { cwd: application, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  return stdout;
 }
 
 test('the server and the client of docs/guide/live-data.md print what the page says, as they are printed', async () => {

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { own } from '../support/children.js';
-import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { connect, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
-import { type RunningServer, startServer } from '../support/server.js';
+import { sharedServer } from '../support/server.js';
 import { until } from '../support/until.js';
 
 const page = readFileSync(fileURLToPath(new URL('../../docs/guide/proxies.md', import.meta.url)), 'utf8');
@@ -59,18 +59,10 @@ const proxies: Record<string, { around(page: string, folder: string, port: numbe
   },
 };
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '3', HOST: '0.0.0.0', TRUST_PROXY: '1' });
-});
-afterAll(async () => {
-  disconnectAll();
-  await server.stop();
-});
+const server = sharedServer({ WORKERS: '3', HOST: '0.0.0.0', TRUST_PROXY: '1' });
 
 test.each(Object.entries(proxies))('%s, as the guide configures it', async (name, { around, command }) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-proxy-'));
+  const folder = temporaryFolder();
   const port = await freePort();
   const text = configurationOf(name)
     .replaceAll('10.0.0.1:3000', `127.0.0.1:${server.port}`)
@@ -108,6 +100,5 @@ test.each(Object.entries(proxies))('%s, as the guide configures it', async (name
   } finally {
     proxy.kill('SIGTERM');
     if (proxy.exitCode === null) await once(proxy, 'exit');
-    rmSync(folder, { recursive: true, force: true });
   }
 });

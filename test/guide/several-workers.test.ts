@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { runApp, stopAll } from '../host/run/support/application.js';
 import { applicationWith } from '../io/server/support/package.js';
 import { cleanEnvironment } from '../support/server.js';
@@ -61,15 +61,14 @@ describe.each([
     'src.js': code,
     'check-workers.mjs': blockOf(PAGE, "import { io } from 'socket.io-client'"),
   });
-  afterAll(() => place.remove());
   const run = (command: string) =>
     new Promise<{ code: number; out: string }>((resolve) => {
-      const options = { cwd: place.folder, env: cleanEnvironment(), timeout: 60_000 };
+      const options = { cwd: place, env: cleanEnvironment(), timeout: 60_000 };
       execFile('sh', ['-c', command], options, (failure, out) => resolve({ code: Number(failure?.code ?? 0), out }));
     });
 
   test('is found by the checks that need a server, and the ready line names the page', async () => {
-    const app = await runApp(join(place.folder, 'server.mjs'));
+    const app = await runApp(join(place, 'server.mjs'));
     expect(app.greeting).toContain(PAGE);
     const [check] = startingWith('node check-workers.mjs') as [string];
     const users = await run(check.replace('http://localhost:3000', app.url));
@@ -104,10 +103,9 @@ test('all blocks of the page are run here', () => {
 test('one worker is told nothing', async () => {
   const place = applicationWith({ 'server.mjs': ready });
   try {
-    const app = await runApp(join(place.folder, 'server.mjs'), { env: { WORKERS: '1' } });
+    const app = await runApp(join(place, 'server.mjs'), { env: { WORKERS: '1' } });
     expect(app.greeting).not.toContain('docs/');
   } finally {
     await stopAll();
-    place.remove();
   }
 });

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folder.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const { optionalDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -17,9 +17,8 @@ const recorded = JSON.parse(readFileSync(join(root, '.ci/binaries.json'), 'utf8'
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gjallar-checksums-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A package of the folder, as npm installs it: the binary of this machine, under any name and version. */
 function put(name: string, version: string): string {

@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import '../support/long.js';
 import { InstalledPackage, root } from './support/installed.js';
 
 const installed = new InstalledPackage();
-afterAll(() => installed.remove());
 
 const programs = {
   server: `import { createServer } from 'node:http';

@@ -1,7 +1,6 @@
 // Installs the packed package from the registry, so it is slow, and needs the network unless npm has the packages cached.
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -9,10 +8,11 @@ import { isWithin, type OptionalPackage, supportedVersions } from '../../src/bas
 import { runApp, stopAll } from '../host/run/support/application.js';
 import { cleanEnvironment } from '../support/server.js';
 import '../support/long.js';
+import { temporaryFolder } from '../support/folder.js';
 import { root } from './support/installed.js';
 
 const execute = promisify(execFile);
-const place = mkdtempSync(join(tmpdir(), 'gjallar-install-'));
+const place = temporaryFolder();
 let tarball = '';
 
 beforeAll(async () => {
@@ -24,7 +24,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await stopAll();
-  rmSync(place, { recursive: true, force: true });
 });
 
 /** What applications have for themselves. Together, these are the versions that once failed, in two applications. */

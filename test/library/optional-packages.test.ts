@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { isWithin, supportedVersions } from '../../src/base/optional-packages.js';
 import { runApp, stopAll } from '../host/run/support/application.js';
@@ -18,8 +18,6 @@ afterEach(async () => {
   disconnectAll();
   await stopAll();
 });
-
-afterAll(() => alone.remove());
 
 test('npm asks applications for socket.io alone, and other package managers for any version of the rest', () => {
   expect(Object.keys(peerDependencies)).toEqual(['socket.io']);

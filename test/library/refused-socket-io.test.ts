@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { InstalledPackage, type Outcome, root } from './support/installed.js';
 import '../support/long.js';
 
@@ -30,7 +30,6 @@ const versions = [
 
 describe.each(versions)('$folder', ({ folder, commonjs, module }) => {
   const place = new InstalledPackage(folder);
-  afterAll(() => place.remove());
   const write = (name: string, text: string) => writeFileSync(join(place.folder, name), text);
   const path = join(root, 'node_modules', folder);
   const { version } = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')) as { version: string };

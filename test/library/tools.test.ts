@@ -1,16 +1,16 @@
 // Installs tools from the registry, so it is slow, and needs the network unless npm has the packages cached.
 import { type ExecFileException, execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { cleanEnvironment } from '../support/server.js';
 import '../support/long.js';
+import { temporaryFolder } from '../support/folder.js';
 import { root } from './support/installed.js';
 
 const execute = promisify(execFile);
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-tools-'));
+const folder = temporaryFolder();
 const inModules = (path: string) => join(folder, 'node_modules', path);
 const MAJORS = ['20', '22', '24'];
 
@@ -33,8 +33,6 @@ beforeAll(async () => {
   const flags = ['--prefer-offline', '--no-audit', '--no-fund', '--ignore-scripts'];
   await execute('npm', ['install', ...flags, ...packages, ...tools, ...nodes], { cwd: folder });
 }, 600_000);
-
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const page = readFileSync(join(root, 'docs/guide/testing.md'), 'utf8');
 const [, ofPage = ''] = /```js\n(.*?)```/s.exec(page) ?? [];
@@ -122,8 +120,7 @@ describe('a bundled application', () => {
       await io.close();
     });`;
   // Outside of the project: what is not in the bundle is not there.
-  const alone = mkdtempSync(join(tmpdir(), 'gjallar-bundled-'));
-  afterAll(() => rmSync(alone, { recursive: true, force: true }));
+  const alone = temporaryFolder();
   beforeAll(() => writeFileSync(join(folder, 'application.mjs'), application));
 
   const banner = 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';

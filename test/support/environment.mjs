@@ -23,16 +23,18 @@ process.on('exit', () => {
 process.once('SIGTERM', () => process.exit(143));
 
 /**
- * Node's environment, with four rules for each test file:
+ * Node's environment, with five rules for each test file:
  * - A `beforeAll` that fails is reported once. Its tests are skipped rather than failed one after the other, and the
  *   `afterAll` beside it, which rarely finds what it needs, is not blamed.
  * - Processes that the file has started (see children.js) end with it. Otherwise jest would wait for them forever.
  *   Leaving one behind fails the file, unless a test has failed anyway.
+ * - Folders of temporaryFolder() are removed behind it.
  * - A file of the tier `unit` that starts a process fails.
  * - With GJALLAR_SOCKETS=portable, tests that are about native sockets alone are skipped.
  */
 export default class extends TestEnvironment {
   #children = new Map();
+  #folders = new Set();
   #brokenBlocks = new Set();
   #nativeOnly = [];
   #isUnit;
@@ -53,6 +55,7 @@ export default class extends TestEnvironment {
     if (PROCESS_COVERAGE) process.env.NODE_V8_COVERAGE = resolve(PROCESS_COVERAGE);
     await super.setup();
     this.global.testChildren = this.#children;
+    this.global.testFolders = this.#folders;
     this.global.parkedServers = parkedServers;
     if (this.#isUnit) this.#allowProcesses = forbidProcesses((error) => this.#startErrors.push(error));
   }
@@ -84,6 +87,8 @@ export default class extends TestEnvironment {
     this.#allowProcesses();
     // A file that could not be loaded has no end of a run.
     await this.#endChildren(0);
+    for (const folder of this.#folders)
+      rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     await super.teardown();
   }
 

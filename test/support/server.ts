@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cleanEnvironment, ON_LOOPBACK, program, RunningService } from './service.js';
+import { shared } from './shared.js';
 
 export { cleanEnvironment } from './service.js';
 export type LogLine = import('./service.js').LogLine;
@@ -26,6 +27,13 @@ export function startServer(
   const env = { ...cleanEnvironment(), ...ON_LOOPBACK, ...defaults, ...environment, PORT: '0' };
   return new RunningService({ env, through }).start();
 }
+
+/** A server for all tests of a block. */
+export const sharedServer = (...given: Parameters<typeof startServer>): RunningServer =>
+  shared(
+    () => startServer(...given),
+    (server) => server.stop(),
+  );
 
 /** Runs the service with arguments until it ends by itself. */
 export async function runToEnd(

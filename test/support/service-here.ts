@@ -22,6 +22,7 @@ import { startWorker } from '../../src/host/runtime/worker.js';
 import { chatApplication } from '../../src/service/chat/application.js';
 import { Lines } from './lines.js';
 import type { LogLine } from './server.js';
+import { shared } from './shared.js';
 
 /** The chat service with one worker, in the process of the test. */
 export interface ServiceHere {
@@ -148,3 +149,10 @@ export async function startServiceHere(environment: Record<string, string> = {})
     },
   };
 }
+
+/** One for all tests of a block. */
+export const sharedService = (environment?: Record<string, string>): ServiceHere =>
+  shared(
+    () => startServiceHere(environment),
+    (service) => service.stop(),
+  );

@@ -53,8 +53,7 @@ test.each([
   async (_name, command) => {
     const receiver = await TelemetryReceiver.start();
     cleanUps.push(() => receiver.stop());
-    const { folder, remove } = applicationWith(files);
-    cleanUps.push(remove);
+    const folder = applicationWith(files);
     const [, ...args] = command.split(' ').map((word) => (word === 'gjallar' ? main : word));
     const telemetry = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
     const child = own(
@@ -95,8 +94,7 @@ test.each([
 test('the chat service has spans, too, if OpenTelemetry is loaded into it', async () => {
   const receiver = await TelemetryReceiver.start();
   cleanUps.push(() => receiver.stop());
-  const { folder, remove } = applicationWith(files);
-  cleanUps.push(remove);
+  const folder = applicationWith(files);
   const options = /^NODE_OPTIONS="(.+)" npx gjallar$/.exec(service)![1]!.replace('$PWD', pathToFileURL(folder).href);
   const server = await startServer({
     NODE_OPTIONS: options,

@@ -1,7 +1,4 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import session from 'express-session';
@@ -12,6 +9,7 @@ import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Relay } from '../../../src/cluster/relay/relay.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { createAdapter, Engine } from '../../../src/index.js';
+import { temporaryFolder } from '../../support/folder.js';
 
 interface Worker {
   io: Server;
@@ -51,14 +49,13 @@ async function startWorker(id: number): Promise<Worker> {
 }
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-move-'));
+  directory = temporaryFolder();
   workers = [await startWorker(1), await startWorker(2)];
 });
 
 afterEach(async () => {
   for (const worker of workers) await worker.close();
   meshes.length = 0;
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Opens a session on the first worker, and its WebSocket on the second. Returns the messages of the WebSocket. */

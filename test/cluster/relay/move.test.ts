@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import {
   type ChatClient,
   connect,
@@ -10,16 +10,11 @@ import {
   upgraded,
   workersOf,
 } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
 import { pass } from '../../support/until.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '4' });
-});
+const server = sharedServer({ WORKERS: '4' });
 afterEach(disconnectAll);
-afterAll(() => server.stop());
 
 /** The worker that a client's handshake came to, as its session's id tells. */
 const handshakeWorker = (client: ChatClient) => Number((client.io.engine.id ?? '').split('.')[0]);

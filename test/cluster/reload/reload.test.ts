@@ -1,5 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -11,6 +10,7 @@ import { expectOnceAndInOrder } from '../../support/talk.js';
 import { eventually, until } from '../../support/until.js';
 import { crowd, plainMember, readyz } from '../support/visitors.js';
 import '../../support/long.js';
+import { temporaryFolder } from '../../support/folder.js';
 
 /** Where the server has its sockets. */
 let directory: string;
@@ -22,7 +22,7 @@ let current = [1, 2];
 let next = 3;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-cluster-'));
+  directory = temporaryFolder();
   const admin = { ADMIN_USER: 'ops', ADMIN_PASSWORD: 'password' };
   server = await startServer({ TMPDIR: directory, DRAIN_TIMEOUT: '1s', ...admin });
 });
@@ -31,7 +31,6 @@ afterEach(disconnectAll);
 
 afterAll(async () => {
   await server.stop();
-  rmSync(directory, { recursive: true });
 });
 
 /** The process ids of the two workers, once they listen: their lines may come after the primary's. */

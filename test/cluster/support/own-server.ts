@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import { disconnectAll } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 
 /** The folder of the running test, where its server has its sockets. */
@@ -11,13 +9,12 @@ export let directory: string;
 export let server: RunningServer;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-cluster-'));
+  directory = temporaryFolder();
 });
 
 afterEach(async () => {
   disconnectAll();
   await server.stop();
-  rmSync(directory, { recursive: true });
 });
 
 /** Node.js keeps compiled code in TMPDIR, from version 22 on, and the tests look at what gjallar keeps there. */

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Server } from 'socket.io';
 import { idPrefixOf } from '../../../src/base/worker-name.js';
 import { type Kind, Mesh } from '../../../src/cluster/mesh/mesh.js';
@@ -8,6 +5,7 @@ import { Relay } from '../../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { App } from '../../../src/engine/sockets.js';
 import { closeEngines, type RunningEngine, startEngine } from '../../engine/support/engine.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { pass } from '../../support/until.js';
 
 /** The mesh of a worker whose messages to the others take some time, or wait until they are released. */
@@ -49,7 +47,7 @@ let directory: string | undefined;
 
 /** Starts one more worker of the machine; {@link stopWorkers} ends all. */
 export async function startWorker(options: EngineOptions = {}, app = App()): Promise<TestWorker> {
-  directory ??= mkdtempSync(join(tmpdir(), 'gjallar-workers-'));
+  directory ??= temporaryFolder();
   const id = workers.length + 1;
   const mesh = new SlowMesh(id, directory);
   await mesh.listen();
@@ -66,6 +64,5 @@ export async function startWorker(options: EngineOptions = {}, app = App()): Pro
 export async function stopWorkers(): Promise<void> {
   closeEngines();
   for (const { mesh } of workers.splice(0)) mesh.close();
-  if (directory) rmSync(directory, { recursive: true, force: true });
   directory = undefined;
 }

@@ -1,31 +1,26 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { copyPem } from '../../support/pem.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import type { RunningServer } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
 import { expectOnceAndInOrder } from '../../support/talk.js';
 
 /** The chat service on portable sockets, on two workers. */
 
-const folder = mkdtempSync(join(tmpdir(), 'portable-service-'));
+const folder = temporaryFolder();
 const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
 copyPem(key, cert);
 
-afterAll(() => rmSync(folder, { recursive: true }));
 afterEach(disconnectAll);
 
 describe.each([
   ['without TLS', {}],
   ['with TLS', { TLS_KEY: key, TLS_CERT: cert }],
 ])('%s', (_how, tls: Record<string, string>) => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ GJALLAR_SOCKETS: 'portable', WORKERS: '2', ...tls });
-  });
-  afterAll(() => server.stop());
+  const server = sharedServer({ GJALLAR_SOCKETS: 'portable', WORKERS: '2', ...tls });
 
   test('clients on both workers talk, in order', async () => {
     // One stays on polling, and most start on it.

@@ -1,15 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { get } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { isSecureApp } from '../../../src/engine/sockets.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { copyPem } from '../../support/pem.js';
 import { closeWebSockets, openWebSocket } from '../support/raw.js';
 import { closeConnections, RawConnection } from '../support/tcp.js';
 import { bases, closeApps, start } from './support/bases.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'portable-'));
+const folder = temporaryFolder();
 const [key_file_name, cert_file_name] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
 copyPem(key_file_name, cert_file_name);
 
@@ -18,8 +17,6 @@ afterEach(() => {
   closeConnections();
   closeApps();
 });
-
-afterAll(() => rmSync(folder, { recursive: true }));
 
 describe.each(bases)('the %s base', (_name, base) => {
   const body = Buffer.alloc(5_000_000, 'abc');

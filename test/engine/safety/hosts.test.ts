@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
+import { sharedServer } from '../../support/server.js';
 import { closeEngines, startEngine } from '../support/engine.js';
 import { closeWebSockets, openWebSocket } from '../support/raw.js';
 
@@ -51,11 +51,7 @@ test.each([
 );
 
 describe('a server with ALLOWED_HOSTS', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1', ALLOWED_HOSTS: 'chat.example,localhost', API_KEY: 'key' });
-  });
-  afterAll(() => server.stop());
+  const server = sharedServer({ WORKERS: '1', ALLOWED_HOSTS: 'chat.example,localhost', API_KEY: 'key' });
 
   test.each([
     '/',

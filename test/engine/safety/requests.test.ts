@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { systemClock } from '../../../src/engine/clock.js';
 import { RequestGuard } from '../../../src/engine/limits/request-guard.js';
 import { routeHttp } from '../../../src/engine/routes.js';
 import { App } from '../../../src/engine/sockets.js';
 import { socketsInUse } from '../../../src/engine/uws/uws.js';
 import { sumOf } from '../../support/metrics.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
 import { closeEngines, listen } from '../support/engine.js';
 import { closeConnections, RawConnection } from '../support/tcp.js';
 
@@ -29,11 +29,7 @@ const MAX_GROWTH = socketsInUse.kind === 'portable' ? 300_000_000 : 150_000_000;
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 
 describe('pipelined requests', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1' });
-  });
-  afterAll(() => server.stop());
+  const server = sharedServer({ WORKERS: '1' });
 
   const memory = () => sumOf([server.url], 'process_resident_memory_bytes');
 

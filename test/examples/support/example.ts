@@ -60,14 +60,14 @@ export class Example {
   private readonly programs: Program[] = [];
 
   constructor(readonly name: string) {
-    cpSync(join(root, 'examples', name), this.application.folder, { recursive: true });
+    cpSync(join(root, 'examples', name), this.application, { recursive: true });
   }
 
   /** Starts a program in the folder. */
   spawn(words: readonly string[], environment: Record<string, string> = {}): Program {
     const [command, ...args] = words as [string, ...string[]];
     const child = spawn(...programOf(command, args), {
-      cwd: this.application.folder,
+      cwd: this.application,
       env: { ...cleanEnvironment(), ...environment },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -85,6 +85,5 @@ export class Example {
 
   async close(): Promise<void> {
     await Promise.all(this.programs.map((program) => program.stop()));
-    this.application.remove();
   }
 }

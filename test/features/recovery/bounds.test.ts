@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { movableClock } from '../../support/clock.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
 
@@ -16,7 +14,7 @@ let buses: Backplane[];
 const clients: Wanderer[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  directory = temporaryFolder();
   nodes = [];
   buses = [];
 });
@@ -24,7 +22,6 @@ beforeEach(() => {
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const node of nodes) await node.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Starts two workers. */

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { temporaryFolder } from '../../support/folder.js';
 import { recoveryContract } from './recovery.contract.js';
 import { joinMesh } from './support/recovering.js';
 
 recoveryContract('embedded', 4, async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'gjallar-recovery-'));
+  const directory = temporaryFolder();
   const ids: number[] = [];
   return {
     openBackplane: () => {
@@ -13,6 +11,6 @@ recoveryContract('embedded', 4, async () => {
       ids.push(ids.length + 1);
       return joinMesh(directory, ids.length, others);
     },
-    remove: () => rm(directory, { recursive: true, force: true }),
+    remove: async () => {},
   };
 });

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
@@ -10,6 +7,7 @@ import { decodeOffset, encodeOffset } from '../../../src/features/recovery/offse
 import { Gate, Turns } from '../../../src/features/recovery/returns/gate.js';
 import { startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { busyFor, stopwatch, until } from '../../support/until.js';
 import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
 
@@ -23,7 +21,7 @@ const extras: Client[] = [];
 let bounds: string[];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  directory = temporaryFolder();
   nodes = [];
   buses = [];
   bounds = [];
@@ -33,7 +31,6 @@ afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const client of extras.splice(0)) client.disconnect();
   for (const node of nodes) await node.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(limits: Bounds = {}): Promise<void> {

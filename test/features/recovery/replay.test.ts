@@ -1,8 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { startMember } from '../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 import { joinMesh, Wanderer } from './support/recovering.js';
 
@@ -13,8 +11,7 @@ afterEach(async () => {
 });
 
 test('a client on polling gets what it has missed and its CONNECT packet in one response', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
-  ends.push(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder();
   const node = await startMember(await joinMesh(directory, 1, []), { server: { connectionStateRecovery: {} } });
   ends.push(() => node.close());
   node.io.on('connection', (socket) => socket.emit('n', socket.recovered ? 'back' : 'hello', 0));

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import { Expiries } from '../../../src/features/recovery/keeper/expiries.js';
@@ -9,6 +6,7 @@ import { type ExpiredSession, onSessionExpired } from '../../../src/features/rec
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { joinerOf, joinMesh, Wanderer } from './support/recovering.js';
@@ -31,7 +29,7 @@ afterAll(() => {
 class Scene {
   workers: Worker[] = [];
   private readonly urls = new Set<string>();
-  private readonly directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  private readonly directory = temporaryFolder();
 
   async start(bus: Backplane): Promise<Worker> {
     const node = await startMember(bus, { server: { connectionStateRecovery: recovery } });
@@ -73,7 +71,6 @@ class Scene {
   async end(): Promise<void> {
     for (const [client, url] of clients) if (this.urls.has(url)) client.close();
     for (const worker of this.workers) await worker.close();
-    rmSync(this.directory, { recursive: true, force: true });
   }
 }
 

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { own } from '../../support/children.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { freePort } from '../../support/ports.js';
 import { until } from '../../support/until.js';
 
@@ -35,7 +35,7 @@ export interface RunningProxy {
 /** Runs a proxy with the configuration on a free port. */
 export async function startProxy(name: string, configuration: string): Promise<RunningProxy> {
   const { command, around } = proxies[name]!;
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-placement-'));
+  const folder = temporaryFolder();
   const port = await freePort();
   const file = join(folder, 'configuration');
   writeFileSync(file, around(configuration.replace(/(\blisten |\bbind :)80\b/, `$1${port}`), folder));
@@ -56,7 +56,6 @@ export async function startProxy(name: string, configuration: string): Promise<R
     stop: async () => {
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
-      rmSync(folder, { recursive: true, force: true });
     },
   };
 }

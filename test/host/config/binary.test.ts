@@ -1,22 +1,12 @@
 import { spawn, spawnSync } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { readinessOf } from '../../support/reports.js';
 import '../../support/long.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { cleanEnvironment } from '../../support/server.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -27,7 +17,7 @@ const binary = join(root, 'node_modules', binaryPackage, 'uws.node');
 const hasBinary = existsSync(binary);
 
 /** A copy of the build beside packages of its own choice, as in another application. */
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-binary-'));
+const folder = temporaryFolder();
 const modules = join(folder, 'node_modules');
 mkdirSync(modules, { recursive: true });
 for (const name of readdirSync(join(root, 'node_modules'))) {
@@ -57,7 +47,6 @@ afterEach(() => {
   for (const name of ['uWebSockets.js', 'uws-pack', '@uwsjs'])
     rmSync(join(modules, name), { recursive: true, force: true });
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 function run(args: string[], variables: Record<string, string> = {}) {
   const env = { ...cleanEnvironment(), ...variables };
@@ -179,7 +168,7 @@ describe('without a binary', () => {
   });
 
   test('the service says so in its log, and in /readyz', async () => {
-    const data = mkdtempSync(join(tmpdir(), 'gjallar-binary-data-'));
+    const data = temporaryFolder();
     const env = { ...cleanEnvironment(), PORT: '0', HOST: '127.0.0.1', WORKERS: '1', DATA_DIR: data };
     const child = spawn(process.execPath, ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = new Promise((resolve) => child.once('exit', resolve));
@@ -201,7 +190,6 @@ describe('without a binary', () => {
       child.kill('SIGTERM');
       await ended;
     }
-    rmSync(data, { recursive: true });
   });
 });
 

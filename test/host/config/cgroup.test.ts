@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, test } from '@jest/globals';
 import { memoryLimit, processorLimit } from '../../../src/base/system-limits.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { cleanEnvironment } from '../../support/server.js';
 
 const main = fileURLToPath(new URL('../../../dist/main.js', import.meta.url));
@@ -16,8 +16,7 @@ afterEach(() => {
 
 /** A machine with groups: what /proc/self says, and the files of the groups. `TOP` is where they are mounted. */
 function machine(cgroup: string, mountinfo: string, files: Record<string, string>): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-cgroup-'));
-  cleanUps.push(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder();
   // The fields are separated by spaces: Linux writes one within a path as its octal code.
   const top = join(folder, 'top').replaceAll(' ', '\\040');
   const all = { cgroup, mountinfo: mountinfo.replaceAll('TOP', top), ...files };

@@ -1,15 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
 import { connect as connectChat, disconnectAll, nextEvent } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
+import { shared } from '../../support/shared.js';
 import { type RunningApplication, runApp, stopAll } from './support/application.js';
 import { account, post } from './support/operator.js';
 
-let redis: RedisProcess;
-beforeAll(async () => {
-  redis = await RedisProcess.start();
-});
-afterAll(() => redis.remove());
+const redis = shared(
+  () => RedisProcess.start(),
+  (started) => started.remove(),
+);
 afterEach(async () => {
   disconnectAll();
   await stopAll();

@@ -1,6 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Socket } from 'socket.io-client';
@@ -14,6 +13,7 @@ import { runToEnd } from '../../support/server.js';
 import { until } from '../../support/until.js';
 import { pathOf, type RunningApplication, runApp, stopAll } from './support/application.js';
 import '../../support/long.js';
+import { temporaryFolder } from '../../support/folder.js';
 
 afterEach(disconnectAll);
 
@@ -147,7 +147,7 @@ describe('an unmodified application on two workers', () => {
   afterEach(stopAll);
 
   test('shares a Unix socket whose path the application gives as text', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gjallar-unix-'));
+    const folder = temporaryFolder();
     const socketPath = join(folder, 'app.sock');
     const app = await runApp('unix.mjs', { env: { APP_PATH: socketPath, DRAIN_TIMEOUT: '1s' } });
     const get = async (path: string) => (await answerTo(request({ socketPath, path }))).body;
@@ -163,7 +163,6 @@ describe('an unmodified application on two workers', () => {
     }
     expect(await app.stop()).toBe(0);
     expect(existsSync(socketPath)).toBe(false);
-    rmSync(folder, { recursive: true });
   });
 
   test('has a session of express-session after a move', async () => {
@@ -175,13 +174,12 @@ describe('an unmodified application on two workers', () => {
   });
 
   test('has servers of other kinds, which listen through the primary, and whose clients share rooms', async () => {
-    const directory = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
+    const directory = temporaryFolder();
     const [KEY, CERT] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
     copyPem(KEY, CERT);
     const [secure, plain] = [await freePort(), await freePort()];
     const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain) };
     const app = await runApp('secure.mjs', { env });
-    rmSync(directory, { recursive: true });
     expect([...app.ports].sort()).toEqual([secure, plain].sort());
     const url = `https://127.0.0.1:${secure}`;
     const sockets = Array.from({ length: 9 }, () => connect(url, { rejectUnauthorized: false }));

@@ -1,19 +1,16 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { openPolling } from '../../engine/support/raw.js';
 import { connect, connected, disconnectAll } from '../../support/clients.js';
 import { sumOf } from '../../support/metrics.js';
-import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
+import type { LogLine } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
 import { until } from '../../support/until.js';
 
 const listeners = new URL('support/failing-listeners.mjs', import.meta.url).href;
 
 describe('a worker whose application has failing listeners', () => {
-  let server: RunningServer;
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1', NODE_OPTIONS: `--import=${listeners}` });
-  });
+  const server = sharedServer({ WORKERS: '1', NODE_OPTIONS: `--import=${listeners}` });
   afterEach(disconnectAll);
-  afterAll(() => server.stop());
 
   const isUnhandled = (line: LogLine) => line.msg === 'unhandled error; the worker continues';
   const counted = () => sumOf([server.url], 'gjallar_unhandled_errors_total');

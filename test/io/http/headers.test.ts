@@ -2,18 +2,14 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
+import { sharedServer } from '../../support/server.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
 
 const ORIGIN = 'https://app.example';
 const API_KEY = 'a-key';
 
 describe('what comes with every answer', () => {
-  let server: RunningServer;
-
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1', CORS_ORIGIN: `${ORIGIN}, https://other.example`, API_KEY });
-  });
-  afterAll(() => server.stop());
+  const server = sharedServer({ WORKERS: '1', CORS_ORIGIN: `${ORIGIN}, https://other.example`, API_KEY });
 
   const ask = (path: string, options: RequestInit = {}) => fetch(server.url + path, options);
   const policyOf = (response: Response) =>

@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { createDurableRooms, type DurableRooms } from '../../../src/features/history/index.js';
 import { createStateRoom } from '../../../src/features/state/index.js';
@@ -8,6 +5,7 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { joinMesh } from '../../features/recovery/support/recovering.js';
 import { View } from '../../features/state/support/view.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
 import { startMember, startNode, type TestNode } from './support/node.js';
@@ -19,12 +17,11 @@ let directory: string;
 
 beforeAll(async () => {
   stock = await startStock();
-  directory = await mkdtemp(join(tmpdir(), 'gjallar-values-'));
+  directory = temporaryFolder();
 });
 afterEach(disconnectAll);
 afterAll(async () => {
   await stock.close();
-  await rm(directory, { recursive: true });
 });
 
 const server = { connectionStateRecovery: {} };

@@ -1,11 +1,10 @@
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, createConnection } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { answerTo, ask, get } from './support/requests.js';
 import { classes, client, closeAll, closed, closeLater, run } from './support/servers.js';
 
@@ -146,7 +145,7 @@ describe.each(classes)('the port of an HTTP server with %s', (_name, Server) => 
   });
 
   test('may be a Unix socket', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gjallar-test-'));
+    const folder = temporaryFolder();
     const path = join(folder, 'socket');
     const { http } = await run(Server, (_message, response) => response.end('fine'), {}, { path });
     expect(http.address()).toBe(path);
@@ -154,6 +153,5 @@ describe.each(classes)('the port of an HTTP server with %s', (_name, Server) => 
     const handshake = await answerTo(request({ socketPath: path, path: '/socket.io/?EIO=4&transport=polling' }));
     expect(handshake.body).toMatch(/^0\{"sid"/);
     await closed(http);
-    rmSync(folder, { recursive: true });
   });
 });

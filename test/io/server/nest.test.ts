@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { nextEvent } from '../../support/clients.js';
 import { freePort } from '../../support/ports.js';
 import { cleanEnvironment } from '../../support/server.js';
@@ -86,8 +86,6 @@ class Adapter extends IoAdapter {
 });
 let running: ChildProcess | undefined;
 
-afterAll(() => application.remove());
-
 afterEach(async () => {
   await closeAll();
   if (running?.exitCode === null) running.kill('SIGKILL');
@@ -101,7 +99,7 @@ describe('a NestJS application', () => {
   ])('%s', async (command, isGjallar) => {
     const side = await freePort();
     const child = spawn(process.execPath, command.split(' ').slice(1), {
-      cwd: application.folder,
+      cwd: application,
       env: { ...cleanEnvironment(), SIDE: String(side) },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { nextEvent } from '../../support/clients.js';
 import { cleanEnvironment } from '../../support/server.js';
 import { applicationWith } from './support/package.js';
@@ -78,8 +78,6 @@ new Engine().attach(App()).close();
 });
 let running: ChildProcess | undefined;
 
-afterAll(() => application.remove());
-
 afterEach(async () => {
   await closeAll();
   if (running?.exitCode === null) running.kill('SIGKILL');
@@ -104,7 +102,7 @@ describe.each([
     const [, ...args] = command.split(' ');
     const env = cleanEnvironment();
     const child = spawn(process.execPath, args, {
-      cwd: application.folder,
+      cwd: application,
       env,
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     });
@@ -139,7 +137,7 @@ describe.each([
 
 test('an engine that is closed at once does not keep the process running', async () => {
   running = spawn(process.execPath, ['closed-at-once.mjs'], {
-    cwd: application.folder,
+    cwd: application,
     env: cleanEnvironment(),
     stdio: 'inherit',
   });

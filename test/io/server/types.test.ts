@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import '../../support/long.js';
 import { applicationWith, root } from './support/package.js';
 
@@ -81,8 +81,6 @@ const application = applicationWith({
   'client.cts': client,
 });
 
-afterAll(() => application.remove());
-
 test.each([
   ['commonjs', 'bundler', ['consumer.ts', 'client.ts']],
   ['esnext', 'bundler', ['consumer.ts', 'client.ts']],
@@ -100,6 +98,6 @@ test.each([
     moduleResolution,
     ...files,
   ];
-  const run = promisify(execFile)(process.execPath, args, { cwd: application.folder });
+  const run = promisify(execFile)(process.execPath, args, { cwd: application });
   await expect(run.catch(({ stdout }: { stdout: string }) => ({ stdout }))).resolves.toMatchObject({ stdout: '' });
 });

@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../support/folder.js';
 import { cleanEnvironment } from '../../support/server.js';
 
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
@@ -15,7 +15,7 @@ export interface Outcome {
 
 /** A folder with gjallar, its dependencies and socket.io: what `npm install gjallar` brings, and nothing else. */
 export class InstalledPackage {
-  readonly folder = mkdtempSync(join(tmpdir(), 'gjallar-alone-'));
+  readonly folder = temporaryFolder();
   readonly modules = join(this.folder, 'node_modules');
   readonly main = join(this.modules, 'gjallar', 'dist', 'main.js');
 
@@ -37,10 +37,6 @@ export class InstalledPackage {
         resolve({ code: Number(failure?.code ?? 0), out, error }),
       );
     });
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true });
   }
 
   private link(name: string, target: string): void {

@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { hasInvisibleCharacters } from '../../../src/service/accounts/identity.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
-import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
+import type { RunningServer } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
+import { sharedService, startServiceHere } from '../../support/service-here.js';
 import { SECRET, tokenOf } from '../../support/tokens.js';
 import { until } from '../../support/until.js';
 
@@ -29,12 +30,7 @@ const tokenRefusal = async (server: Pick<RunningServer, 'url'>, claims: Claims) 
 afterEach(disconnectAll);
 
 describe('with JWT_SECRET', () => {
-  let server: ServiceHere;
-
-  beforeAll(async () => {
-    server = await startServiceHere({ JWT_SECRET: SECRET, WORKERS: '1' });
-  });
-  afterAll(() => server.stop());
+  const server = sharedService({ JWT_SECRET: SECRET, WORKERS: '1' });
 
   test('a display name gives no access to the direct messages of another user', async () => {
     const alice = await enter(server, { sub: 'Alice' });
@@ -137,12 +133,7 @@ test('JWT_USER_CLAIM names the claim that identifies users', async () => {
 });
 
 describe('without tokens', () => {
-  let server: RunningServer;
-
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '1' });
-  });
-  afterAll(() => server.stop());
+  const server = sharedServer({ WORKERS: '1' });
 
   test('names are free, the start says so, and tokens are nothing', async () => {
     await server.logged(({ msg }) => /users choose their own names/.test(msg ?? ''));

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import Sqlite from 'libsql';
@@ -7,6 +6,7 @@ import { MAX_REVOCATIONS, RevokedTokens } from '../../../src/service/accounts/re
 import { SqliteRevocations } from '../../../src/service/chat/revocations.js';
 import { connect, connected, disconnectAll, nextEvent } from '../../support/clients.js';
 import { movableClock } from '../../support/clock.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { readinessOf } from '../../support/reports.js';
 import { startServiceHere as startServer } from '../../support/service-here.js';
 import { SECRET, tokenOf } from '../../support/tokens.js';
@@ -19,8 +19,7 @@ afterEach(async () => {
 });
 
 function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-revocations-'));
-  ends.push(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   return folder;
 }
 

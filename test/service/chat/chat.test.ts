@@ -1,18 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
-
-let server: RunningServer;
+import { sharedServer } from '../../support/server.js';
 
 const epoch = expect.stringMatching(/^.+$/);
 
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '2' });
-});
+const server = sharedServer({ WORKERS: '2' });
 
 afterEach(disconnectAll);
-
-afterAll(() => server.stop());
 
 async function join(name: string | undefined, ...rooms: string[]): Promise<ChatClient> {
   const client = connect(server.url, name === undefined ? {} : { auth: { name } });

@@ -1,9 +1,8 @@
 import { renameSync, rmSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { RedisProcess, until } from '../../support/redis.js';
 import { readinessOf } from '../../support/reports.js';
 import { type RunningServer, startServer } from '../../support/server.js';
@@ -78,8 +77,7 @@ describe('the operator is told that messages were lost', () => {
   });
 
   test('by a file that is removed, while the server is stopped and while it runs', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gjallar-lost-'));
-    ends.push(() => rm(folder, { recursive: true, force: true }));
+    const folder = temporaryFolder();
     const server = await startServer({ ...operator, DATA_DIR: folder, WORKERS: '1' });
     ends.push(() => server.stop());
     expect(await post(server, 'one')).toBe(200);

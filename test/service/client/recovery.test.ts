@@ -1,17 +1,12 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { type Recovery, Rooms } from '../../../public/gjallar-client.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
 import { Member, quick, upTo } from './support/member.js';
 import '../../support/long.js';
+import { sharedServer } from '../../support/server.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '2' });
-});
+const server = sharedServer({ WORKERS: '2' });
 afterEach(disconnectAll);
-afterAll(() => server.stop());
 
 test('who comes later gets as much of what was said before as they ask for', async () => {
   const writer = connect(server.url);

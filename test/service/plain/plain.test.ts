@@ -8,7 +8,8 @@ import type { us_listen_socket } from '../../../src/engine/uws/app.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
 import { PlainWebSockets } from '../../../src/service/plain/plain-websockets.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import type { RunningServer } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
 import { startServiceHere } from '../../support/service-here.js';
 import { until } from '../../support/until.js';
 
@@ -77,13 +78,8 @@ describe.each([
   ['with a history', {}],
   ['without a history', { HISTORY_TTL: '0' }],
 ])('plain WebSockets %s', (_, environment) => {
-  let server: RunningServer;
-
-  beforeAll(async () => {
-    server = await startServer({ WORKERS: '2', ...environment });
-  });
+  const server = sharedServer({ WORKERS: '2', ...environment });
   afterEach(closeAll);
-  afterAll(() => server.stop());
 
   test('share a room with members of Socket.IO, on all workers', async () => {
     const room = 'å/b?';

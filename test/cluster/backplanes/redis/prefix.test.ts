@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { redisBackplane } from '../../../../src/cluster/backplanes/redis/classic.js';
 import { redisNamesOf } from '../../../../src/host/config/redis-names.js';
@@ -7,17 +7,16 @@ import { onRedisFrames, startMember } from '../../../io/rooms/support/node.js';
 import { connect, disconnectAll as disconnectClients, expectOk, upgraded } from '../../../support/clients.js';
 import { RedisProcess, until } from '../../../support/redis.js';
 import { startServer } from '../../../support/server.js';
+import { shared } from '../../../support/shared.js';
 
-let redis: RedisProcess;
-
-beforeAll(async () => {
-  redis = await RedisProcess.start();
-});
+const redis = shared(
+  () => RedisProcess.start(),
+  (started) => started.remove(),
+);
 afterEach(() => {
   disconnectAll();
   disconnectClients();
 });
-afterAll(() => redis.remove());
 
 test.each([
   [undefined, undefined, 'socket.io', 'gjallar:'],

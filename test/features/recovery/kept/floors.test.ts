@@ -1,11 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { Heads } from '../../../../src/features/recovery/heads.js';
 import { FloorCheck, Floors } from '../../../../src/features/recovery/keeper/memory.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { joinMesh, Wanderer } from '../support/recovering.js';
 
@@ -18,7 +16,7 @@ describe('a client that joins a room', () => {
   const clients: Wanderer[] = [];
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+    directory = temporaryFolder();
     nodes = [];
     buses = [];
     for (const id of [1, 2, 3]) {
@@ -44,7 +42,6 @@ describe('a client that joins a room', () => {
   afterEach(async () => {
     for (const client of clients.splice(0)) client.close();
     for (const node of nodes) await node.close();
-    rmSync(directory, { recursive: true, force: true });
   });
 
   async function client(at = 0): Promise<Wanderer> {

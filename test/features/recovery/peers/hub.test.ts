@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { HubThread } from '../../../../src/cluster/hub/hub-thread.js';
 import { hubThread } from '../../../cluster/support/hub-thread.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until, whileActing } from '../../../support/until.js';
 import { joinMesh, Wanderer } from '../support/recovering.js';
 
@@ -15,7 +13,7 @@ const nodes: TestNode[] = [];
 const clients: Wanderer[] = [];
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  directory = temporaryFolder();
   thread = hubThread(directory, 'machine-', [1, 2], { logged: ends });
   await thread.start();
 });
@@ -24,7 +22,6 @@ afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const node of nodes.splice(0)) await node.close();
   await thread.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(id: number): Promise<TestNode> {

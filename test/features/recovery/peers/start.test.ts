@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { kinds } from '../../../../src/cluster/mesh/mesh.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { LateLinks } from '../support/late-links.js';
 import { joinMesh, Wanderer } from '../support/recovering.js';
@@ -13,13 +11,12 @@ const nodes: TestNode[] = [];
 const clients: Wanderer[] = [];
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  directory = temporaryFolder();
 });
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const node of nodes.splice(0)) await node.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(id: number, late?: LateLinks) {

@@ -1,10 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { own } from '../../../support/children.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { useHub, Wanderer } from './recovering.js';
 
 const script = fileURLToPath(new URL('recovering-worker.mjs', import.meta.url));
@@ -20,7 +18,7 @@ export interface RecoveringWorker {
 /** The workers of a machine, which can be killed, and their clients. */
 export class RecoveringMachine {
   readonly workers = new Map<number, RecoveringWorker>();
-  private readonly directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  private readonly directory = temporaryFolder();
   private readonly clients: Wanderer[] = [];
   /** In this process: in the service, it is a thread of the primary. */
   private readonly hub = useHub({ bus: 'embedded', redisUrl: undefined }, 'machine-', this.directory);
@@ -57,6 +55,5 @@ export class RecoveringMachine {
     for (const client of this.clients.splice(0)) client.close();
     for (const worker of [...this.workers.values()]) await this.kill(worker);
     this.hub.end();
-    rmSync(this.directory, { recursive: true, force: true });
   }
 }

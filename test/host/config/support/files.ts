@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { temporaryFolder } from '../../../support/folder.js';
 import { copyPem } from '../../../support/pem.js';
 
-const directory = mkdtempSync(join(tmpdir(), 'gjallar-config-'));
+const directory = temporaryFolder();
 export const key = join(directory, 'key.pem');
 export const cert = join(directory, 'cert.pem');
 export const otherKey = join(directory, 'other-key.pem');
@@ -19,6 +19,4 @@ export function writeFiles(): void {
   writeFileSync(text, 'neither key nor certificate');
 }
 
-export function removeFiles(): void {
-  rmSync(directory, { recursive: true });
-}
+export function removeFiles(): void {}

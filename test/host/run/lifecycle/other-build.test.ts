@@ -1,9 +1,9 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { wire } from '../../../../src/cluster/wire-number.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { pathOf, runApp, stopAll } from '../support/application.js';
 
@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../../../', import.meta.url));
 let folder: string;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gjallar-build-'));
+  folder = temporaryFolder();
   for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true });
   // With it, the application uses this copy of gjallar.
   cpSync(pathOf('chat.mjs'), join(folder, 'chat.mjs'));
@@ -19,7 +19,6 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await stopAll();
-  rmSync(folder, { recursive: true, force: true });
 });
 
 /** Installs a build with another number in the place of this one. @returns what puts this one back */

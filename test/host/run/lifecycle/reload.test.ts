@@ -1,7 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { runApp, stopAll } from '../support/application.js';
 import { connect, leaveAll, namesOf } from '../support/members.js';
@@ -11,11 +9,10 @@ let directory: string | undefined;
 afterEach(async () => {
   leaveAll();
   await stopAll();
-  if (directory) await rm(directory, { recursive: true, force: true });
 });
 
 test('a reload disconnects each client once, though an old worker is slow to accept no more of them', async () => {
-  directory = await mkdtemp(join(tmpdir(), 'gjallar-reload-'));
+  directory = temporaryFolder();
   const app = await runApp('lifecycle/blocked.mjs', { env: { DRAIN_TIMEOUT: '1s', DIRECTORY: directory } });
   const members = await connect(app, namesOf('member', 30));
   app.process.kill('SIGHUP');

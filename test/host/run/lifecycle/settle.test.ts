@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { isAlive, untilGone } from '../../../support/process.js';
@@ -8,6 +7,7 @@ import { until } from '../../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 import { connect, leaveAll, namesOf } from '../support/members.js';
 import '../../../support/long.js';
+import { temporaryFolder } from '../../../support/folder.js';
 
 let directory: string;
 let app: RunningApplication;
@@ -16,7 +16,6 @@ afterEach(leaveAll);
 
 async function stop(): Promise<void> {
   await stopAll();
-  rmSync(directory, { recursive: true, force: true });
 }
 
 /** Installs a release, which workers run from then on. */
@@ -30,7 +29,7 @@ function goOn(name: string): void {
 }
 
 async function start(env: Record<string, string>): Promise<void> {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-settle-'));
+  directory = temporaryFolder();
   install('old');
   app = await runApp('lifecycle/release.mjs', {
     env: { RELEASE: join(directory, 'release'), DRAIN_TIMEOUT: '200ms', ...env },

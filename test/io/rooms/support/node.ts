@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Server, type ServerOptions } from 'socket.io';
 import type { ProcessHost } from '../../../../src/base/process.js';
 import type { WorkerLinks } from '../../../../src/base/worker-links.js';
@@ -23,6 +20,7 @@ import { Engine, type EngineOptions } from '../../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../../src/io/rooms/native-rooms.js';
 import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
 import type { Base } from '../../../engine/bases/support/bases.js';
+import { temporaryFolder } from '../../../support/folder.js';
 
 /** A server of the test's own, in this process. */
 export interface TestNode {
@@ -91,7 +89,7 @@ export class Machine {
   private constructor(private readonly directory: string) {}
 
   static async start(): Promise<Machine> {
-    return new Machine(await mkdtemp(join(tmpdir(), 'gjallar-mesh-')));
+    return new Machine(temporaryFolder());
   }
 
   /** Gives the machine a hub, in the place of the one that it has. */
@@ -152,7 +150,6 @@ export class Machine {
   async remove(): Promise<void> {
     for (const mesh of this.meshes.splice(0)) mesh.close();
     this.hub?.hub.close();
-    await rm(this.directory, { recursive: true, force: true });
   }
 }
 

@@ -1,13 +1,13 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { temporaryFolder } from '../../../support/folder.js';
 
 export const root = fileURLToPath(new URL('../../../..', import.meta.url));
 
 /** A folder with an application's files, and gjallar beside its dependencies as npm would install it. */
-export function applicationWith(files: Record<string, string>): { folder: string; remove(): void } {
-  const folder = mkdtempSync(join(tmpdir(), 'gjallar-test-'));
+export function applicationWith(files: Record<string, string>): string {
+  const folder = temporaryFolder();
   const modules = join(folder, 'node_modules');
   mkdirSync(modules);
   for (const name of readdirSync(join(root, 'node_modules'))) {
@@ -17,5 +17,5 @@ export function applicationWith(files: Record<string, string>): { folder: string
   // What `npm install realtime@npm:socket.io` gives, and a project with dependencies of its own.
   cpSync(join(root, 'node_modules/socket.io'), join(modules, 'realtime'), { recursive: true });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
-  return { folder, remove: () => rmSync(folder, { recursive: true }) };
+  return folder;
 }

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Conversation, directBetween } from '../../../../src/features/history/conversations/conversation.js';
 import { Conversations } from '../../../../src/features/history/conversations/conversations.js';
 import { SqliteHistoryStore } from '../../../../src/features/history/index.js';
 import type { OpenService } from '../../../../src/io/rooms/index.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 
 let dataDir: string;
@@ -15,7 +13,7 @@ let listeners: Parameters<OpenService>[0][];
 let workers: { conversations: Conversations; heard: string[] }[];
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'gjallar-meeting-'));
+  dataDir = temporaryFolder();
   store = await SqliteHistoryStore.open({ dataDir });
   isCut = false;
   listeners = [];
@@ -25,7 +23,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const { conversations } of workers) conversations.close();
   await store.close();
-  await rm(dataDir, { recursive: true });
 });
 
 function start(): (typeof workers)[0] {

@@ -1,21 +1,15 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import type { Presence } from '../../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
-import { type RunningServer, startServer } from '../../../support/server.js';
+import { sharedServer } from '../../../support/server.js';
 import { until } from '../../../support/until.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '2' });
-});
+const server = sharedServer({ WORKERS: '2' });
 
 afterEach(disconnectAll);
-
-afterAll(() => server.stop());
 
 /** Someone in a room, with everything that they were told of it. */
 class Witness {
