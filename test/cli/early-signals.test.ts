@@ -1,14 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { runApp, stopAll } from '../host/run/support/application.js';
+import { readdirSync } from 'node:fs';
+import { describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '../support/folder.js';
 import { runToEnd, startServer } from '../support/server.js';
 
 const preload = new URL('support/signal-at-start.mjs', import.meta.url).href;
 const at = (signal: string) => ({ NODE_OPTIONS: `--import=${preload}`, SIGNAL_AT_START: signal });
-
-afterEach(stopAll);
 
 async function stateOf(url: string): Promise<unknown> {
   const response = await fetch(`${url}/readyz`);
@@ -34,22 +30,12 @@ describe('a signal that arrives before the primary has loaded its modules is obe
       expect(await server.stop()).toBe(0);
     }
   });
-
-  test('SIGHUP reloads an application', async () => {
-    const application = await runApp('chat.mjs', { env: { WORKERS: '1', ...at('SIGHUP') } });
-    await application.logged(({ msg }) => msg === 'reload finished');
-  });
-
-  test('SIGUSR2 drains an application', async () => {
-    const application = await runApp('chat.mjs', { env: { WORKERS: '1', ...at('SIGUSR2') } });
-    expect(await stateOf(application.admin)).toBe('draining');
-  });
 });
 
 test.each(['SIGTERM', 'SIGINT'])(
   '%s that arrives that early ends the server with code 0, and leaves nothing',
   async (signal) => {
-    const folder = mkdtempSync(join(tmpdir(), 'gjallar-early-'));
+    const folder = temporaryFolder();
     try {
       expect(await runToEnd([], { TMPDIR: folder, DATA_DIR: folder, ...at(signal) })).toMatchObject({
         code: 0,
@@ -57,7 +43,6 @@ test.each(['SIGTERM', 'SIGINT'])(
       });
       expect(readdirSync(folder)).toEqual([]);
     } finally {
-      rmSync(folder, { recursive: true });
     }
   },
 );

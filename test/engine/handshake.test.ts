@@ -42,14 +42,6 @@ describe('the handshake', () => {
     expect(engine.clientsCount).toBe(1);
   });
 
-  test.each([
-    ['allowUpgrades is off', { allowUpgrades: false }],
-    ['there is only polling', { transports: ['polling'] as const }],
-  ])('offers no upgrade where %s', async (_name, options) => {
-    const { url } = await startEngine(options);
-    expect((await openPolling(url)).open.upgrades).toEqual([]);
-  });
-
   test('can carry a first message, text or binary', async () => {
     const { url } = await startEngine({ initialPacket: 'welcome' });
     const client = openWebSocket(url);
@@ -125,58 +117,12 @@ describe('the handshake', () => {
     expect(await failed).toMatchObject({ error: { message: 'too late' } });
   });
 
-  // Each with the answer that clients know, and the context that connection_error adds to it.
-  test.each([
-    ['an unknown transport', 'transport=pigeon', 'GET', 0, 'Transport unknown', { transport: 'pigeon' }],
-    ['no transport', '', 'GET', 0, 'Transport unknown', { transport: undefined }],
-    ['an unknown session', 'transport=polling&sid=x', 'GET', 1, 'Session ID unknown', { sid: 'x' }],
-    ['another method', 'transport=polling', 'POST', 2, 'Bad handshake method', { method: 'POST' }],
-    [
-      'a WebSocket without an upgrade',
-      'transport=websocket',
-      'GET',
-      3,
-      'Bad request',
-      { name: 'TRANSPORT_HANDSHAKE_ERROR' },
-    ],
-    ['another revision', 'transport=polling&EIO=3', 'GET', 5, 'Unsupported protocol version', { protocol: 3 }],
-  ])('refuses %s', async (_name, query, method, code, message, context) => {
-    const { url, engine } = await startEngine();
-    const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
-    const response = await fetch(`${url}&${query}`, { method });
-    expect(response.status).toBe(400);
-    expect(await response.json()).toEqual({ code, message });
-    expect(response.headers.get('content-type')).toBe('application/json');
-    expect((await reported)[0]).toMatchObject({ code, message, context });
-    expect(engine.clientsCount).toBe(0);
-  });
-
   test('refuses an upgrade to polling', async () => {
     const { url, engine } = await startEngine();
     const reported = eventOf<[ConnectionError]>(engine, 'connection_error');
     const client = openWebSocket(url, {}, 'polling');
     expect(await client.status).toBe(400);
     expect((await reported)[0].context).toEqual({ name: 'TRANSPORT_HANDSHAKE_ERROR' });
-  });
-
-  test('is answered in order after an asynchronous allowRequest', async () => {
-    const { url } = await startEngine({
-      allowRequest: (request, done) => setImmediate(() => done('not you', request.headers['x-key'] === 'right')),
-    });
-    await expect(openPolling(url)).rejects.toThrow('403: {"code":4,"message":"not you"}');
-    expect(await openWebSocket(url).status).toBe(403);
-    await openPolling(url, { 'x-key': 'right' });
-    expect(await openWebSocket(url, { 'x-key': 'right' }).status).toBe(101);
-  });
-
-  test.each([
-    [{ path: '/a/b', addTrailingSlash: true }, '/a/b/', '/a/b'],
-    [{ path: '/a/b/', addTrailingSlash: false }, '/a/b', '/a/b/'],
-  ])('is found at %j', async (attach, there, elsewhere) => {
-    const { port } = await startEngine({}, attach);
-    const at = (path: string) => fetch(`http://127.0.0.1:${port}${path}?EIO=4&transport=polling`).then((r) => r.status);
-    expect(await at(there)).toBe(200);
-    expect(await at(elsewhere)).not.toBe(200);
   });
 });
 

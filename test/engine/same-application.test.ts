@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ServerOptions } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { nextEvent } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { copyPem } from '../support/pem.js';
 import { until } from '../support/until.js';
 import { type Serve, type Served, serveDropIn, serveGjallar, serveStock, type Tls } from './support/application.js';
@@ -196,6 +195,8 @@ describe('one application on stock socket.io and on gjallar', () => {
           await request(`${address}&transport=polling`, { headers: { 'x-ended': '1' } }),
           await request(`${address}&transport=polling`, { method: 'PUT' }),
           await request(`${address}&transport=carrier`),
+          await request(address),
+          await request(`${address}&transport=websocket`),
           await request(`${address}&transport=polling&sid=__proto__`),
           await request(`${url}/socket.io/?transport=polling`, { headers: { 'x-key': 'right' } }),
         ];
@@ -216,22 +217,18 @@ describe('one application on stock socket.io and on gjallar', () => {
   });
 
   test('is served over TLS alike', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gjallar-tls-'));
+    const folder = temporaryFolder();
     const tls = { key: join(folder, 'key.pem'), cert: join(folder, 'cert.pem') };
     copyPem(tls.key, tls.cert);
-    try {
-      await expectSame(
-        async (served) => {
-          const socket = client(served);
-          await upgraded(socket);
-          const { secure, xdomain, address } = await socket.emitWithAck('handshake');
-          return { secure, xdomain, address };
-        },
-        {},
-        tls,
-      );
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    await expectSame(
+      async (served) => {
+        const socket = client(served);
+        await upgraded(socket);
+        const { secure, xdomain, address } = await socket.emitWithAck('handshake');
+        return { secure, xdomain, address };
+      },
+      {},
+      tls,
+    );
   });
 });

@@ -1,7 +1,6 @@
 import { connect as connectTcp, type Socket as TcpSocket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { EngineRequest } from '../../src/engine/http/request.js';
-import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
 
@@ -159,23 +158,6 @@ describe('traps of uWebSockets.js', () => {
     await all;
     expect(kept).toEqual(texts);
   });
-
-  test('a body that comes in pieces is put together from copies', async () => {
-    const { port, nextSession, url } = await startEngine();
-    const opened = nextSession();
-    const { sid } = await openPolling(url);
-    const session = await opened;
-    const message = eventOf<[string]>(session, 'data');
-    const body = `4${Array.from({ length: 20_000 }, (_, number) => number).join()}`;
-    const socket = await openTcp(port);
-    socket.write(
-      `POST /socket.io/?EIO=4&transport=polling&sid=${sid} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}\r\n\r\n`,
-    );
-    for (let at = 0; at < body.length; at += 9_000) {
-      await new Promise<void>((resolve) => socket.write(body.slice(at, at + 9_000), () => resolve()));
-    }
-    expect(await message).toEqual([body.slice(1)]);
-  });
 });
 
 describe('traps of the protocol', () => {
@@ -201,17 +183,6 @@ describe('traps of the protocol', () => {
       expect(engine.clients.toString).toBeUndefined();
     },
   );
-
-  test('a client on polling that vanishes is found out', async () => {
-    const clock = new TestClock();
-    const { url, engine, nextSession } = await startEngine({}, { clock });
-    const opened = nextSession();
-    await openPolling(url);
-    const closed = eventOf<[string]>(await opened, 'close');
-    clock.advance(25_000 + 20_000);
-    expect((await closed)[0]).toBe('ping timeout');
-    expect(engine.clientsCount).toBe(0);
-  });
 
   test('two polls at a time close the session', async () => {
     const { url, engine, nextSession } = await startEngine();

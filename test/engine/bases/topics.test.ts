@@ -59,17 +59,6 @@ describe.each(bases)('the %s base', (_name, base) => {
     expect(ws!.getTopics()).toEqual(['all']);
   });
 
-  test('all members but some get a message while those have left for a moment', async () => {
-    const { app, opened, clients } = await members(3);
-    opened[1]!.unsubscribe('all');
-    app.publish('all', 'to two', false, false);
-    opened[1]!.subscribe('all');
-    app.publish('all', 'to all', false, false);
-    expect([await clients[0]!.next(), await clients[0]!.next()]).toEqual(['to two', 'to all']);
-    expect(await clients[1]!.next()).toBe('to all');
-    expect([await clients[2]!.next(), await clients[2]!.next()]).toEqual(['to two', 'to all']);
-  });
-
   test('messages of topics and single ones keep their order', async () => {
     const { app, opened, clients } = await members(2);
     const [ws] = opened;

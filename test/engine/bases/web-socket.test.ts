@@ -114,21 +114,6 @@ describe.each(bases)('the %s base', (name, base) => {
     expect(await client.closed).toBe(4000);
   });
 
-  test('fragments become one message, with control frames between them', async () => {
-    const { port, happened } = await route();
-    const raw = await RawWebSocket.to(port);
-    const fragment = (first: number, text: string) => {
-      const frame = clientFrame(0, Buffer.from(text));
-      frame[0] = first;
-      return frame;
-    };
-    raw.send(fragment(opcodes.text, 'one '), clientFrame(opcodes.ping, Buffer.from('p')), fragment(0, 'two '));
-    raw.send(fragment(0x80, 'three'));
-    expect(await happened(2)).toEqual(['control', 'one two three']);
-    const pong = await raw.next();
-    expect([pong.opcode, pong.payload.toString()]).toEqual([opcodes.pong, 'p']);
-  });
-
   test('pings and pongs are told of', async () => {
     const { port, opened, happened } = await route();
     const raw = await RawWebSocket.to(port);
@@ -219,33 +204,21 @@ describe.each(bases)('the %s base', (name, base) => {
     });
   });
 
+  // What else breaks it: test/engine/node/frame-reader.test.ts for node:http, and uWebSockets.js's own tests.
   describe('a client that breaks the protocol is cut off', () => {
     const text = (payload: Buffer) => clientFrame(opcodes.text, payload);
-    const unmasked = Buffer.concat([Buffer.from([0x81, 2]), Buffer.from('hi')]);
     const changed = (frame: Buffer, first: number) => {
       frame[0] = first;
       return frame;
     };
     test.each([
       ['text that is not UTF-8', text(Buffer.from([0xc3, 0x28]))],
-      ['a frame without a mask', unmasked],
-      ['a reserved bit', changed(text(Buffer.from('hi')), 0xc1)],
-      ['an unknown opcode', changed(text(Buffer.from('hi')), 0x83)],
-      ['a fragmented ping', changed(clientFrame(opcodes.ping, Buffer.from('hi')), 0x09)],
-      ['a ping of 126 bytes', clientFrame(opcodes.ping, Buffer.alloc(126))],
-      ['a continuation of nothing', changed(text(Buffer.from('hi')), 0x80)],
-      [
-        'a message in the middle of another',
-        Buffer.concat([changed(text(Buffer.from('hi')), 0x01), text(Buffer.from('hi'))]),
-      ],
       ['a message that is too long', text(Buffer.alloc(20_000, 'x'))],
       ['the head of a message that is too long', frameHead(opcodes.binary, 2 ** 40)],
       [
         'fragments that are too long together',
         Buffer.concat([changed(text(Buffer.alloc(9000, 'x')), 0x01), changed(text(Buffer.alloc(9000, 'x')), 0x80)]),
       ],
-      ['a close frame of one byte', clientFrame(opcodes.close, Buffer.from([3]))],
-      ['a close code that is reserved', clientFrame(opcodes.close, closePayload(1005 + 1, Buffer.from('x')))],
     ])('%s', async (_what, bytes) => {
       const { port, happened, events } = await route({ maxPayload: 16_384 });
       const raw = await RawWebSocket.to(port);

@@ -110,8 +110,6 @@ function check(cases: readonly Case[], compresses = false): void {
 describe('messages', () => {
   check([
     ['the example of RFC 6455', [hex('81 85 37fa213d 7f9f4d5158')], ['text Hello']],
-    ['an empty text', [frame(TEXT)], ['text ']],
-    ['empty bytes', [frame(BINARY)], ['bytes ']],
     [
       'several in one piece',
       [frame(TEXT, 'a'), frame(BINARY, 'b'), frame(TEXT, 'c')],
@@ -123,7 +121,6 @@ describe('messages', () => {
     ['a length of eight bytes', [frame(TEXT, 'x'.repeat(65_536))], [`text ${'x'.repeat(20)}… 65536`]],
     ['a length in two bytes that fits into one', [frame(TEXT, 'hi', { lengthBytes: 2 })], ['text hi']],
     ['a length in eight bytes that fits into one', [frame(TEXT, 'hi', { lengthBytes: 8 })], ['text hi']],
-    ['characters of all lengths', [frame(TEXT, 'aß水😀')], ['text aß水😀']],
     ['the longest', [frame(BINARY, Buffer.alloc(MAX_PAYLOAD))], [`bytes ${'0'.repeat(20)}… ${2 * MAX_PAYLOAD}`]],
   ]);
 
@@ -135,8 +132,6 @@ describe('messages', () => {
 
 describe('fragments', () => {
   check([
-    ['of a text', [frame(TEXT, 'He', { more: true }), frame(0, 'llo')], ['text Hello']],
-    ['of bytes', [frame(BINARY, 'a', { more: true }), frame(0, 'b', { more: true }), frame(0, 'c')], ['bytes 616263']],
     ['that are empty', [frame(TEXT, '', { more: true }), frame(0, '', { more: true }), frame(0, '')], ['text ']],
     [
       'with control frames between them',
@@ -149,24 +144,9 @@ describe('fragments', () => {
       ['close 1000 '],
     ],
     [
-      'that split a character',
-      [frame(TEXT, hex('f09f'), { more: true }), frame(0, hex('98'), { more: true }), frame(0, hex('80'))],
-      ['text 😀'],
-    ],
-    [
       'with an invalid character that only the whole shows',
       [frame(TEXT, hex('f09f'), { more: true }), frame(0, 'x')],
       ['fault 1007 text that is not UTF-8'],
-    ],
-    [
-      'of which one has a mask of its own',
-      [frame(TEXT, 'a', { more: true, mask: [9, 8, 7, 6] }), frame(0, 'b')],
-      ['text ab'],
-    ],
-    [
-      'of two messages, one after the other',
-      [frame(TEXT, 'a', { more: true }), frame(0, 'b'), frame(TEXT, 'c', { more: true }), frame(0, 'd')],
-      ['text ab', 'text cd'],
     ],
     [
       'as long as one message may be, twice',
@@ -182,7 +162,6 @@ describe('fragments', () => {
       ['fault 1009 Received too big message'],
     ],
     ['without a beginning', [frame(0, 'x')], ['fault 1002 a continuation of nothing']],
-    ['without a beginning, not final', [frame(0, 'x', { more: true })], ['fault 1002 a continuation of nothing']],
     [
       'after the last one',
       [frame(TEXT, 'a', { more: true }), frame(0, 'b'), frame(0, 'c')],
@@ -191,11 +170,6 @@ describe('fragments', () => {
     [
       'with a text between them',
       [frame(TEXT, 'a', { more: true }), frame(TEXT, 'b')],
-      ['fault 1002 a message within another'],
-    ],
-    [
-      'with bytes between them',
-      [frame(TEXT, 'a', { more: true }), frame(BINARY, 'b')],
       ['fault 1002 a message within another'],
     ],
   ]);
@@ -220,14 +194,10 @@ describe('control frames', () => {
   const longest = 'x'.repeat(125);
   check([
     ['a ping', [frame(PING, 'data')], ['ping data']],
-    ['an empty ping', [frame(PING)], ['ping ']],
     ['the longest ping', [frame(PING, longest)], [`ping ${longest}`]],
     ['a pong', [frame(PONG, 'data')], ['pong data']],
     ['a ping that is too long', [frame(PING, `${longest}x`)], ['fault 1002 a control frame that is too long']],
-    ['a pong that is too long', [frame(PONG, `${longest}x`)], ['fault 1002 a control frame that is too long']],
-    ['a close frame that is too long', [closing(1000, longest)], ['fault 1002 a control frame that is too long']],
     ['a fragment of a ping', [frame(PING, 'a', { more: true })], ['fault 1002 a fragment of a control frame']],
-    ['a fragment of a close frame', [frame(CLOSE, '', { more: true })], ['fault 1002 a fragment of a control frame']],
     [
       'a short ping with a length of two bytes',
       [frame(PING, 'a', { lengthBytes: 2 })],
@@ -255,19 +225,11 @@ describe('what is not allowed', () => {
   const reserved = 'fault 1002 a reserved bit';
   check([
     ['a frame without a mask', [unmasked], ['fault 1002 a frame without a mask']],
-    [
-      'it after others',
-      [frame(TEXT, 'a'), unmasked, frame(TEXT, 'b')],
-      ['text a', 'fault 1002 a frame without a mask'],
-    ],
     ['the first reserved bit', [frame(TEXT, 'hi', { reserved: 0x40 })], [reserved]],
     ['the second reserved bit', [frame(TEXT, 'hi', { reserved: 0x20 })], [reserved]],
     ['the third reserved bit', [frame(TEXT, 'hi', { reserved: 0x10 })], [reserved]],
     ['a reserved bit of a ping', [frame(PING, '', { reserved: 0x40 })], [reserved]],
-    ...[3, 4, 5, 6, 7].map(
-      (opcode): Case => [`the opcode ${opcode}`, [frame(opcode)], ['fault 1002 an unknown opcode']],
-    ),
-    ...[11, 12, 13, 14, 15].map(
+    ...[3, 4, 5, 6, 7, 11, 12, 13, 14, 15].map(
       (opcode): Case => [`the opcode ${opcode}`, [frame(opcode)], ['fault 1002 an unknown opcode']],
     ),
     [

@@ -1,5 +1,4 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import knex from 'knex';
@@ -10,6 +9,7 @@ import { RedisHistoryStore } from '../../../src/features/history/redis/store.js'
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import { type Change, type HistoryStore, MAX_PAGE_BYTES } from '../../../src/features/history/store.js';
 import { mariadb, postgres } from '../../support/databases.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { HOUR, say, texts } from './contract/subject.js';
 
@@ -161,7 +161,7 @@ describe.each([
   });
 
   test('ends a page early at a number of bytes, and so does a page of the store that goes on here', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
+    const dataDir = temporaryFolder();
     const store = await SqliteHistoryStore.open({ dataDir, ttlMs: HOUR });
     const now = Date.now();
     const long = (n: number) => `${n} ${'ü"'.repeat(10_000)}`;
@@ -186,12 +186,14 @@ describe.each([
       back.unshift(...offsets(page.messages));
     }
     expect(back).toEqual(read);
+    expect((await readThrough(store, undefined, 'large', { before: 70, limit: 50 })).complete).toBe(false);
+    const foreign = await readThrough(store, archive, 'large', { epoch: 'lost', after: 3, limit: 50 });
+    expect(foreign.complete).toBe(false);
     await store.close();
-    await rm(dataDir, { recursive: true, force: true });
   });
 
   test('has each message once after restores of the store, and what the logs of a conversation share', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
+    const dataDir = temporaryFolder();
     const database = join(dataDir, 'history.db');
     const using = async <T>(work: (store: SqliteHistoryStore) => Promise<T>) => {
       const store = await SqliteHistoryStore.open({ dataDir });
@@ -231,7 +233,6 @@ describe.each([
     expect(texts((await readAll()).messages)).toEqual(['a', 'b', 'c', 'd']);
     expect(texts((await archive.read('restored', { after: 0, limit: 9 })).messages)).toEqual(['a', 'b', 'c', 'd']);
     expect(await archive.eraseConversation('restored')).toBe(5);
-    await rm(dataDir, { recursive: true });
   });
 
   test('has one archiver at a time', async () => {
@@ -242,40 +243,6 @@ describe.each([
     expect(await archive.lease('d', 60_000)).toBe(false);
     expect(await archive.lease(winner, 0)).toBe(true);
     expect(await archive.lease('d', 0)).toBe(true);
-  });
-
-  test('is the same after it was opened again', async () => {
-    await write([change('reopened', 1)]);
-    const again = await Archive.open(server.url);
-    expect(await again.cursor()).toBe(await archive.cursor());
-    expect((await again.read('reopened', { after: 0, limit: 1 })).messages.length).toBe(1);
-    await again.close();
-  });
-
-  test('is filled by an archiver, and read on in where the store has trimmed', async () => {
-    const dataDir = await mkdtemp(join(tmpdir(), 'gjallar-archiver-'));
-    const store = await SqliteHistoryStore.open({ dataDir, ttlMs: HOUR });
-    const now = Date.now();
-    const old = count(1, 120).map((n) => say(`${n}`, now - 2 * HOUR));
-    const fresh = count(121, 150).map((n) => say(`${n}`, now));
-    await store.append('through', [...old, ...fresh]);
-    await archived(store, [archive]);
-    expect(await store.trim(now)).toBe(120);
-    const pages: number[][] = [];
-    for (let after = 0; after < 150; after = pages.at(-1)!.at(-1)!) {
-      const page = await readThrough(store, archive, 'through', { after, limit: 50 });
-      expect(page).toMatchObject({ complete: true, offset: 150 });
-      pages.push(offsets(page.messages));
-    }
-    expect(pages).toEqual([count(1, 50), count(51, 100), count(101, 150)]);
-    const back = await readThrough(store, archive, 'through', { before: 131, limit: 50 });
-    expect(back.complete).toBe(true);
-    expect(offsets(back.messages)).toEqual(count(81, 130));
-    expect((await readThrough(store, undefined, 'through', { before: 131, limit: 50 })).complete).toBe(false);
-    const foreign = await readThrough(store, archive, 'through', { epoch: 'lost', after: 3, limit: 50 });
-    expect(foreign.complete).toBe(false);
-    await store.close();
-    await rm(dataDir, { recursive: true, force: true });
   });
 });
 

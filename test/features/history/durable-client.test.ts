@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { DurableRooms as Helper, Rooms } from '../../../public/gjallar-client.js';
@@ -9,6 +6,7 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 
 interface Events {
@@ -22,7 +20,7 @@ let durable: DurableRooms<Events>;
 const clients: Client[] = [];
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+  dataDir = temporaryFolder();
   node = await startNode(alone);
   durable = await createDurableRooms<Events>(node.io, {
     rooms: 'order:*',
@@ -39,7 +37,6 @@ afterEach(() => {
 afterAll(async () => {
   await durable.close();
   await node.close();
-  await rm(dataDir, { recursive: true });
 });
 
 /** A client that is not connected yet. */

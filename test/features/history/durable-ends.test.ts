@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Adapter } from 'socket.io-adapter';
 import { createDurableRooms, SqliteHistoryStore } from '../../../src/features/history/index.js';
@@ -8,6 +5,7 @@ import type { AdapterWithServers } from '../../../src/io/rooms/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 
 const rooms = 'order:*';
@@ -16,13 +14,12 @@ let dataDir: string;
 const ends: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'gjallar-durable-'));
+  dataDir = temporaryFolder();
 });
 
 afterEach(async () => {
   disconnectAll();
   for (const end of ends.splice(0).reverse()) await end();
-  await rm(dataDir, { recursive: true });
 });
 
 async function startAlone(): Promise<TestNode> {

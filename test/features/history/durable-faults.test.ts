@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type DurableMessage, DurableRooms as Helper } from '../../../public/gjallar-client.js';
@@ -15,6 +12,7 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { RedisProcess } from '../../support/redis.js';
 import { Reported } from '../../support/reports.js';
 import { until } from '../../support/until.js';
@@ -232,8 +230,7 @@ describe.each<[what: string, start: () => Promise<TestNode[]>]>([
   [
     'with others',
     async () => {
-      const directory = await mkdtemp(join(tmpdir(), 'gjallar-durable-mesh-'));
-      ends.push(() => rm(directory, { recursive: true, force: true }));
+      const directory = temporaryFolder();
       const nodes: TestNode[] = [];
       for (const id of [1, 2]) {
         nodes.push(await startMember((await joinMesh(directory, id, id === 1 ? [] : [1])) as Backplane, recovering));

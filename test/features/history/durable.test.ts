@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../../public/gjallar-client.js';
 import { joinTexts } from '../../../src/base/names.js';
@@ -17,6 +14,7 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 
@@ -32,8 +30,6 @@ interface Fixture {
 interface Worker extends TestNode {
   durable: DurableRooms;
 }
-
-const folder = () => mkdtemp(join(tmpdir(), 'gjallar-durable-'));
 
 async function onRedisFrames(): Promise<Fixture> {
   const redis = await RedisProcess.start();
@@ -56,14 +52,11 @@ async function onRedisFrames(): Promise<Fixture> {
 
 async function embedded(): Promise<Fixture> {
   const machine = await Machine.start();
-  const dataDir = await folder();
+  const dataDir = temporaryFolder();
   return {
     openBackplane: () => machine.openBackplane(),
     keeping: async () => ({ dataDir }),
-    remove: async () => {
-      await machine.remove();
-      await rm(dataDir, { recursive: true });
-    },
+    remove: () => machine.remove(),
   };
 }
 
@@ -191,7 +184,7 @@ describe('durable rooms of one worker', () => {
   let worker: Worker;
 
   beforeAll(async () => {
-    dataDir = await folder();
+    dataDir = temporaryFolder();
     const node = await startNode(alone);
     const options = {
       rooms: ['order:*', 'news'],
@@ -211,7 +204,6 @@ describe('durable rooms of one worker', () => {
   afterAll(async () => {
     await worker.durable.close();
     await worker.close();
-    await rm(dataDir, { recursive: true });
   });
 
   test('clients enter and read only what they may', async () => {

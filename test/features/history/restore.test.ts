@@ -1,8 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -12,6 +10,7 @@ import { connect, disconnectAll, expectOk, upgraded } from '../../support/client
 import { cleanEnvironment, runToEnd, startServer } from '../../support/server.js';
 import { say, texts } from './contract/subject.js';
 import '../../support/long.js';
+import { temporaryFolder } from '../../support/folder.js';
 
 let folder: string;
 let dataDir: string;
@@ -19,14 +18,13 @@ let database: string;
 let mark: string;
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gjallar-restore-'));
+  folder = temporaryFolder();
   dataDir = join(folder, 'data');
   database = join(dataDir, 'history.db');
   mark = `${database}-mark`;
 });
 afterEach(async () => {
   disconnectAll();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function using<T>(work: (store: SqliteHistoryStore) => Promise<T>): Promise<T> {

@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { changesFrom, count, offsets, say } from './contract/subject.js';
 
 const MIB = 1 << 20;
@@ -27,11 +27,10 @@ const rowsOf = (table: string) => {
 
 beforeEach(async () => {
   stores = [];
-  dataDir = join(await mkdtemp(join(tmpdir(), 'gjallar-size-')), 'data');
+  dataDir = join(temporaryFolder(), 'data');
 });
 afterEach(async () => {
   await Promise.all(stores.map((store) => store.close()));
-  await rm(join(dataDir, '..'), { recursive: true });
 });
 
 describe('a file with a limit', () => {

@@ -1,18 +1,16 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Database from 'libsql';
 import { queries, SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import type { HistoryStore } from '../../../src/features/history/store.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { changesFrom, type Harness, say } from './contract/subject.js';
 import { storeContract } from './store.contract.js';
 import { modelContract } from './store.model.js';
 
-const directory = () => mkdtemp(join(tmpdir(), 'gjallar-history-'));
-
 async function start(): Promise<Harness> {
-  const dataDir = await directory();
+  const dataDir = temporaryFolder();
   const stores: HistoryStore[] = [];
   const filled: Database.Database[] = [];
   return {
@@ -41,9 +39,7 @@ async function start(): Promise<Harness> {
       await Promise.all(stores.map((store) => store.close()));
       for (const end of ['', '-wal', '-shm']) await rm(join(dataDir, `history.db${end}`), { force: true });
     },
-    async remove() {
-      await rm(dataDir, { recursive: true, force: true });
-    },
+    remove: async () => {},
   };
 }
 
@@ -51,11 +47,7 @@ storeContract(start);
 modelContract(start);
 
 describe('SQLite', () => {
-  let dataDir: string;
-  beforeAll(async () => {
-    dataDir = await directory();
-  });
-  afterAll(() => rm(dataDir, { recursive: true, force: true }));
+  const dataDir = temporaryFolder();
 
   test('finds a page of 20,000 messages by its index, wherever it lies', async () => {
     const store = await SqliteHistoryStore.open({ dataDir });

@@ -13,6 +13,7 @@ class Model {
     messages: [] as NewMessage[],
     /** How many at the beginning are gone. */
     gone: 0,
+    epoch: undefined as string | undefined,
     keys: new Map<string, { offset: number; at: number }>(),
   }));
   private horizon = 0;
@@ -43,6 +44,14 @@ class Model {
     }
   }
 
+  /** Returns how many messages had something to erase. */
+  erase(conversation: number, offsets: number[]): number {
+    const { messages, gone } = this.logs[conversation]!;
+    const present = offsets.filter((offset) => offset > gone && messages[offset - 1]?.from);
+    for (const offset of present) messages[offset - 1] = { ...messages[offset - 1]!, from: '', text: '' };
+    return present.length;
+  }
+
   read(conversation: number, { after, before = Infinity, limit }: PageQuery) {
     const { messages, gone } = this.logs[conversation]!;
     const all = messages.map(({ from, text, at }, index) => ({ from, text, at, offset: index + 1 }));
@@ -66,12 +75,15 @@ const message = fc.record({
 });
 const key = fc.option(fc.constantFrom('k1', 'k2', 'k3'), { nil: undefined, freq: 2 });
 const bound = fc.option(fc.nat(30), { nil: undefined });
+const allOffsets = Array.from({ length: 100 }, (_, index) => index + 1);
 const operation = fc.oneof(
   {
     weight: 4,
     arbitrary: fc.record({ conversation, key, append: fc.array(message, { minLength: 1, maxLength: 6 }) }),
   },
   { weight: 1, arbitrary: fc.record({ trim: minutes.map((n) => base + n * 60_000) }) },
+  { weight: 1, arbitrary: fc.record({ conversation, erase: fc.uniqueArray(fc.integer({ min: 1, max: 30 })) }) },
+  { weight: 1, arbitrary: fc.record({ conversation, erase: fc.constant(allOffsets) }) },
   {
     weight: 4,
     arbitrary: fc.record({
@@ -105,23 +117,35 @@ export function modelContract(start: () => Promise<Harness>): void {
         if ('append' in step) {
           const key = model.usable(step.conversation, step.key) ? step.key : undefined;
           const results = await store.append(`${prefix}${step.conversation}`, step.append, { key });
-          expect(results.map(({ epoch: _, ...rest }) => rest)).toEqual(
-            model.append(step.conversation, step.append, key),
-          );
+          const log = model.logs[step.conversation]!;
+          log.epoch ??= results[0]!.epoch;
+          const { epoch } = log;
+          const expected = model.append(step.conversation, step.append, key);
+          expect(results).toEqual(expected.map((position) => ({ epoch, ...position })));
         } else if ('trim' in step) {
           await store.trim(step.trim);
           model.trim(step.trim);
+        } else if ('erase' in step) {
+          const { epoch = 'none' } = model.logs[step.conversation]!;
+          const erased = await store.erase(`${prefix}${step.conversation}`, epoch, step.erase);
+          expect(erased).toBe(model.erase(step.conversation, step.erase));
         } else {
           const page = await store.read(`${prefix}${step.conversation}`, step.read);
           const { messages, complete } = model.read(step.conversation, step.read);
           expect(page).toMatchObject({ complete, offset: model.logs[step.conversation]!.messages.length });
-          expect(page.messages.map(({ epoch: _, ...rest }) => rest)).toEqual(messages);
+          const { epoch } = model.logs[step.conversation]!;
+          // An erased message may lose its time.
+          const expected = messages.map((message) => (message.from ? message : { ...message, at: expect.any(Number) }));
+          expect(page.messages).toEqual(expected.map((message) => ({ epoch, ...message })));
         }
       }
       const tail = await changesFrom(stores[0]!, cursor, 7);
       cursor = tail.cursor;
       for (const [index, { messages, gone }] of model.logs.entries()) {
-        const own = tail.changes.filter((change) => change.conversation === `${prefix}${index}`);
+        // An erased message that is trimmed may still be there, without its text.
+        const own = tail.changes.filter(
+          ({ conversation, offset, from }) => conversation === `${prefix}${index}` && (offset > gone || from),
+        );
         expect(own.map(({ offset, text }) => ({ offset, text }))).toEqual(
           messages.slice(gone).map(({ text }, at) => ({ offset: gone + at + 1, text })),
         );
@@ -134,4 +158,5 @@ export function modelContract(start: () => Promise<Harness>): void {
 type Step =
   | { conversation: number; key: string | undefined; append: NewMessage[] }
   | { trim: number }
+  | { conversation: number; erase: number[] }
   | { conversation: number; read: PageQuery };

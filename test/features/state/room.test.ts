@@ -107,12 +107,6 @@ describe('a member', () => {
     ]);
   });
 
-  test('of an empty room gets an empty snapshot', async () => {
-    const { view } = await member();
-    await view.shows(() => true);
-    expect(view.messages).toEqual([[[], { version: expect.any(String), snapshot: true }]]);
-  });
-
   test('gets bytes, and JSON beside them', async () => {
     const bytes = Buffer.from([1, 2, 3]);
     room.set('json', { x: 1 });
@@ -124,17 +118,6 @@ describe('a member', () => {
     room.set('bytes', new Uint8Array([7]));
     await view.shows((state) => (state.bytes as Buffer).length === 1);
     expect(room.get('bytes')).toEqual(Buffer.from([7]));
-  });
-
-  test('on polling gets the same', async () => {
-    room.set('a', 1);
-    const { view } = await member({}, { transports: ['polling'] });
-    await view.shows(({ a }) => a === 1);
-    room.set('a', 2);
-    await view.shows(({ a }) => a === 2);
-    for (const name of ['x', 'y', 'z']) room.set(name, name);
-    await view.shows(({ z }) => z === 'z');
-    expect(view.state).toEqual({ a: 2, x: 'x', y: 'y', z: 'z' });
   });
 
   test('gets nothing more once it has left', async () => {
@@ -204,18 +187,6 @@ describe('a member', () => {
     const again = await member({ version: view.version });
     await again.view.shows(() => true);
     expect(again.view.messages).toEqual([[[['b', 2], ['c']], { version: expect.any(String) }]]);
-  });
-
-  test.each([
-    ['no version', undefined],
-    ['no text', { epoch: 1 }],
-    ['another life', 'abcdefgh.zzzzzzzz.zzzzzzzz'],
-    ['noise', '...'],
-  ])('with %s gets a snapshot', async (_, version) => {
-    room.set('a', 1);
-    const { view } = await member({ version });
-    await view.shows(({ a }) => a === 1);
-    expect(view.messages[0]![1].snapshot).toBe(true);
   });
 
   test('has the pace that it asks for', async () => {

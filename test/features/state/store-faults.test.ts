@@ -89,35 +89,6 @@ test('a Redis that is down stops nothing, and gets the newest values when it ret
   expect(events).toEqual(['down', 'up']);
 });
 
-test('a room that is closed while Redis is down says how many changes are lost, and not that the outage is over', async () => {
-  const { room } = await workers.start();
-  room.set('kept', 1);
-  await room.stored();
-  await redis.stop();
-  for (const key of ['a', 'b', 'a']) room.set(key, 1);
-  room.delete('kept');
-  await until(() => told.length === 1);
-  await room.close();
-  expect(told).toEqual([`+${UNREACHABLE}`, `closed: ${UNREACHABLE}`]);
-  expect(dropped).toEqual([
-    {
-      warning:
-        'state rooms were closed with changes that Redis does not have: they are lost unless another worker has the rooms',
-      rooms: 1,
-      room: 'quotes',
-      changes: 3,
-    },
-  ]);
-});
-
-test('a room that is closed in order loses nothing, and says nothing', async () => {
-  const { room } = await workers.start();
-  for (let key = 0; key < 50; key++) room.set(`k${key}`, key);
-  await room.close();
-  expect(Object.keys(await storedIn(redis.url))).toHaveLength(50);
-  expect([...told, ...dropped]).toEqual([]);
-});
-
 test('a Redis that is full or read-only is told by its name', async () => {
   const { room } = await workers.start();
   room.set('before', 1);

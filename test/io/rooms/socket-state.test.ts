@@ -28,16 +28,9 @@ describe.each<[string, () => Promise<Node>]>([
   ['native rooms on the embedded bus', startEmbedded],
 ])('%s', (_name, start) => {
   let node: Node;
-  let events: unknown[][] = [];
 
   beforeAll(async () => {
     node = await start();
-    const { adapter } = node.io.of('/');
-    for (const name of ['create-room', 'join-room', 'leave-room', 'delete-room']) {
-      adapter.on(name, (...values: unknown[]) =>
-        events.push([name, ...values, adapter.rooms.get(values[0] as string)?.size]),
-      );
-    }
     node.io.of('/changed').use((socket, next) => {
       Object.assign(socket.handshake, { user: 'ada', time: 'changed' });
       socket.handshake.query.added = 'yes';
@@ -57,52 +50,9 @@ describe.each<[string, () => Promise<Node>]>([
   afterEach(async () => {
     disconnectAll();
     await until(() => node.io.engine.clientsCount === 0);
-    events = [];
   });
 
   afterAll(() => node.close());
-
-  test('rooms of a socket, as the socket, the adapter and its events show them', async () => {
-    const [{ socket }, { socket: other }] = [await pairOn(node), await pairOn(node)];
-    const { adapter } = node.io.of('/');
-    expect(events).toEqual([
-      ...[socket, other].flatMap(({ id }) => [
-        ['create-room', id, 0],
-        ['join-room', id, id, 1],
-      ]),
-    ]);
-    const { rooms } = socket;
-    expect(rooms).toEqual(new Set([socket.id]));
-    expect(adapter.rooms.get(socket.id)).toEqual(new Set([socket.id]));
-    expect([...adapter.rooms.keys()]).toEqual([socket.id, other.id]);
-    expect(adapter.sids).toEqual(new Map([socket, other].map(({ id }) => [id, new Set([id])])));
-    expect(socket.rooms).toBe(rooms);
-    await socket.join(['a', other.id]);
-    expect([...rooms]).toEqual([socket.id, 'a', other.id]);
-    expect([...adapter.rooms.get(other.id)!]).toEqual([other.id, socket.id]);
-    expect([...adapter.rooms].map(([room, { size }]) => [room, size])).toEqual([
-      [socket.id, 1],
-      [other.id, 2],
-      ['a', 1],
-    ]);
-    await socket.leave(socket.id);
-    expect(adapter.rooms.has(socket.id)).toBe(false);
-    await socket.join(socket.id);
-    expect(node.io.sockets.adapter.rooms.get(socket.id)?.size).toBe(1);
-    events = [];
-    const { id } = socket;
-    socket.disconnect();
-    expect(events).toEqual([
-      ['leave-room', 'a', id, 0],
-      ['delete-room', 'a', undefined],
-      ['leave-room', other.id, id, 1],
-      ['leave-room', id, id, 0],
-      ['delete-room', id, undefined],
-    ]);
-    expect([...adapter.rooms.keys()]).toEqual([other.id]);
-    expect([...adapter.sids.keys()]).toEqual([other.id]);
-    expect(socket.rooms.size).toBe(0);
-  });
 
   test('messages to the room of a socket, and past it', async () => {
     const pairs = [await pairOn(node), await pairOn(node), await pairOn(node)];

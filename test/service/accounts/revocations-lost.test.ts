@@ -54,19 +54,6 @@ describe('the list in a Redis that loses it', () => {
     return { tokens, told };
   }
 
-  onRedis('twice: the worker keeps it, writes it back, and reports it each time', async ({ admin, worker }) => {
-    const { tokens, told } = await worker();
-    await tokens.revoke(ofUser('ann'));
-    for (const round of [1, 2]) {
-      await admin.flushall();
-      await tokens.read();
-      expect(tokens.isRevoked(ann)).toBe(true);
-      expect(told).toEqual(Array.from({ length: round }, () => ['lost 1', 'written back']).flat());
-      const { tokens: later } = await worker();
-      expect(later.isRevoked(ann)).toBe(true);
-    }
-  });
-
   onRedis('every worker that knew it reports the loss, and one of them writes it back', async ({ admin, worker }) => {
     const [one, two] = [await worker(), await worker()];
     await one.tokens.revoke(ofUser('ann'));

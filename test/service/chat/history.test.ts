@@ -1,61 +1,21 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ChatMessage, DirectMessage } from '../../../src/service/chat/protocol.js';
-import { type ChatClient, connect, disconnectAll, expectOk, upgraded, workersOf } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { type ChatClient, connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { sharedServer } from '../../support/server.js';
 import { startServiceHere } from '../../support/service-here.js';
 
-let server: RunningServer;
-
-beforeAll(async () => {
-  server = await startServer({ WORKERS: '3' });
-});
+const server = sharedServer({ WORKERS: '3' });
 afterEach(disconnectAll);
-afterAll(() => server.stop());
-
-/** Resolves with the messages that the client hears until it has heard so many. */
-function hear(client: ChatClient, count: number): Promise<ChatMessage[]> {
-  const heard: ChatMessage[] = [];
-  return new Promise((resolve) => {
-    client.on('message', (message) => {
-      heard.push(message);
-      if (heard.length === count) resolve(heard);
-    });
-  });
-}
-
-/** Clients on at least two workers. */
-async function clientsOnWorkers(count: number): Promise<ChatClient[]> {
-  const clients = Array.from({ length: count }, (_, index) => connect(server.url, { auth: { name: `user${index}` } }));
-  await Promise.all(clients.map(upgraded));
-  expect(new Set(await workersOf(clients)).size).toBeGreaterThan(1);
-  return clients;
-}
 
 const offsets = (messages: readonly ChatMessage[]) => messages.map(({ offset }) => offset);
 const upTo = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
 describe('rooms', () => {
-  test('every member gets the messages of all workers in the order of their gapless offsets', async () => {
-    const clients = await clientsOnWorkers(12);
-    for (const client of clients) expectOk(await client.emitWithAck('join', 'order'));
-    const heard = clients.map((client) => hear(client, 120));
-    const replies = await Promise.all(
-      clients.flatMap((client, index) =>
-        upTo(10).map((number) => client.emitWithAck('message', { room: 'order', text: `${index}:${number}` })),
-      ),
-    );
-    const all = await Promise.all(heard);
-    for (const messages of all) expect(messages).toEqual(all[0]);
-    expect(offsets(all[0]!)).toEqual(upTo(120));
-    const acknowledged = replies.map((reply) => expectOk(reply).offset!).sort((a, b) => a - b);
-    expect(acknowledged).toEqual(upTo(120));
-  });
-
   test('what is acknowledged can be read, page by page and both ways, also after a restart', async () => {
-    const [writer] = await clientsOnWorkers(16);
-    const joined = expectOk(await writer!.emitWithAck('join', 'pages'));
+    const writer = connect(server.url);
+    const joined = expectOk(await writer.emitWithAck('join', 'pages'));
     expect(joined.offset).toBe(0);
-    for (const number of upTo(7)) expectOk(await writer!.emitWithAck('message', { room: 'pages', text: `${number}` }));
+    for (const number of upTo(7)) expectOk(await writer.emitWithAck('message', { room: 'pages', text: `${number}` }));
     await server.restart();
     const reader = connect(server.url);
     const first = expectOk(await reader.emitWithAck('history', { room: 'pages', after: 0, limit: 3 }));

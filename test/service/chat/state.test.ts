@@ -5,8 +5,7 @@ import { WebSocket } from 'ws';
 import { type ErrorCode, errorCodes } from '../../../src/base/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, workersOf } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
-import { type RunningServer, startServer } from '../../support/server.js';
-import { until } from '../../support/until.js';
+import { type RunningServer, sharedServer, startServer } from '../../support/server.js';
 import { follow, PlainState, StateApi } from './support/states.js';
 
 const { sign } = createRequire(import.meta.url)('jsonwebtoken') as { sign(claims: object, secret: string): string };
@@ -72,6 +71,11 @@ describe.each([
 
     const expected = { AAPL: { bid: 187.15, ask: 187.2 }, 'a/b?': [1, 'ü', null], new: { is: true } };
     for (const map of [...early, ...plain, ...late, ...latePlain]) await map.equals(expected);
+    const again = PlainState.follow(servers.at(-1)!.url, room, { version: latePlain.at(-1)!.version! });
+    await apis[0]!.put(room, 'last', 1);
+    await again.until((values) => values.get('last') === 1);
+    expect(again.messages.some(({ meta }) => meta.snapshot)).toBe(false);
+    await apis[0]!.delete(room, 'last');
     for (const api of apis) {
       for (const [key, value] of Object.entries(expected))
         expect(await api.get(room, key)).toEqual({ ok: true, value });
@@ -96,45 +100,14 @@ describe.each([
     }
     expect(wrong).toEqual([]);
   });
-
-  test('send a client that returns to any worker only what has changed since', async () => {
-    const room = 'return';
-    for (let key = 0; key < 50; key++) await apis[0]!.put(room, `${key}`, key);
-    const client = connect(servers[0]!.url, { reconnectionDelay: 1 });
-    const map = follow(client, room);
-    await map.until(({ size }) => size === 50);
-    for (let turn = 1; turn <= 4; turn++) {
-      client.disconnect();
-      await apis.at(-1)!.put(room, '7', -turn);
-      map.messages.length = 0;
-      client.connect();
-      await map.until((values) => values.get('7') === -turn);
-      expect(map.messages.some(({ meta }) => meta.snapshot)).toBe(false);
-    }
-    // A version says for certain only what all workers have confirmed, about once a second.
-    await until(async () => {
-      const again = follow(connect(servers.at(-1)!.url), room, { version: map.version });
-      await apis[0]!.put(room, '8', 'later');
-      await Promise.all([map, again].map((each) => each.until((values) => values.get('8') === 'later')));
-      const isOnly = again.messages.flatMap(({ changes }) => changes).every(([key]) => key === '8');
-      await apis[0]!.put(room, '8', 'earlier');
-      await map.until((values) => values.get('8') === 'earlier');
-      return isOnly;
-    });
-    const plain = PlainState.follow(servers.at(-1)!.url, room, { version: map.version! });
-    await apis[0]!.put(room, '8', 'plain');
-    await plain.until((values) => values.get('8') === 'plain');
-    expect(plain.messages.some(({ meta }) => meta.snapshot)).toBe(false);
-  });
 });
 
 describe('one server', () => {
-  let server: RunningServer;
   let api: StateApi;
   const limits = { STATE_MAX_KEYS: '5', STATE_MAX_BYTES: '2000', MAX_PAYLOAD: '1024' };
 
-  beforeAll(async () => {
-    server = await startServer({ API_KEY, STATE_ROOMS, WORKERS: '1', ...limits });
+  const server = sharedServer({ API_KEY, STATE_ROOMS, WORKERS: '1', ...limits });
+  beforeAll(() => {
     api = new StateApi(server.url, API_KEY);
   });
   afterEach(async () => {
@@ -142,7 +115,6 @@ describe('one server', () => {
       for (const key of ['k', 'l', 'n', '1', '2', '3', '4', '__proto__']) await api.delete(room, key);
     }
   });
-  afterAll(() => server.stop());
 
   const watching = async (input: unknown, client = connect(server.url)) => {
     await connected(client);
@@ -220,33 +192,6 @@ describe('one server', () => {
     expect(await watching(input)).toMatchObject({ ok: false, code });
   });
 
-  test('takes any version for one that it does not know', async () => {
-    await api.put('a', 'k', 1);
-    for (const version of [7, {}, '.', null]) {
-      const client = connect(server.url);
-      const heard = once(client as never, 'state:a');
-      expect(await watching({ room: 'a', version }, client)).toEqual({
-        ok: true,
-        room: 'a',
-        event: 'state:a',
-        keys: 1,
-      });
-      expect((await heard).slice(0, 2)).toMatchObject([[['k', 1]], { snapshot: true }]);
-    }
-  });
-
-  test('sends a client that stops nothing more, and a client with a pace the newest value', async () => {
-    const stopping = follow(connect(server.url), 'a');
-    const paced = follow(connect(server.url), 'a', { maxRate: 1000 });
-    await api.put('a', 'k', 1);
-    await Promise.all([stopping.equals({ k: 1 }), paced.equals({ k: 1 })]);
-    expectOk(await stopping.socket.emitWithAck('unwatch', 'a'));
-    await api.put('a', 'k', 2);
-    await paced.equals({ k: 2 });
-    await stopping.socket.emitWithAck('echo', 'fence');
-    expect(stopping.values.get('k')).toBe(1);
-  });
-
   test('ends plain WebSockets that send something, or ask for what is not there', async () => {
     const plain = PlainState.follow(server.url, 'a');
     await plain.until(() => true);
@@ -270,12 +215,8 @@ describe('one server', () => {
 
 describe('a server with tokens', () => {
   const JWT_SECRET = 'a secret of the test that is long enough';
-  let server: RunningServer;
 
-  beforeAll(async () => {
-    server = await startServer({ API_KEY, JWT_SECRET, STATE_ROOMS, WORKERS: '1' });
-  });
-  afterAll(() => server.stop());
+  const server = sharedServer({ API_KEY, JWT_SECRET, STATE_ROOMS, WORKERS: '1' });
 
   test('tokens allow reading where they allow joining, and changing where they allow publishing', async () => {
     const issue = (rooms: object, more: object = {}) => sign({ sub: 'ada', rooms, ...more }, JWT_SECRET);

@@ -4,21 +4,6 @@ import { changesFrom, count, offsets, readAll, type Subject, say, texts } from '
 
 export function appendContract(subject: Subject): void {
   describe('append', () => {
-    test('counts from 1, in the order of the messages, in one epoch', async () => {
-      const first = await subject.store.append(subject.room, [say('a'), say('b')]);
-      const second = await subject.store.append(subject.room, [say('c')]);
-      expect(offsets([...first, ...second])).toEqual([1, 2, 3]);
-      expect(new Set([...first, ...second].map(({ epoch }) => epoch)).size).toBe(1);
-      expect(await subject.store.append(subject.room, [])).toEqual([]);
-    });
-
-    test('counts each conversation by itself', async () => {
-      const appends = count(1, 20).map((n) => subject.store.append(`${subject.room}/${n % 4}`, [say(`${n}`)]));
-      const positions = (await Promise.all(appends)).flat();
-      expect(offsets(positions)).toEqual(count(1, 20).map((n) => Math.ceil(n / 4)));
-      expect(new Set(positions.map(({ epoch }) => epoch)).size).toBe(4);
-    });
-
     test('keeps the messages of one append together, whoever else appends', async () => {
       const others = [subject.store, await subject.open(), await subject.open()];
       const appends = count(0, 59).map((n) =>
@@ -122,15 +107,6 @@ export function appendContract(subject: Subject): void {
 
 export function keyContract(subject: Subject): void {
   describe('an idempotency key', () => {
-    test('leads to the earlier position, over all stores', async () => {
-      const [first] = await subject.store.append(subject.room, [say('once')], { key: 'key' });
-      const other = await subject.open();
-      expect(await other.append(subject.room, [say('again')], { key: 'key' })).toEqual([
-        { ...first!, duplicate: true },
-      ]);
-      expect(texts(await readAll(subject.store, subject.room))).toEqual(['once']);
-    });
-
     test('counts among appends at the same time', async () => {
       const append = (key: string) => subject.store.append(subject.room, [say('a'), say('b')], { key });
       const results = await Promise.all([append('1'), append('1'), append('2'), append('1')]);
@@ -142,27 +118,6 @@ export function keyContract(subject: Subject): void {
       ]);
       expect(results.map(([first]) => first!.duplicate ?? false)).toEqual([false, true, false, true]);
       expect(texts(await readAll(subject.store, subject.room))).toEqual(['a', 'b', 'a', 'b']);
-    });
-
-    test('keeps nothing of a repetition with more or fewer messages, and counts them back from the last', async () => {
-      const append = (size: number) =>
-        subject.store.append(
-          subject.room,
-          count(1, size).map((n) => say(`${n}`)),
-          { key: 'k' },
-        );
-      await subject.store.append(subject.room, [say('before')]);
-      expect(offsets(await append(3))).toEqual([2, 3, 4]);
-      expect(offsets(await append(1))).toEqual([4]);
-      expect(offsets(await append(5))).toEqual([0, 1, 2, 3, 4]);
-      expect((await append(2)).every(({ duplicate }) => duplicate)).toBe(true);
-      expect(texts(await readAll(subject.store, subject.room))).toEqual(['before', '1', '2', '3']);
-    });
-
-    test('is the conversation’s own', async () => {
-      await subject.store.append(subject.room, [say('a')], { key: 'k' });
-      const [other] = await subject.store.append(`${subject.room}:k`, [say('b')], { key: 'k' });
-      expect(other).not.toHaveProperty('duplicate');
     });
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { changesFrom, count, HOUR, offsets, readAll, type Subject, say, texts } from './subject.js';
+import { changesFrom, count, offsets, readAll, type Subject, say, texts } from './subject.js';
 
 export function changesContract(subject: Subject): void {
   describe('changes', () => {
@@ -22,15 +22,6 @@ export function changesContract(subject: Subject): void {
       expect((await subject.store.changes(all.cursor, 10)).changes).toEqual([]);
       await subject.store.append(subject.room, [say('more')]);
       expect(texts((await other.changes(all.cursor, 10)).changes)).toEqual(['more']);
-    });
-
-    test('leaves out duplicates and what is trimmed', async () => {
-      const short = await subject.open({ ttlMs: HOUR });
-      const { cursor } = await changesFrom(short, undefined, 1000);
-      await short.append(subject.room, [say('old', Date.now() - 2 * HOUR), say('new')], { key: 'k' });
-      await short.append(subject.room, [say('new')], { key: 'k' });
-      await short.trim(Date.now());
-      expect(texts((await changesFrom(short, cursor, 10)).changes)).toEqual(['new']);
     });
   });
 }

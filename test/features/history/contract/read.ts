@@ -15,48 +15,6 @@ function expectBounded(page: Page): void {
 
 export function readContract(subject: Subject): void {
   describe('read', () => {
-    test('pages forwards', async () => {
-      await subject.store.append(subject.room, sayNumbers(1, 25));
-      const pages: number[][] = [];
-      for (let after = 0; after < 25; after = pages.at(-1)!.at(-1)!) {
-        const page = await subject.store.read(subject.room, { after, limit: 10 });
-        expect(page).toMatchObject({ offset: 25, complete: true });
-        pages.push(offsets(page.messages));
-      }
-      expect(pages).toEqual([count(1, 10), count(11, 20), count(21, 25)]);
-      expect(await subject.store.read(subject.room, { after: 25, limit: 10 })).toMatchObject({
-        messages: [],
-        complete: true,
-      });
-    });
-
-    test('pages backwards', async () => {
-      await subject.store.append(subject.room, sayNumbers(1, 25));
-      const newest = await subject.store.read(subject.room, { limit: 10 });
-      expect(offsets(newest.messages)).toEqual(count(16, 25));
-      expect(offsets((await subject.store.read(subject.room, { before: 16, limit: 10 })).messages)).toEqual(
-        count(6, 15),
-      );
-      const oldest = await subject.store.read(subject.room, { before: 6, limit: 10 });
-      expect(offsets(oldest.messages)).toEqual(count(1, 5));
-      expect(oldest.complete).toBe(true);
-      expect(await subject.store.read(subject.room, { before: 1, limit: 10 })).toMatchObject({
-        messages: [],
-        complete: true,
-      });
-    });
-
-    test('reads between two offsets', async () => {
-      await subject.store.append(subject.room, sayNumbers(1, 25));
-      expect(offsets((await subject.store.read(subject.room, { after: 5, before: 9, limit: 10 })).messages)).toEqual([
-        6, 7, 8,
-      ]);
-      expect(offsets((await subject.store.read(subject.room, { after: 5, before: 20, limit: 2 })).messages)).toEqual([
-        6, 7,
-      ]);
-      expect((await subject.store.read(subject.room, { after: 9, before: 5, limit: 2 })).messages).toEqual([]);
-    });
-
     test('ends a page early at a number of bytes, so that it can be continued', async () => {
       // JSON needs six bytes for a control character, and two for a quotation mark.
       const large = (n: number) => `${n} ${'x"\x01'.repeat(10_000)}`;

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -10,6 +8,7 @@ import {
   NOTICE_MS,
   RedisLossNotices,
 } from '../../../../src/features/history/loss/watch.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { RedisProcess, until } from '../../../support/redis.js';
 import { Reported } from '../../../support/reports.js';
 
@@ -24,13 +23,12 @@ beforeEach(async () => {
   server = await RedisProcess.start();
   redis = new Redis(server.url);
   redis.on('error', () => {});
-  folder = await mkdtemp(join(tmpdir(), 'gjallar-loss-'));
+  folder = temporaryFolder();
 });
 afterEach(async () => {
   for (const watch of watches.splice(0)) watch.close();
   redis.disconnect();
   await server.remove();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** The watch of one worker, and what it reports. */

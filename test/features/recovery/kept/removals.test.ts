@@ -1,9 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Removals } from '../../../../src/features/recovery/keeper/memory.js';
 import { startMember } from '../../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { joinMesh, Wanderer } from '../support/recovering.js';
 
@@ -15,14 +13,13 @@ const clients: Wanderer[] = [];
 let middleware = () => Promise.resolve();
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  directory = temporaryFolder();
   middleware = () => Promise.resolve();
 });
 
 afterEach(async () => {
   for (const client of clients.splice(0)) client.close();
   for (const node of nodes.splice(0)) await node.close();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 async function start(id: number): Promise<Worker> {
@@ -52,19 +49,6 @@ async function untilTold(): Promise<void> {
   for (const witness of witnesses) await until(() => witness.of('fence').length === nodes.length);
   for (const witness of witnesses) witness.close();
 }
-
-test('a session that the operator ends is not recovered', async () => {
-  const [first, second] = [await start(1), await start(2)];
-  const client = await clientOf(first);
-  const { id } = client.socket;
-  await client.cutOff();
-  await until(() => first.io.of('/').sockets.size === 0);
-  await untilTold();
-  expect(await second.bus.removeSessions!({ id: id! })).toEqual([id]);
-  expect(await first.bus.removeSessions!({ id: id! })).toEqual([]);
-  await client.comeBack(second.url);
-  expect(client.recovered).toEqual([false]);
-});
 
 test('the copy of a connected session is ended, too, in case its worker dies', async () => {
   const [first, second] = [await start(1), await start(2)];
