@@ -24,6 +24,7 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
       if (!http.listening) await once(http, 'listening');
       const url = 'http://127.0.0.1:' + http.address().port;
       ${client}
+      while (!order.position?.offset) await new Promise((resolve) => setTimeout(resolve, 10));
       console.log(await rooms.join('order:internal').catch(({ code }) => code));
       const [socket] = io.sockets.sockets.values();
       const ended = new Promise((resolve) => socket.once('disconnect', resolve));
@@ -38,12 +39,11 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
     `,
   });
   try {
-    const options = { cwd: application.folder, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
+    const options = { cwd: application, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
     const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
     const output = 'status { paid: true }\nROOM_FORBIDDEN\nstatus shipped\n1\n';
     expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: output, stderr: '' });
   } finally {
-    application.remove();
     await redis.remove();
   }
 });

@@ -54,6 +54,8 @@ test('the helper for clients is beside the bundle, on an app and on an http.Serv
   const ofApp = await fetch(`${url}/live/gjallar-client.js`, { headers: { Origin: 'https://app.example' } });
   expect(ofApp.headers.get('access-control-allow-origin')).toBe('https://app.example');
   expect(await ofApp.text()).toBe(helper);
+  // Connections that are kept would hold up the end of each server.
+  const close = { headers: { connection: 'close' } };
   for (const [handler, options, status] of [
     [undefined, {}, 200],
     [(_: unknown, response: ServerResponse) => response.end('application'), {}, 200],
@@ -63,12 +65,12 @@ test('the helper for clients is beside the bundle, on an app and on an http.Serv
     const server = new GjallarServer(http, options);
     await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
     const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-    const response = await fetch(`${base}/socket.io/gjallar-client.js?v=1`);
+    const response = await fetch(`${base}/socket.io/gjallar-client.js?v=1`, close);
     expect(response.status).toBe(status);
     const text = await response.text();
     if (status === 200)
       expect([text, response.headers.get('content-type')]).toEqual([helper, expect.stringMatching('javascript')]);
-    if (status === 200) expect((await fetch(`${base}/socket.io/socket.io.js`)).status).toBe(200);
+    if (status === 200) expect((await fetch(`${base}/socket.io/socket.io.js`, close)).status).toBe(200);
     await server.close();
   }
 });

@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type MovableClock, movableClock } from '../../support/clock.js';
-import { type ServiceHere, startServiceHere } from '../../support/service-here.js';
+import { describe, expect, test } from '@jest/globals';
+import { sharedService } from '../../support/service-here.js';
 import { until } from '../../support/until.js';
 import { StateApi } from './support/states.js';
 
@@ -12,19 +11,13 @@ const API_KEY = 'a-key-of-the-test';
 const JWT_SECRET = 'a secret of more than thirty-two bytes';
 const token = (sub: string) => sign({ sub }, JWT_SECRET);
 
-let clock: MovableClock;
-let server: ServiceHere;
-beforeAll(async () => {
-  server = await startServiceHere({
-    API_KEY,
-    JWT_SECRET,
-    STATE_ROOMS: 'patched,costly',
-    STATE_MAX_PATCH_BYTES: '2000',
-    RATE_LIMIT: 'events=2000/s,bytes=2000000/20s',
-  });
-  clock = movableClock();
+const server = sharedService({
+  API_KEY,
+  JWT_SECRET,
+  STATE_ROOMS: 'patched,costly',
+  STATE_MAX_PATCH_BYTES: '2000',
+  RATE_LIMIT: 'events=2000/s,bytes=2000000/2s',
 });
-afterAll(() => server.stop());
 
 const operator = () => new StateApi(server.url, API_KEY);
 const user = (name: string) => new StateApi(server.url, token(name));
@@ -53,7 +46,7 @@ describe('a user', () => {
   test('is charged for what short requests read and write, and others are not', async () => {
     const eve = user('eve');
     await operator().put('costly', 'k', 'x'.repeat(900_000));
-    // Two reads of 0.9 MB, which is read and written, exceed 2 MB: the third one would have to wait for several seconds.
+    // Two reads of 0.9 MB, which is read and written, exceed 2 MB: the third one has to wait for more than a second.
     for (let count = 0; count < 2; count++) expect((await eve.get('costly', 'k')).ok).toBe(true);
     const order: string[] = [];
     const note = (name: string) => (answer: { ok?: unknown; code?: unknown }) =>
@@ -62,15 +55,15 @@ describe('a user', () => {
     await user('frida').put('costly', 'frida', 1).then(note('frida'));
     await operator().put('costly', 'operator', 1).then(note('operator'));
     expect(order).toEqual(['frida ok', 'operator ok']);
-    await clock.settled(waiting);
+    await waiting;
     expect(order).toEqual(['frida ok', 'operator ok', 'eve ok']);
     // Eight may wait.
-    for (let count = 0; count < 2; count++) await clock.settled(eve.get('costly', 'k'));
+    for (let count = 0; count < 2; count++) await eve.get('costly', 'k');
     const codes: unknown[] = [];
     const answers = Promise.all(
       Array.from({ length: 40 }, async () => codes.push((await eve.put('costly', 'eve', 2)).code)),
     );
     await until(() => codes.includes('RATE_LIMITED'));
-    await clock.settled(answers);
+    await answers;
   });
 });

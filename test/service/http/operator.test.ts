@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../../support/clients.js';
-import { type RunningServer, startServer } from '../../support/server.js';
+import { sharedServer } from '../../support/server.js';
 import { startServiceHere } from '../../support/service-here.js';
 import { eventually } from '../../support/until.js';
 
@@ -22,13 +22,8 @@ function valuesOf(text: string, name: string): Record<string, number> {
 }
 
 describe('what the operator sees', () => {
-  let server: RunningServer;
-
-  beforeAll(async () => {
-    server = await startServer({ ...ADMIN, WORKERS: '2' });
-  });
+  const server = sharedServer({ ...ADMIN, WORKERS: '2' });
   afterEach(disconnectAll);
-  afterAll(() => server.stop());
 
   const scrape = async () => (await fetch(`${server.url}/metrics`, { headers: operator })).text();
   const stats = async (query = '') =>
@@ -116,14 +111,8 @@ describe('what the operator sees', () => {
   });
 
   test.each(['/metrics', '/api/stats'])('%s is for the operator alone', async (path) => {
-    for (const headers of [
-      {},
-      basic('ops:password'),
-      basic('ops'),
-      basic(':pass: word'),
-      { Authorization: 'Basic !' },
-    ]) {
-      const response = await fetch(server.url + path, { headers });
+    const wrong = [{}, basic('ops:password'), basic('ops'), basic(':pass: word'), { Authorization: 'Basic !' }];
+    for (const response of await Promise.all(wrong.map((headers) => fetch(server.url + path, { headers })))) {
       expect(response.status).toBe(401);
       expect(response.headers.get('www-authenticate')).toMatch(/^Basic realm=/);
       expect(await response.json()).toMatchObject({ ok: false, code: 'ADMIN_ONLY' });
