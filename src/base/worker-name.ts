@@ -18,3 +18,9 @@ export function workerIn(id: string): string | undefined {
   const end = id.length - RANDOM_LENGTH - 1;
   return end > 0 && id.charCodeAt(end) === DOT ? id.slice(0, end) : undefined;
 }
+
+/**
+ * Whether a message to these rooms is for an id. It goes to the workers where the socket may be, and to no others, also if recovery
+ * numbers it.
+ */
+export const isToId = (rooms: readonly string[]): boolean => rooms.length === 1 && workerIn(rooms[0]!) !== undefined;

@@ -1,11 +1,12 @@
 import type { Adapter, BroadcastOptions, Room, SocketId } from 'socket.io-adapter';
 import type { PacketType as Type } from 'socket.io-parser';
 import { nameOf, roomsNamed } from '../../base/names.js';
+import { isToId } from '../../base/worker-name.js';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
 import { EncodedPacket, type EncodedPackets, sizeOf } from '../../io/rooms/index.js';
 import { type BroadcastPacket, broadcastStepsOf, packetStepsOf } from '../../io/socket-io.private.js';
 import type { Heads } from './heads.js';
-import type { KeptPacket, Mark } from './keeper/stream.js';
+import { type KeptPacket, lastToAll, type Mark } from './keeper/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
 import { isWorkerName } from './offset.js';
@@ -34,7 +35,8 @@ function markOf(kept: unknown): Mark | undefined {
   if (!Array.isArray(kept)) return undefined;
   const [sender, number, at] = kept as unknown[];
   const isMark = isWorkerName(sender) && Number.isSafeInteger(number) && (number as number) > 0;
-  return isMark && typeof at === 'number' && at > 0 ? (kept as unknown as Mark) : undefined;
+  const isTimed = typeof at === 'number' && at > 0 && Number.isSafeInteger(lastToAll(kept as unknown as Mark));
+  return isMark && isTimed ? (kept as unknown as Mark) : undefined;
 }
 
 function namesOf(rooms: Iterable<Room> | undefined): string[] {
@@ -83,9 +85,9 @@ export class Broadcasting {
       if (session) return this.sendTo(session, packet, flags);
       // What cannot be encoded throws before it has a number, which the other workers would miss.
       const encoded = this.encode(packet);
-      const kept = this.heads.nextMark();
-      const [, number, at] = kept;
       const rooms = namesOf(options.rooms);
+      const kept = this.heads.nextMark(!isToId(rooms));
+      const [, number, at] = kept;
       this.namespace.keep({ number, at, rooms, except: namesOf(options.except), packets: [...encoded.encoded] });
       return broadcast.call(adapter, encoded, { ...options, flags: { ...flags, kept } as object });
     };
@@ -163,9 +165,11 @@ export class Broadcasting {
     const packet = new EncodedPacket(PacketType.EVENT, this.namespace.nsp.name, packets, () =>
       this.writer.decode(packets),
     );
+    // A socket that was recovered has received it on its worker of before, or among what it missed.
+    const isKnown = isToId(rooms) && this.live.of(rooms[0]!)?.resumedFrom !== undefined;
     this.broadcastHere(packet, {
       rooms: new Set(roomsNamed(rooms)),
-      except: new Set(roomsNamed(except)),
+      except: new Set(roomsNamed(isKnown ? rooms : except)),
       flags: { kept } as object,
     });
   }

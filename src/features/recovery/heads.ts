@@ -1,5 +1,6 @@
+import { isToId } from '../../base/worker-name.js';
 import type { Floor } from './keeper/memory.js';
-import type { KeptPacket, Mark } from './keeper/stream.js';
+import { type KeptPacket, lastToAll, type Mark } from './keeper/stream.js';
 import { encodeNumbers, encodeOffset, offsetWith } from './offset.js';
 
 /** More senders than any cluster has. Their names come from the backplane. */
@@ -15,6 +16,8 @@ export class Heads {
   direct = 0;
   /** Broadcasts of this worker. */
   sent = 0;
+  /** The number of the last one to all workers. */
+  private sentToAll = 0;
   /** Since when it receives them, in ms since 1970. */
   readonly since = Date.now();
   readonly recent = new RecentPackets();
@@ -41,9 +44,13 @@ export class Heads {
     return this.lastAt;
   }
 
-  /** The mark of the next broadcast of this worker. */
-  nextMark(): Mark {
-    return [this.worker, ++this.sent, this.nextTime()];
+  /** The mark of the next broadcast of this worker. @param isToAll whether all workers get it */
+  nextMark(isToAll: boolean): Mark {
+    const { worker, sentToAll } = this;
+    const number = ++this.sent;
+    if (isToAll) this.sentToAll = number;
+    const at = this.nextTime();
+    return isToAll && sentToAll === number - 1 ? [worker, number, at] : [worker, number, at, sentToAll];
   }
 
   /** The number of the newest broadcast of a worker. */
@@ -52,20 +59,21 @@ export class Heads {
   }
 
   /** If broadcasts of a sender are missing before this one, how long ago the last one was received, in ms. */
-  gapBefore([sender, number]: Mark): number | undefined {
-    const known = this.senders.get(sender);
-    return known && number > known.last + 1 ? performance.now() - known.receivedAt : undefined;
+  gapBefore(mark: Mark): number | undefined {
+    const known = this.senders.get(mark[0]);
+    return known && lastToAll(mark) > known.last ? performance.now() - known.receivedAt : undefined;
   }
 
   /**
    * Notes a broadcast that is delivered now.
-   * @returns false if it is known already
+   * @returns false if it is known already. One to an id may come late, once this worker has told that the socket is here.
    */
-  add([sender, number, at]: Mark, content: Pick<KeptPacket, 'rooms' | 'except' | 'packets'>): boolean {
+  add(mark: Mark, content: Pick<KeptPacket, 'rooms' | 'except' | 'packets'>): boolean {
+    const [sender, number, at] = mark;
     const known = this.senders.get(sender);
-    if (known && number <= known.last) return false;
-    const isBehindGap = number > this.lastOf(sender) + 1;
-    const head = { last: number, receivedAt: performance.now() };
+    if (known && number <= known.last && !isToId(content.rooms)) return false;
+    const isBehindGap = lastToAll(mark) > this.lastOf(sender);
+    const head = { last: Math.max(number, known?.last ?? 0), receivedAt: performance.now() };
     if (known) Object.assign(known, head);
     else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, head);
     this.numbers = undefined;

@@ -142,6 +142,8 @@ export class KeeperLink {
       case 'post':
         this.post({ type: 'posted' });
         return this.flush();
+      case 'taking':
+        return this.spaces.get(message.space)?.onTaking(message);
       case 'end':
         return this.spaces.get(message.space)?.onEnd(message.pid);
       case 'joined':

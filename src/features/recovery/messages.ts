@@ -178,6 +178,8 @@ export type ToKeeper =
       received: string;
       receivesSince: number;
     }
+  /** The answer to `taking`: all workers know that messages to the id of the socket are for this one, too. */
+  | { type: 'announced'; space: string; request: number }
   /** The client of a session that was found gets a new one. */
   | { type: 'failed'; space: string; pid: string }
   /** The bus of the worker is down, so that what it sends may be lost, or up again. */
@@ -199,6 +201,8 @@ export type Posted<Message = ToKeeper> = Message extends { space: string } ? Omi
 /** From the keeper to a worker. */
 export type ToWorker =
   | { type: 'found'; space: string; request: number; found: Found }
+  /** The session was found. What its client lacks is gathered once the worker has answered. */
+  | { type: 'taking'; space: string; request: number; pid: string; sid: string }
   /** The client of this session returns elsewhere. */
   | { type: 'end'; space: string; pid: string }
   | { type: 'joined'; space: string; room: string }

@@ -1,6 +1,7 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
 import { joinTexts, NO_ROOM, nameOf, roomsNamed } from '../../base/names.js';
+import { own } from '../../base/owner.js';
 import { isMember } from '../../io/rooms/index.js';
 import {
   completeOffsets,
@@ -223,6 +224,15 @@ export class NamespaceRecovery {
 
   get bus(): ServerRecovery['bus'] {
     return this.host.bus;
+  }
+
+  /** The keeper has found a session. Until its client is connected, messages to its id come here, too. */
+  onTaking({ request, pid, sid }: Pick<Extract<ToWorker, { type: 'taking' }>, 'request' | 'pid' | 'sid'>): void {
+    const known = this.returns.expect(pid, sid).then(() => {
+      this.post({ type: 'announced', request });
+      this.hurry();
+    });
+    own('announcing a socket that returns', known);
   }
 
   /** Asks the keeper for a session, and for what its client lacks. */

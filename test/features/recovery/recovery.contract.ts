@@ -161,6 +161,63 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       expect([wanderer.of('missed'), wanderer.of('here')]).toEqual([[1, 2], [1]]);
     });
 
+    test('brings what is sent to an id while its client moves from worker to worker, once and in order', async () => {
+      const wanderer = await client(0);
+      const { id } = wanderer.socket;
+      const sent = nodes.map(() => 0);
+      let isEnding = false;
+      const sending = (async () => {
+        while (!isEnding) {
+          for (const [at, { io }] of nodes.entries()) {
+            // What is to all is between what is to the id.
+            const target = sent[at]! % 5 === 4 ? io : io.to(id!);
+            target.emit('n', `from ${at}`, ++sent[at]!);
+          }
+          await new Promise((resolve) => setTimeout(resolve, 1));
+        }
+      })();
+      for (let move = 1; move <= 40; move++) {
+        await wanderer.cutOff();
+        await wanderer.comeBack(nodes[move % workers]!.url);
+      }
+      isEnding = true;
+      await sending;
+      await until(() => nodes.every((_, at) => wanderer.of(`from ${at}`).length >= sent[at]!));
+      expect(wanderer.recovered).toEqual(Array.from({ length: 40 }, () => true));
+      for (const [at, count] of sent.entries())
+        expect(wanderer.of(`from ${at}`)).toEqual(Array.from({ length: count }, (_, index) => index + 1));
+    });
+
+    if (name !== 'redis')
+      test('a message to an id reaches the worker of the socket alone, also after a return', async () => {
+        const wanderer = await client(0);
+        const { id } = wanderer.socket;
+        const brought = nodes.map(({ io }) => {
+          const numbers: unknown[] = [];
+          io.of('/').adapter.on('broadcast', ({ data }: { data: unknown[] }) => {
+            if (data[1] === 'to the id') numbers.push(data[2]);
+          });
+          return numbers;
+        });
+        const seen = async (from: number, number: number) => {
+          nodes[from]!.io.to(id!).emit('n', 'to the id', number);
+          nodes[from]!.io.emit('n', 'to all', number);
+          await until(() => wanderer.of('to all').includes(number));
+          return brought.flatMap((numbers, at) => (at !== from && numbers.includes(number) ? [at] : []));
+        };
+        const last = workers - 1;
+        expect(await seen(last, 1)).toEqual([0]);
+        // A packet to one socket of the own worker alone is not even a broadcast.
+        expect(await seen(0, 2)).toEqual([]);
+        await wanderer.cutOff();
+        await gone(id);
+        await wanderer.comeBack(nodes[1]!.url);
+        expect(await seen(0, 3)).toEqual([1]);
+        expect(await seen(last, 4)).toEqual(last === 1 ? [] : [0, 1]);
+        expect(wanderer.of('to the id')).toEqual([1, 2, 3, 4]);
+        for (const { io } of nodes) io.of('/').adapter.removeAllListeners('broadcast');
+      });
+
     test('sends a packet for one socket to all that have joined its room', async () => {
       const wanderer = await client(0);
       const { id } = wanderer.socket;

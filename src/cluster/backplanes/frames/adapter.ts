@@ -172,6 +172,13 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     return whenAwaited(async () => void (await this.bus.announced()));
   }
 
+  /** Messages to an id that names another worker come here, too, from when `known` resolves until `end()`. */
+  announceId(id: SocketId): { readonly known: Promise<unknown>; end(): void } | undefined {
+    if (workerIn(id) === undefined || this.bus.isOwnId(id)) return undefined;
+    this.announce(id);
+    return { known: this.bus.announced(), end: () => this.withdraw(id) };
+  }
+
   private announce(room: Room): void {
     const name = nameOf(room);
     // Another worker cannot have the room.

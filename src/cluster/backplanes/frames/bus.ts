@@ -1,5 +1,5 @@
 import { reportFailure } from '../../../base/owner.js';
-import { workerIn } from '../../../base/worker-name.js';
+import { isToId, workerIn } from '../../../base/worker-name.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
 import { type Inbox, malformed } from '../connection-health.js';
 import type { FrameAdapter } from './adapter.js';
@@ -112,9 +112,13 @@ export class FrameBus {
     const { nsp, rooms, flags, encoded } = broadcast;
     let bytes = 0;
     for (const packet of encoded) bytes += packet.length;
-    // A client that has just connected must not miss what is for all. Every worker keeps packets for recovery.
-    if (rooms.length === 0 || 'kept' in flags) this.add({ keys: undefined, content: broadcast, bytes });
-    else this.addForRooms({ keys: keysOf(nsp, rooms), content: broadcast, bytes }, rooms);
+    // A client that has just connected must not miss what is for all. All workers count what is kept for recovery, unless it is for an
+    // id. Who gets it then is chosen when the keeper has it: a worker to which the client returns meanwhile asks the keeper.
+    const isKept = 'kept' in flags;
+    const keys = rooms.length === 0 || (isKept && !isToId(rooms)) ? undefined : keysOf(nsp, rooms);
+    const held = { keys, content: broadcast, bytes };
+    if (isForRooms(held) && !isKept) this.addForRooms(held, rooms);
+    else this.add(held);
   }
 
   /** Sends a message to all workers. */

@@ -1,6 +1,7 @@
 import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
+import { workerIn } from '../../../base/worker-name.js';
 import {
   bytesOf,
   type Collected,
@@ -15,6 +16,7 @@ import {
 import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
 import { beginningOf, receivedWith } from './missed.js';
+import { nextTurn } from './packets.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
 import { PacketMemory } from './stream.js';
@@ -67,6 +69,8 @@ export class Keeper {
   private readonly turns = new Turns();
   /** By worker. They are counted here, so that what is too much for a worker is not sent to it. */
   private readonly replays = new Map<number, Replays>();
+  /** Workers that announce the id of a socket, by worker and request. */
+  private readonly announcing = new Map<string, () => void>();
   private readonly questions = new Map<number, (hub: string, answer: ToKeeperElsewhere | undefined) => void>();
   private lastQuestion = 0;
   private onPosted = (_worker: number): void => {};
@@ -106,6 +110,8 @@ export class Keeper {
         return this.joined(message, worker);
       case 'posted':
         return this.onPosted(worker);
+      case 'announced':
+        return this.announcing.get(`${worker}:${message.request}`)?.();
     }
     const space = this.spaces.get(message.space);
     const known = space?.workers.get(worker);
@@ -195,13 +201,14 @@ export class Keeper {
   private async find(
     space: Space,
     worker: number,
-    { space: name, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
+    { space: name, request, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
   ): Promise<Found> {
     await this.reunited(name);
     const session = await this.take(space, name, pid, worker);
     if (!session) return { outcome: 'session unknown' };
     const { maxRooms, maxMissed, maxMissedBytes } = space.options;
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
+    await this.announced(name, worker, request, session);
     const known = receivedWith(session, named === NO_OFFSET ? beginningOf(session) : named);
     const direct = known && session.direct.after(known.direct, session.aliveAt);
     if (!known || !direct) return { outcome: 'packets missing' };
@@ -237,6 +244,21 @@ export class Keeper {
     if (!space.onReturned(pid, worker, release)) return { outcome: 'session unknown' };
     const { direct: _, disconnectedAt: __, ...state } = session;
     return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };
+  }
+
+  /**
+   * Resolves when all workers send messages to the id of a session to the worker that recovers it, too. What they have sent before is
+   * kept by then: it was written earlier, and a turn reads all that was written.
+   */
+  private async announced(space: string, worker: number, request: number, { pid, sid }: KeptSession): Promise<void> {
+    // Messages to an id that names no worker go to all.
+    if (workerIn(sid) === undefined) return;
+    const key = `${worker}:${request}`;
+    const answered = new Promise<void>((resolve) => this.announcing.set(key, resolve));
+    this.host.sendToWorker(worker, { type: 'taking', space, request, pid, sid });
+    await within(MAX_WAIT_MS, answered);
+    this.announcing.delete(key);
+    await nextTurn();
   }
 
   /** Takes a session from the worker, or the keeper, that has it. */

@@ -15,7 +15,7 @@ const INDEXED_AT_ONCE = 5000;
 /** How many packets, and rooms that they name, are looked at in one unit of work. */
 const LOOKS_OF_UNIT = 16;
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** The recent broadcasts of one namespace that the workers of a machine have sent, by worker. */
 export class Packets {

@@ -15,8 +15,14 @@ export interface KeptPacket {
   readonly packets: EncodedPackets;
 }
 
-/** What a message carries to the other workers: who sent it, its number, and when. */
-export type Mark = readonly [sender: string, number: number, at: number];
+/**
+ * What a message carries to the other workers: who sent it, its number, and when. With the number of the sender's last broadcast to
+ * all workers, if this one is for some workers alone, or follows such ones.
+ */
+export type Mark = readonly [sender: string, number: number, at: number, after?: number];
+
+/** The number of the broadcast that each worker must have received before this one. */
+export const lastToAll = ([, number, , after = number - 1]: Mark): number => after;
 
 /** Approximate memory of a kept packet besides its content, in bytes. */
 const PACKET_BYTES = 450;

@@ -30,11 +30,34 @@ export interface Returning extends Extract<Found, { session: SessionState }> {
   readonly bus: NamespaceRecovery['bus'];
 }
 
+/** An adapter whose messages to an id reach the worker that it names, and those that have announced it. */
+export interface AdapterOfIds {
+  /** Announces an id, unless messages to it come here or to all workers anyway. */
+  announceId?(id: SocketId): { readonly known: Promise<unknown>; end(): void } | undefined;
+}
+
 /** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
 export class Returns {
   private readonly bySid = new Map<SocketId, Returning>();
+  /** Those whose ids are announced, by the secret of the client. Each entry ends that. */
+  private readonly expected = new Map<string, () => void>();
 
   constructor(private readonly namespace: NamespaceRecovery) {}
+
+  /** Resolves when the messages to an id come to this worker, too. */
+  async expect(pid: string, sid: SocketId): Promise<void> {
+    const { adapter } = this.namespace as { adapter: AdapterOfIds };
+    const announced = adapter.announceId?.(sid);
+    if (!announced) return;
+    this.forget(pid);
+    this.expected.set(pid, announced.end);
+    await announced.known;
+  }
+
+  private forget(pid: string): void {
+    this.expected.get(pid)?.();
+    this.expected.delete(pid);
+  }
 
   /** What socket.io makes the socket of, or null if the client gets a new session. */
   async restore(pid: string, named: string) {
@@ -47,6 +70,7 @@ export class Returns {
     try {
       const returning = await this.find(pid, named, { begun, bus });
       if (typeof returning === 'string') {
+        this.forget(pid);
         heads.recent.end(begun);
         return this.fail(returning);
       }
@@ -88,6 +112,8 @@ export class Returns {
   take(sid: SocketId): Returning | undefined {
     const returning = this.bySid.get(sid);
     this.bySid.delete(sid);
+    // It has entered its room, or never will.
+    if (returning) this.forget(returning.session.pid);
     return returning;
   }
 
