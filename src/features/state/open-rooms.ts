@@ -44,13 +44,14 @@ class OpenRooms {
 
   private figures() {
     let { changes } = this;
-    let [bytes, members, behindLong] = [0, 0, 0];
+    let [bytes, members, behindLong, unstored] = [0, 0, 0, 0];
     for (const room of this.rooms) {
       const stats = room.stats();
       changes += stats.changes;
       bytes += stats.bytes;
       members += stats.members;
       behindLong += stats.behindLong;
+      unstored += stats.unstored;
     }
     return {
       gjallar_state_bytes: bytes,
@@ -58,6 +59,7 @@ class OpenRooms {
       gjallar_state_members: members,
       gjallar_state_members_behind_long: behindLong,
       gjallar_state_changes_total: changes,
+      gjallar_state_unstored: unstored,
     };
   }
 }

@@ -23,7 +23,6 @@ function reasonOf(reason: string): Reason {
 interface StoredRoom {
   readonly name: string;
   stored(): Promise<void>;
-  stats(): { readonly unstored: number };
 }
 
 const all = new Map<StoreAddress['redis'], StoreReports>();
@@ -48,7 +47,6 @@ export class StoreReports {
   private readonly uncount = featureFigures.add(() => ({
     gjallar_state_store_up: this.failing.size === 0 ? 1 : 0,
     gjallar_state_store_losses_total: this.losses,
-    gjallar_state_unstored: [...this.rooms].reduce((sum, room) => sum + room.stats().unstored, 0),
   }));
 
   private constructor(private readonly redis: StoreAddress['redis']) {}
