@@ -67,7 +67,7 @@ test('messages that are longer than max_payload arrive whole and in order', asyn
   for (const [, number, value] of other!.received) {
     expect(Number(number) % 5 === 0 ? long.equals(value as Buffer) : value === 'short').toBe(true);
   }
-  expect(members.map(({ bus }) => bus.traffic.malformed)).toEqual([0, 0]);
+  expect(members.map(({ bus }) => bus.health.malformed)).toEqual([0, 0]);
   expect(told).toEqual(['up']);
 });
 
@@ -75,11 +75,11 @@ test('a message that NATS cannot take even in parts is counted as unsent', async
   const nats = await start('max_payload: 64');
   const [, other] = await join(nats.url);
   members[0]!.io.emit('too long', 'x'.repeat(64 * 70_000));
-  await until(() => members[0]!.bus.traffic.unsent === 1);
+  await until(() => members[0]!.bus.health.unsent === 1);
   members[0]!.io.emit('next');
   await until(() => other!.received.length > 0);
   expect(other!.received).toEqual([['next']]);
-  await until(() => members[0]!.bus.traffic.pendingBytes === 0);
+  await until(() => members[0]!.bus.health.pendingBytes === 0);
 });
 
 test('subjects that NATS does not allow are reported once, until it allows them', async () => {
@@ -102,16 +102,16 @@ test('subjects that NATS does not allow are reported once, until it allows them'
   await nats.configure(permit('other.>', 'gjallar.>'));
   await nats.reload();
   const repeat = setInterval(() => members[0]!.io.emit('lost'), 20);
-  await until(() => told.length > 0 && members[0]!.bus.traffic.unsent > 5);
+  await until(() => told.length > 0 && members[0]!.bus.health.unsent > 5);
   clearInterval(repeat);
   expect(told.splice(0)).toEqual([
     expect.stringMatching(/^NATS rejects the command PUB: PUB: Permissions Violation .*"gjallar\.frames/),
   ]);
-  expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
+  expect(members[0]!.bus.health).toMatchObject({ isUp: false, outages: 2 });
 
   await nats.configure(permit('gjallar.>', 'gjallar.>'));
   await nats.reload();
-  await until(() => members.every(({ bus }) => bus.traffic.isUp));
+  await until(() => members.every(({ bus }) => bus.health.isUp));
   expect(told).toEqual(['up']);
   await spanned(pairs);
 });
@@ -125,14 +125,14 @@ test('workers go over to another server of the cluster', async () => {
   const pairs = await join(`${first.url},${second.url}`);
   await spanned(pairs);
   await first.stop();
-  await until(() => members.every(({ bus }) => bus.traffic.isUp));
+  await until(() => members.every(({ bus }) => bus.health.isUp));
   await spanned(pairs);
   await first.start();
   await second.stop();
-  await until(() => members.every(({ bus }) => bus.traffic.isUp));
+  await until(() => members.every(({ bus }) => bus.health.isUp));
   await spanned(pairs);
   // One of the two has moved at least once.
-  expect(members.reduce((sum, { bus }) => sum + bus.traffic.outages, 0)).toBeGreaterThan(0);
+  expect(members.reduce((sum, { bus }) => sum + bus.health.outages, 0)).toBeGreaterThan(0);
 });
 
 test.each<[string, string[], string]>([
@@ -143,7 +143,7 @@ test.each<[string, string[], string]>([
   const wrong = reporting(nats.url.replace('//', '//wrong@'));
   await until(() => told.length > 0);
   expect(told).toEqual([expect.stringMatching(/^NATS rejects its login .*: .*Authorization Violation/i)]);
-  expect(wrong.health?.fault).toMatchObject({ code: 'BUS_UNAUTHORIZED' });
+  expect(wrong.health.fault).toMatchObject({ code: 'BUS_UNAUTHORIZED' });
   wrong.close();
   await spanned(await join(nats.url.replace('//', `//${login}`)));
 });
@@ -189,5 +189,5 @@ test('servers hear those with the same prefix only', async () => {
     ['two'],
     ['one', 'one'],
   ]);
-  expect(members.map(({ bus }) => bus.traffic.malformed)).toEqual([0, 0, 0]);
+  expect(members.map(({ bus }) => bus.health.malformed)).toEqual([0, 0, 0]);
 });

@@ -84,7 +84,7 @@ test(
       for (const numbers of heard) expect(numbers).toEqual([...new Set(numbers)].sort((a, b) => a - b));
       const ENDED = expect.stringMatching(/^the hub of this machine has ended/);
       expect(told).toEqual(['up', ...Array.from({ length: DEATHS }, () => [ENDED, 'up']).flat()]);
-      expect(bus.traffic.outages).toBe(DEATHS);
+      expect(bus.health.outages).toBe(DEATHS);
       expect(logged.filter((text) => text.startsWith('the hub has ended'))).toHaveLength(DEATHS);
       for (const timer of timers) clearInterval(timer);
       disconnectPairs();

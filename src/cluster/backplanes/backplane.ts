@@ -2,10 +2,10 @@ import type { WorkerLinks } from '../../base/worker-links.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../../features/recovery/index.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
-import type { BackplaneTraffic, BusHealth } from './bus-health.js';
+import type { BusHealth } from './bus-health.js';
 import type { HubClient } from './frames/hub/hub-client.js';
 
-export type { BackplaneTraffic, BusHealth } from './bus-health.js';
+export type { BusHealth } from './bus-health.js';
 
 /** Connects this worker with others: adapters for the namespaces, and the connections that they use. */
 export interface Backplane {
@@ -17,9 +17,8 @@ export interface Backplane {
    * down keeps trying.
    */
   ready(): Promise<void>;
-  readonly traffic: BackplaneTraffic;
-  /** What it depends on; undefined if there is nothing that can be down. Several backplanes may share it. */
-  readonly health?: BusHealth | undefined;
+  /** Whether the server that it depends on is up, and the counts of what is sent there. Several backplanes may share it. */
+  readonly health: BusHealth;
   /** What this worker has sent; undefined if the backplane does not gather messages in frames. */
   readonly sent?: SentFrames | undefined;
   /** The state of connection state recovery; undefined if the server does not use it. */

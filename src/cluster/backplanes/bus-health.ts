@@ -6,34 +6,24 @@ export interface Fault extends Reason {
   readonly cause: string;
 }
 
-/** The counts of a backplane. */
-export interface BackplaneTraffic {
-  /** Whether this worker can reach the others. */
-  readonly isUp: boolean;
-  /** Messages dropped since the start because the bus was down or too slow. */
-  readonly unsent: number;
-  /** Outages of the backplane since the start. */
-  readonly outages: number;
-  /** Bytes sent to the bus that it has not confirmed; bounded. */
-  readonly pendingBytes: number;
-  /** Messages from the backplane dropped since the start because they were malformed. */
-  readonly malformed: number;
-  /** How often since the start frames of or to another worker were lost, or numbers did not continue; undefined without frames. */
-  readonly gaps?: number;
-}
-
 /**
  * Whether the server that a backplane depends on is up, and if not, why: as the connection to it knows, or as the hub of the machine
  * tells. Before the first connection, it is neither up nor faulty.
  */
-export abstract class BusHealth implements BackplaneTraffic {
+export abstract class BusHealth {
+  /** Whether this worker can reach the others. */
   isUp = false;
+  /** Outages since the start. */
   outages = 0;
   /** Undefined while it is up. */
   fault: Fault | undefined;
+  /** Messages dropped since the start because the bus was down or too slow. */
   abstract readonly unsent: number;
+  /** Bytes sent to the bus that it has not confirmed; bounded. */
   abstract readonly pendingBytes: number;
+  /** Messages from the bus dropped since the start because they were malformed. */
   abstract readonly malformed: number;
+  /** How often since the start frames of or to another worker were lost, or numbers did not continue. */
   abstract readonly gaps: number;
   private readonly listeners: (() => void)[] = [];
   private waiting: (() => void)[] = [];

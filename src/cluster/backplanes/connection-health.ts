@@ -128,6 +128,13 @@ export class ConnectionHealth extends BusHealth {
     super();
   }
 
+  /** Where there is no server, nothing is ever down. */
+  static ofNone(): ConnectionHealth {
+    const health = new ConnectionHealth('Redis');
+    health.update(true);
+    return health;
+  }
+
   get malformed(): number {
     return this.inbox.malformed;
   }

@@ -18,7 +18,6 @@
 export type {
   Backplane,
   BackplaneSurroundings,
-  BackplaneTraffic,
   BusHealth,
   SentFrames,
 } from './backplane.js';

@@ -96,13 +96,6 @@ interface Bridge {
   readonly emittersOf: ((part: number) => string) | undefined;
 }
 
-/** The health of a hub whose machine is alone: it depends on no server. */
-function alwaysUp(): ConnectionHealth {
-  const health = new ConnectionHealth('Redis');
-  health.update(true);
-  return health;
-}
-
 const NO_HUBS: ReadonlyMap<string, OtherHub> = new Map();
 
 /**
@@ -130,7 +123,7 @@ export class Hub {
 
   constructor(private readonly surroundings: HubParts) {
     const { workers, window, bridge, loadService } = surroundings;
-    this.health = bridge?.pubSub.health ?? alwaysUp();
+    this.health = bridge?.pubSub.health ?? ConnectionHealth.ofNone();
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,

@@ -8,7 +8,7 @@ import { createLog, logOutput } from '../../base/log.js';
 import { hostApplication } from '../../base/process.js';
 import type { HubLink } from '../../base/worker-links.js';
 import { idPrefixOf, workerName } from '../../base/worker-name.js';
-import { type Backplane, backplaneNameOf } from '../../cluster/backplanes/index.js';
+import { type Backplane, backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
 import { HUB, MAX_PART, Mesh, MeshParts } from '../../cluster/mesh/mesh.js';
 import { socketOf } from '../../cluster/protocol.js';
 import { Relay } from '../../cluster/relay/relay.js';
@@ -88,7 +88,7 @@ export class MachineWorker implements EngineHost {
     this.figures.add(namespaceReadings(this.servers));
     this.figures.add(() => ({
       gjallar_mesh_pending_bytes: mesh.pendingBytes,
-      gjallar_relay_up: this.machines && Number(this.machines.traffic.isUp),
+      gjallar_relay_up: this.machines && Number(this.machines.health.isUp),
     }));
     this.parts = new MeshParts(mesh);
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
@@ -162,9 +162,9 @@ export class MachineWorker implements EngineHost {
       recovery: { link: this.recoveryLink, userOf: (data) => this.seam.userOf({ data }), onBound: reportBound },
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
     });
-    const { health } = backplane;
-    // The hub's is reported once for all servers.
-    if (health && health !== this.open.hub.client.health) reportOutages(health, wordsOf(backplaneNameOf(config)));
+    const name = backplaneNameOf(config);
+    // That of the hub is reported once for all servers.
+    if (backplaneKindOf(name).isClassic) reportOutages(backplane.health, wordsOf(name));
     backplanes.push(backplane);
     this.figures.add(() => backplaneReadings(backplane));
     return backplane;

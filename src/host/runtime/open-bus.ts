@@ -30,7 +30,7 @@ export async function loadBackplane(choice: BackplaneChoice): Promise<OpenBackpl
     });
     const backplane = open({ ...surroundings, ...address });
     const { health } = backplane;
-    health?.listen(() => recovery.onBus(health.isUp));
+    health.listen(() => recovery.onBus(health.isUp));
     return {
       ...backplane,
       get recovery() {

@@ -252,16 +252,16 @@ export function busContract(
 
     test('malformed messages are counted and dropped, and end nothing', async () => {
       await pairs[0]!.socket.join('clean');
-      const before = members.map(({ bus }) => bus.traffic.malformed);
+      const before = members.map(({ bus }) => bus.health.malformed);
       const count = await fixture.sendGarbage();
       expect(count).toBeGreaterThan(5);
-      await until(() => members.every(({ bus }, index) => bus.traffic.malformed >= before[index]! + count));
+      await until(() => members.every(({ bus }, index) => bus.health.malformed >= before[index]! + count));
       members[2]!.io.to('clean').emit('still here');
       expect(await receivedBy(pairs, members, ['clean'])).toEqual([[['still here']], [], []]);
       expect(await members[1]!.io.fetchSockets()).toHaveLength(WORKERS);
       expect(await members[1]!.io.serverSideEmitWithAck('sum', 2, 3)).toEqual([5, 5]);
       expect(pairs.every(({ client }) => client.connected)).toBe(true);
-      for (const { bus } of members) expect(bus.traffic.isUp).toBe(true);
+      for (const { bus } of members) expect(bus.health.isUp).toBe(true);
     });
 
     test('a worker that leaves in the middle is not missed', async () => {

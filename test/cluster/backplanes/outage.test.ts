@@ -84,7 +84,7 @@ class Scene {
   /** What is local goes on, what is not is counted, and nobody is cut off. */
   async expectLocalWork(): Promise<void> {
     const { members, pairs } = this;
-    const unsent = members[0].bus.traffic.unsent;
+    const unsent = members[0].bus.health.unsent;
     for (let number = 0; number < 10; number++) {
       const heard = nextEvent(pairs[0]!.client, 'local');
       members[0].io.to('room').emit('local', number);
@@ -96,8 +96,8 @@ class Scene {
     // Rooms that come and go meanwhile are joined afterwards.
     await pairs[0]!.socket.join('meanwhile');
     await pairs[0]!.socket.leave('meanwhile');
-    await until(() => members[0].bus.traffic.unsent >= unsent + 10);
-    expect(members[0].bus.traffic.pendingBytes).toBe(0);
+    await until(() => members[0].bus.health.unsent >= unsent + 10);
+    expect(members[0].bus.health.pendingBytes).toBe(0);
     expect(pairs.map(({ client }) => client.connected)).toEqual([true, true]);
   }
 }
@@ -141,13 +141,13 @@ describe('a bus while its server is away', () => {
       const { broker, members } = scene;
       await scene.begin();
       await broker.process.stop();
-      await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+      await until(() => members.every(({ bus }) => !bus.health.isUp));
       expect((await countSockets(members[0].io)).isComplete).toBe(false);
       await scene.expectLocalWork();
       for (const { told } of members) expect(told).toEqual([DOWN]);
 
       await broker.process.start();
-      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      await until(() => members.every(({ bus }) => bus.health.isUp));
       scene.expectToldOnce();
       await scene.expectSpanned();
     });
@@ -160,10 +160,10 @@ describe('a bus while its server is away', () => {
       await scene.begin();
       broker.process.signal('SIGSTOP');
       // Without a check of its own, TCP would take longer.
-      await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
+      await until(() => members.every(({ bus }) => !bus.health.isUp), 15_000);
       await scene.expectLocalWork();
       broker.process.signal('SIGCONT');
-      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      await until(() => members.every(({ bus }) => bus.health.isUp));
       await scene.expectSpanned();
       scene.expectToldOnce();
     });
@@ -222,10 +222,10 @@ describe('a bus whose server can be reached badly', () => {
       const { members } = scene;
       await scene.begin();
       wires[name]!.losesAnswers = true;
-      await until(() => members.every(({ bus }) => !bus.traffic.isUp), 15_000);
+      await until(() => members.every(({ bus }) => !bus.health.isUp), 15_000);
       await scene.expectLocalWork();
       wires[name]!.losesAnswers = false;
-      await until(() => members.every(({ bus }) => bus.traffic.isUp));
+      await until(() => members.every(({ bus }) => bus.health.isUp));
       await scene.expectSpanned();
       scene.expectToldOnce();
     });

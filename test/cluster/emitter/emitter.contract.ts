@@ -158,9 +158,9 @@ export function emitterContract(name: string, start: () => Promise<EmitterFixtur
 
     test('what no emitter sends is dropped and counted', async () => {
       if (!fixture.sendGarbage) return;
-      const before = members.map(({ bus }) => bus.traffic.malformed);
+      const before = members.map(({ bus }) => bus.health.malformed);
       const count = await fixture.sendGarbage();
-      await until(() => members.every(({ bus }, index) => bus.traffic.malformed >= before[index]! + count));
+      await until(() => members.every(({ bus }, index) => bus.health.malformed >= before[index]! + count));
       fixture.emitter.emit('n');
       expect(await received()).toEqual([[['n']], [['n']], [['n']]]);
     });

@@ -135,7 +135,7 @@ test('messages that are kept while only the backplane is down reach all members 
   await until(() => succeeds(two.durable.to('order:1').emit('n', 0)));
   await until(() => received.length === 1);
   wire.cut();
-  await until(() => members.every(({ bus }) => bus.traffic?.isUp === false));
+  await until(() => members.every(({ bus }) => bus.health?.isUp === false));
   // The worker reads what it may have missed before the outage. That may still find the first of these.
   let last = 0;
   do {

@@ -77,10 +77,10 @@ test('a client that may lack a message of an emitter gets a new session', async 
 test('a client that was away during an outage of Redis gets what the bus has lost', async () => {
   await away(0);
   await redis.stop();
-  await until(() => nodes.every(({ bus }) => !bus.traffic.isUp));
+  await until(() => nodes.every(({ bus }) => !bus.health.isUp));
   nodes[0]!.io.to('room').emit('n', 'lost', 1);
   await redis.start();
-  await until(() => nodes.every(({ bus }) => bus.traffic.isUp));
+  await until(() => nodes.every(({ bus }) => bus.health.isUp));
   await until(async () => (await nodes[0]!.io.of('/').adapter.serverCount()) === 2);
   await untilKeepersMeet();
   await wanderer.comeBack(nodes[1]!.url);
@@ -101,9 +101,9 @@ test('after an outage, a client that may lack a message of an emitter gets a new
   publisher.disconnect();
   await away(0);
   await redis.stop();
-  await until(() => nodes.every(({ bus }) => !bus.traffic.isUp));
+  await until(() => nodes.every(({ bus }) => !bus.health.isUp));
   await redis.start();
-  await until(() => nodes.every(({ bus }) => bus.traffic.isUp));
+  await until(() => nodes.every(({ bus }) => bus.health.isUp));
   await wanderer.comeBack(nodes[0]!.url);
   expect(wanderer.recovered).toEqual([false]);
 });

@@ -2,7 +2,7 @@ import type { WorkerLinks } from '../../../base/worker-links.js';
 import { workerName } from '../../../base/worker-name.js';
 import { ownWindow, type SharedWindow } from '../../../engine/delivery/shared-window.js';
 import type { Backplane, BackplaneSurroundings } from '../backplane.js';
-import { Inbox } from '../connection-health.js';
+import { ConnectionHealth } from '../connection-health.js';
 import { frameAdapters } from './adapter.js';
 import { HubFrameLinks } from './hub/hub-frame-links.js';
 import { MeshFrameLinks } from './mesh-frame-links.js';
@@ -12,18 +12,13 @@ import { MeshFrameLinks } from './mesh-frame-links.js';
  * @param window the window of this worker's outbox; by default, one of its own
  */
 export function embeddedBackplane(links: WorkerLinks, window: SharedWindow = ownWindow()): Backplane {
-  const inbox = new Inbox();
-  const { factory, bus } = frameAdapters(new MeshFrameLinks(links), window, inbox);
+  const health = ConnectionHealth.ofNone();
+  const { factory, bus } = frameAdapters(new MeshFrameLinks(links), window, health.inbox);
   return {
     name: 'embedded',
     factory,
     ready: async () => void (await bus.announced()),
-    traffic: {
-      ...{ isUp: true, unsent: 0, outages: 0, pendingBytes: 0 },
-      get malformed() {
-        return inbox.malformed;
-      },
-    },
+    health,
     sent: bus.sent,
     close: () => bus.close(),
   };
@@ -49,7 +44,6 @@ export function framesBackplane(
       await health.whenUp();
       await bus.announced();
     },
-    traffic: health,
     health,
     sent: bus.sent,
     close: () => bus.close(),

@@ -53,7 +53,6 @@ export function redisBackplane(url: string, prefix = DEFAULT_PREFIX): Backplane 
     name: 'redis',
     factory: (nsp) => Object.defineProperty(createFor(nsp), 'isUp', { get: () => outage.isUp }),
     ready: () => outage.whenUp().then(() => subscriptions.confirmed()),
-    traffic: outage,
     health: outage,
     close: () => {
       for (const connection of redis) connection.disconnect();

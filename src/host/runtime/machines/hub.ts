@@ -1,7 +1,7 @@
 import { Outage } from '../../../base/outage.js';
 import type { ProcessHost } from '../../../base/process.js';
 import { HubClient } from '../../../cluster/backplanes/frames/hub/hub-client.js';
-import { type BackplaneTraffic, backplaneNameOf } from '../../../cluster/backplanes/index.js';
+import { type BusHealth, backplaneNameOf } from '../../../cluster/backplanes/index.js';
 import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
@@ -23,7 +23,7 @@ export interface WorkerHub {
 export interface OtherMachines {
   /** The id of this machine. */
   readonly id: string;
-  readonly traffic: BackplaneTraffic;
+  readonly health: BusHealth;
   /** The relay's way to them, for one of the engines of this worker. */
   relayPart(part: number): RelayPart;
   ready(): Promise<void>;
@@ -63,7 +63,7 @@ function machinesBehind(client: HubClient): OtherMachines {
   const { machine, health } = client;
   return {
     id: machine,
-    traffic: health,
+    health,
     relayPart: (part) => ({
       machine,
       get isUp() {

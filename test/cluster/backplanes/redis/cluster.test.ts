@@ -95,7 +95,7 @@ describe('frames on a cluster whose nodes fail', () => {
     ]);
     for (const redis of cluster.processes)
       await onNode(redis, (node) => node.call('ACL', 'SETUSER', 'chat', '+publish'));
-    await until(() => members.every(({ bus }) => bus.traffic.isUp));
+    await until(() => members.every(({ bus }) => bus.health.isUp));
     await expectSpanned('allowed again');
   });
 
@@ -109,8 +109,8 @@ describe('frames on a cluster whose nodes fail', () => {
     const used = cluster.processes[isUsed.indexOf(true)]!;
     used.signal('SIGSTOP');
     // Without a check of its own, TCP would take longer.
-    await until(() => members[0]!.bus.traffic.outages === 1, 15_000);
-    await until(() => members.every(({ bus }) => bus.traffic.isUp));
+    await until(() => members[0]!.bus.health.outages === 1, 15_000);
+    await until(() => members.every(({ bus }) => bus.health.isUp));
     expect(members[0]!.told).toEqual([DOWN, 'up']);
     await expectSpanned('replaced');
     used.signal('SIGCONT');
@@ -119,13 +119,13 @@ describe('frames on a cluster whose nodes fail', () => {
   test('while the whole cluster is down, messages are counted; then everything resumes', async () => {
     await start();
     await Promise.all(cluster.processes.map((redis) => redis.stop()));
-    await until(() => members.every(({ bus }) => !bus.traffic.isUp));
+    await until(() => members.every(({ bus }) => !bus.health.isUp));
     for (let number = 0; number < 10; number++) members[0]!.io.to('room').emit('lost', number);
     await until(() => numbersOf(pairs[0], 'lost').length === 10);
-    await until(() => members[0]!.bus.traffic.unsent >= 10);
-    expect(members[0]!.bus.traffic.pendingBytes).toBe(0);
+    await until(() => members[0]!.bus.health.unsent >= 10);
+    expect(members[0]!.bus.health.pendingBytes).toBe(0);
     await Promise.all(cluster.processes.map((redis) => redis.start()));
-    await until(() => members.every(({ bus }) => bus.traffic.isUp));
+    await until(() => members.every(({ bus }) => bus.health.isUp));
     for (const { received } of pairs) received.length = 0;
     await expectSpanned('resumed');
     for (const { told } of members) expect(told).toEqual([DOWN, 'up']);

@@ -50,7 +50,7 @@ test.each([
       [['from the first']],
     ]);
     expect(await receivedBy([pairs[1]!], [second])).toEqual([[['from the second']]]);
-    expect(members.map(({ bus }) => bus.traffic.malformed)).toEqual([0, 0, 0]);
+    expect(members.map(({ bus }) => bus.health.malformed)).toEqual([0, 0, 0]);
   } finally {
     for (const member of members) await member.close();
   }

@@ -45,7 +45,7 @@ test.each<[string, Case]>([
 ])('the %s bus reports commands that Redis rejects, once per outage', async (_name, kind) => {
   const redis = await kind.start();
   const members: (TestNode & { bus: Backplane })[] = [];
-  const isUp = () => members.every(({ bus }) => bus.traffic.isUp);
+  const isUp = () => members.every(({ bus }) => bus.health.isUp);
   try {
     await allow(redis.processes, ...ALL, 'resetchannels');
     const rejected = (command: string) => `^Redis rejects the command ${command} \\(NOPERM\\): ${command}: NOPERM `;
@@ -54,7 +54,7 @@ test.each<[string, Case]>([
     const starting = startMember(bus);
     await until(() => told.length > 0);
     expect(told.splice(0)).toEqual([expect.stringMatching(new RegExp(`${rejected(kind.subscribe)}.*channel`))]);
-    expect(bus.traffic).toMatchObject({ isUp: false, outages: 1 });
+    expect(bus.health).toMatchObject({ isUp: false, outages: 1 });
 
     await allow(redis.processes, ...ALL, '-info');
     members.push(await starting);
@@ -70,7 +70,7 @@ test.each<[string, Case]>([
     expect(told.splice(0)).toEqual([
       expect.stringMatching(new RegExp(`${rejected(kind.publish)}.*${kind.publish}`, 'i')),
     ]);
-    expect(members[0]!.bus.traffic).toMatchObject({ isUp: false, outages: 2 });
+    expect(members[0]!.bus.health).toMatchObject({ isUp: false, outages: 2 });
     // Local delivery continues.
     await until(() => pair.received.length > 10);
     expect(told).toEqual([]);

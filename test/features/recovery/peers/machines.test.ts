@@ -107,7 +107,7 @@ async function returnDuringLoss(first: TestNode, second: TestNode, way: Wire, bu
   const letIn = await returns;
   // The second machine has asked the first one already.
   way.cut();
-  await until(() => !bus.traffic.isUp);
+  await until(() => !bus.health.isUp);
   first.io.to('room').emit('n', 'news', 2);
   letIn();
   await back;
@@ -131,7 +131,7 @@ test.each(buses)('what %s loses while a client returns, it gets as soon as that 
   const gone = nextEvent(one.socket, 'disconnect');
   way.mend();
   await gone;
-  await until(() => backplane.traffic.isUp);
+  await until(() => backplane.health.isUp);
   await until(async () => (await second.io.of('/').adapter.serverCount()) === 2);
   first.io.to('room').emit('n', 'news', 3);
   await expectAll(one, second);
@@ -147,7 +147,7 @@ test('what a worker loses on redis, and its hub does not, shows with its next me
   const one = await returnDuringLoss(first, second, way, backplane);
   const gone = nextEvent(one.socket, 'disconnect');
   way.mend();
-  await until(() => backplane.traffic.isUp);
+  await until(() => backplane.health.isUp);
   first.io.to('room').emit('n', 'news', 3);
   await gone;
   await expectAll(one, second);
@@ -162,7 +162,7 @@ test.each(buses)('a client that returns while %s is unreachable gets a new sessi
   const one = await client(node);
   await cutOff(one, node);
   way.cut();
-  await until(() => !backplane.traffic.isUp);
+  await until(() => !backplane.health.isUp);
   await one.comeBack(node.url);
   expect(one.recovered).toEqual([false]);
 });
