@@ -22,7 +22,13 @@ import { redisNamesOf } from '../config/redis-names.js';
 import { logSessions, logSockets } from '../operations/connection-log.js';
 import type { Health } from '../operations/health.js';
 import { processReadings } from '../operations/metrics/process.js';
-import { backplaneReadings, engineReadings, namespaceReadings, relayReadings } from '../operations/metrics/readings.js';
+import {
+  backplaneReadings,
+  busReadings,
+  engineReadings,
+  namespaceReadings,
+  relayReadings,
+} from '../operations/metrics/readings.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { WorkerReports } from '../operations/reports.js';
 import { channelPrefixOf, linksOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
@@ -163,8 +169,10 @@ export class MachineWorker implements EngineHost {
       prefix: count === 0 ? prefix : `${prefix}:${count}`,
     });
     const name = backplaneNameOf(config);
-    // That of the hub is reported once for all servers.
-    if (backplaneKindOf(name).isClassic) reportOutages(backplane.health, wordsOf(name));
+    const { isClassic } = backplaneKindOf(name);
+    // All others share the hub, which is reported and counted once.
+    if (isClassic) reportOutages(backplane.health, wordsOf(name));
+    if (isClassic || count === 0) this.figures.add(() => busReadings(backplane));
     backplanes.push(backplane);
     this.figures.add(() => backplaneReadings(backplane));
     return backplane;

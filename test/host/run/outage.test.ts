@@ -28,6 +28,8 @@ test('an outage of Redis is one problem, and two lines of each worker, however m
   await until(async () =>
     (await read('/metrics')).includes(`gjallar_problem{code="REDIS_UNREACHABLE",text="${text}"} 1`),
   );
+  // Each worker counts it once.
+  expect(await read('/metrics')).toMatch(/^gjallar_bus_outages_total 2$/m);
   await redis.start();
   await until(async () => (await problems()).length === 0 && lines().length >= 6);
   expect(lines().slice(2).sort()).toEqual([

@@ -46,16 +46,23 @@ export function relayReadings({ passedOn, adopted, waiting }: Relay): Readings {
   };
 }
 
-/** The figures of one Socket.IO server's connections to other workers, and of its connection state recovery. */
-export function backplaneReadings({ name, health, sent, recovery }: Backplane): Readings {
+/** The figures of the server that the backplanes of several Socket.IO servers may share. */
+export function busReadings({ name, health }: Backplane): Readings {
   return {
     gjallar_bus_up: [[name, Number(health.isUp)]],
-    gjallar_bus_messages_total: sent?.messages,
-    gjallar_bus_frames_total: sent?.frames,
-    gjallar_bus_gaps_total: health.gaps + (sent?.lateRooms ?? 0),
+    gjallar_bus_gaps_total: health.gaps,
     gjallar_bus_outages_total: health.outages,
     gjallar_bus_unsent_total: health.unsent,
     gjallar_bus_pending_bytes: health.pendingBytes,
+  };
+}
+
+/** The figures of what one Socket.IO server sends to other workers, and of its connection state recovery. */
+export function backplaneReadings({ sent, recovery }: Backplane): Readings {
+  return {
+    gjallar_bus_messages_total: sent?.messages,
+    gjallar_bus_frames_total: sent?.frames,
+    gjallar_bus_gaps_total: sent?.lateRooms,
     ...(recovery && {
       gjallar_recovery_kept: kinds.map((kind) => [kind, recovery[kind]] as const),
       gjallar_recovery_dropped_total: kinds.map((kind) => [kind, recovery.dropped[kind]] as const),
