@@ -8,7 +8,10 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 
 const OWN = 'test/setup/timers.test.ts';
 /** Helpers that wait, and that move or imitate the time. */
-const CLOCKS = ['test/support/until.js', 'test/support/clock.ts', 'test/engine/support/clock.ts'];
+const CLOCKS = [
+  ...['test/support/until.js', 'test/support/clock.ts', 'test/engine/support/clock.ts'],
+  'test/simulation/scheduler.ts',
+];
 
 /** Timers that do something, and clocks that measure. The time of day is data of many tests; a difference of it measures. */
 const FORBIDDEN = [

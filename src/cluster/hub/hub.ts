@@ -1,5 +1,4 @@
-import { setTimeout as wait } from 'node:timers/promises';
-import { nextTick } from '../../base/clock.js';
+import { delay, nextTick } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import type { OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
@@ -197,7 +196,7 @@ export class Hub {
   /** Meets other hubs, once the rooms of the workers are known. */
   private async begin(others: OtherHubs): Promise<void> {
     await this.surroundings.isLinked;
-    for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await wait(WAIT_MS);
+    for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await delay(WAIT_MS);
     await others.begin();
     // It counts as up once the others know its rooms, too.
     await this.passOthers(others);

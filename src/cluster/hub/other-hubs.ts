@@ -1,5 +1,5 @@
-import { randomBytes, randomInt } from 'node:crypto';
 import { own } from '../../base/owner.js';
+import { randomBytes, randomInt } from '../../base/random.js';
 import { EntryReader, Outgoing } from '../backplanes/frames/hub/entries.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
 import { ticksNow } from '../backplanes/frames/interest/withheld.js';
@@ -100,7 +100,7 @@ interface OtherHubsEvents {
 export class OtherHubs {
   readonly hubs = new Map<string, OtherHub>();
   private readonly id = randomBytes(6).toString('base64url');
-  private life = randomInt(MAX);
+  private life = randomInt(0, MAX);
   private lastReset: number | undefined;
   private hasBegun = false;
   /** Waits for the answers to the greeting. */
@@ -126,7 +126,7 @@ export class OtherHubs {
    */
   async begin(): Promise<void> {
     for (const hub of [...this.hubs.values()]) this.lose(hub);
-    this.life = randomInt(MAX);
+    this.life = randomInt(0, MAX);
     this.hasBegun = true;
     this.answers?.end();
     await new Promise<void>((resolve) => {

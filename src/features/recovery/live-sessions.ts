@@ -7,7 +7,14 @@ import { pidOf } from '../../io/socket-io.private.js';
 import { type Floor, Floors, type RoomsFloor } from './keeper/memory.js';
 import { NO_WORKER } from './keeper/sessions.js';
 import type { KeptPacket } from './keeper/stream.js';
-import { type DataPacker, type Posted, type SessionChange, type SessionState, WINDOW_MS } from './messages.js';
+import {
+  type DataPacker,
+  type Posted,
+  type Replayed,
+  type SessionChange,
+  type SessionState,
+  WINDOW_MS,
+} from './messages.js';
 
 /** The bytes of changes that a worker posts in a window. What is more waits for the next one. */
 const WINDOW_RATE: Rate = { amount: 256 * 1024, per: WINDOW_MS };
@@ -33,6 +40,7 @@ export interface LiveSession {
   floors: Floors | undefined;
   /** What the client had received when it connected and this worker had not: numbers as in an offset. */
   readonly has: string | undefined;
+  replayed: Replayed | undefined;
   /** When it was connected, on the clock of `performance`. */
   readonly connectedAt: number;
   /** What the keeper knows: nothing, its rooms, or only that it is in too many of them. */
@@ -102,7 +110,7 @@ export class LiveSessions {
         told: 'nothing',
         changes: undefined,
       },
-      ...{ data: undefined, costs: undefined, isStale: false, floor: 0, floorAt: 0 },
+      ...{ replayed: undefined, data: undefined, costs: undefined, isStale: false, floor: 0, floorAt: 0 },
     };
     this.byPid.set(pid, session);
     this.bySid.set(socket.id, session);
@@ -256,9 +264,9 @@ export class LiveSessions {
   }
 
   private stateOf(session: LiveSession): SessionState {
-    const { socket, pid, resumedFrom, aliveAt, floors, has, isShared, address, connection } = session;
+    const { socket, pid, resumedFrom, aliveAt, floors, has, replayed, isShared, address, connection } = session;
     const user = this.userOf(socket.data);
-    const own = { pid, sid: socket.id, aliveAt, has, isShared, user, address, connection };
+    const own = { pid, sid: socket.id, aliveAt, has, replayed, isShared, user, address, connection };
     // Only so much is kept that the client can be told apart from an unknown one.
     if (session.told === 'too many rooms')
       return { ...own, rooms: [], data: undefined, worker: NO_WORKER, resumedFrom: undefined, floors: undefined };

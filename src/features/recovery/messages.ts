@@ -28,12 +28,22 @@ export interface SessionState {
   readonly floors: readonly RoomsFloor[] | undefined;
   /** What the client had received, beyond its offset, before its worker had: numbers as in an offset. */
   readonly has: string | undefined;
+  /** The same of what it was sent when it was recovered. It has that if it names a later offset of this worker. */
+  readonly replayed?: Replayed | undefined;
   /** Whether other sockets may be in its own room. */
   readonly isShared: boolean;
   /** The user, the address and the connection of the client, by which the operator may name it. */
   readonly user: string | undefined;
   readonly address: string | undefined;
   readonly connection: string | undefined;
+}
+
+/** What a client was sent because it had missed it, and its worker had not received. */
+export interface Replayed {
+  /** As in an offset. */
+  readonly numbers: string;
+  /** How many packets its worker had sent to single sockets by then. */
+  readonly direct: number;
 }
 
 /** What has changed of a session since its worker described it. */

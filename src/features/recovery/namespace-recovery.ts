@@ -158,10 +158,12 @@ export class NamespaceRecovery {
 
   private return(socket: Socket, { session, resumedFrom, heads }: Returning): LiveSession {
     const floors = this.floorsOf(session, socket);
-    const senders = numbersIn(session.has ?? '');
-    for (const [sender, number] of [...heads, ...decodeOffset(resumedFrom)!.senders])
-      senders.set(sender, Math.max(number, senders.get(sender) ?? 0));
-    const has = this.noteLead(socket.id, senders, undefined);
+    const named = decodeOffset(resumedFrom)!.senders;
+    const senders = highest(numbersIn(session.has ?? ''), named);
+    const isBeyond = ([sender, number]: [string, number]) =>
+      number > Math.min(this.heads.lastOf(sender), named.get(sender) ?? 0);
+    const has = encodeNumbers([...senders].filter(isBeyond)) || undefined;
+    this.noteLead(socket.id, highest(senders, heads), undefined);
     const isShared = session.isShared || this.joined.mayHave(socket.id);
     const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has, isShared });
     for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(room);
@@ -345,4 +347,14 @@ export class NamespaceRecovery {
   close(): void {
     this.host.link.remove(this.space, this);
   }
+}
+
+/** Of each sender, the higher number. */
+function highest(
+  one: Iterable<readonly [string, number]>,
+  other: Iterable<readonly [string, number]>,
+): Map<string, number> {
+  const numbers = new Map(one);
+  for (const [sender, number] of other) numbers.set(sender, Math.max(number, numbers.get(sender) ?? 0));
+  return numbers;
 }

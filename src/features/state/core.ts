@@ -1,6 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Namespace } from 'socket.io';
-import { setImmediate } from '../../base/clock.js';
+import { delay, setImmediate } from '../../base/clock.js';
 import { joinTexts } from '../../base/names.js';
 import { own } from '../../base/owner.js';
 import { within } from '../../base/within.js';

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes } from '../../base/random.js';
 
 /** Names one life of a room in a sequencer. */
 export function newEpoch(): string {

@@ -15,7 +15,7 @@ import {
 } from '../messages.js';
 import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
-import { beginningOf, receivedWith } from './missed.js';
+import { beginningOf, receivedBeyond, receivedWith } from './missed.js';
 import { nextTurn } from './packets.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
@@ -158,7 +158,6 @@ export class Keeper {
         const { space: name, request } = message;
         const answer = async () => {
           const found = await this.find(space, worker, message);
-          if (found.outcome !== undefined) space.failed(message.pid, worker);
           this.host.sendToWorker(worker, { type: 'found', space: name, request, found });
         };
         return own('finding a session', answer());
@@ -198,21 +197,33 @@ export class Keeper {
     for (const [hub, { isHere }] of this.others) if (isHere) yield hub;
   }
 
-  private async find(
-    space: Space,
-    worker: number,
-    { space: name, request, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
-  ): Promise<Found> {
+  private async find(space: Space, worker: number, question: Extract<ToKeeper, { type: 'find' }>): Promise<Found> {
+    const { space: name, pid } = question;
     await this.reunited(name);
     const session = await this.take(space, name, pid, worker);
     if (!session) return { outcome: 'session unknown' };
+    const found = await this.found(space, worker, question, session);
+    // A client may have tried again meanwhile: what has not got the session must not end it.
+    if (found.outcome !== undefined) space.failed(pid, worker, session);
+    return found;
+  }
+
+  private async found(
+    space: Space,
+    worker: number,
+    { space: name, request, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
+    session: KeptSession,
+  ): Promise<Found> {
     const { maxRooms, maxMissed, maxMissedBytes } = space.options;
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
     await this.announced(name, worker, request, session);
     const known = receivedWith(session, named === NO_OFFSET ? beginningOf(session) : named);
+    // An attempt that its client has given up, which has received something since. The next one is to find the session.
+    if (!known) space.disconnected(worker, pid);
     const direct = known && session.direct.after(known.direct, session.aliveAt);
     if (!known || !direct) return { outcome: 'packets missing' };
-    const { rooms, aliveAt, floors, has } = session;
+    const { rooms, aliveAt, floors } = session;
+    const has = receivedBeyond(session, known.offset);
     const question: MissedQuestion = {
       offset: known.resumedFrom,
       received,
@@ -243,7 +254,13 @@ export class Keeper {
     }
     if (!space.onReturned(pid, worker, release)) return { outcome: 'session unknown' };
     const { direct: _, disconnectedAt: __, ...state } = session;
-    return { outcome: undefined, session: state, resumedFrom: known.resumedFrom, missed, heads };
+    return {
+      outcome: undefined,
+      session: { ...state, has, replayed: undefined },
+      resumedFrom: known.resumedFrom,
+      missed,
+      heads,
+    };
   }
 
   /**
@@ -263,13 +280,14 @@ export class Keeper {
 
   /** Takes a session from the worker, or the keeper, that has it. */
   private async take(space: Space, name: string, pid: string, worker: number): Promise<KeptSession | undefined> {
-    const known = space.take(pid, worker);
+    // The worker that asks may be killed meanwhile.
+    const take = () => (space.workers.has(worker) ? space.take(pid, worker) : undefined);
+    const known = take();
     if (known) return known;
     await this.toldBy(space, pid, worker);
-    const connectedTo = space.workerOf(pid);
-    if (connectedTo !== undefined) await this.ended(space, name, pid, connectedTo);
-    const told = space.take(pid, worker);
-    if (told || connectedTo !== undefined) return told;
+    const wasConnected = space.workerOf(pid) !== undefined;
+    const told = await this.onceAway(space, name, pid, take);
+    if (told || wasConnected) return told;
     await this.met();
     const others = [...this.here()];
     if (others.length === 0) return undefined;
@@ -303,15 +321,30 @@ export class Keeper {
     if (asked.size > 0) await within(MAX_WAIT_MS, posted);
   }
 
-  /** Resolves when a session that a worker serves is kept, or after a while. Its client returns before the worker knows that it is gone. */
-  private async ended(space: Space, name: string, pid: string, worker: number): Promise<void> {
-    let stop = () => {};
-    const kept = new Promise<void>((resolve) => {
-      stop = space.away.onPut(pid, resolve);
-    });
-    this.host.sendToWorker(worker, { type: 'end', space: name, pid });
-    await within(MAX_WAIT_MS, kept);
-    stop();
+  /**
+   * Takes a session as soon as no worker serves it; undefined if there is none, or after a while. Its client returns before the
+   * worker knows that it is gone. One that has tried to return before may be connected only now.
+   */
+  private async onceAway<T>(
+    space: Space,
+    name: string,
+    pid: string,
+    take: () => T | undefined,
+  ): Promise<T | undefined> {
+    const end = performance.now() + MAX_WAIT_MS;
+    for (;;) {
+      const taken = take();
+      const worker = space.workerOf(pid);
+      const left = end - performance.now();
+      if (taken || worker === undefined || left <= 0) return taken;
+      let stop = () => {};
+      const changed = new Promise<void>((resolve) => {
+        stop = space.away.onChange(pid, resolve);
+      });
+      this.host.sendToWorker(worker, { type: 'end', space: name, pid });
+      await within(left, changed);
+      stop();
+    }
   }
 
   /** What all keepers have of what a client lacks. */
@@ -468,9 +501,8 @@ export class Keeper {
   private async sought(hub: string, { request, space: name, pid }: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
     const space = this.spaces.get(name);
     if (space && !space.away.get(pid)) await this.toldBy(space, pid);
-    const worker = space?.workerOf(pid);
-    if (space && worker !== undefined) await this.ended(space, name, pid, worker);
-    this.host.sendToKeeper(hub, { type: 'sought', request, away: space?.give(pid) });
+    const away = space && (await this.onceAway(space, name, pid, () => space.give(pid)));
+    this.host.sendToKeeper(hub, { type: 'sought', request, away });
   }
 
   private async collected(

@@ -1,5 +1,5 @@
 import type { SessionState } from '../messages.js';
-import { decodeOffset, type Offset, offsetWith } from '../offset.js';
+import { decodeOffset, encodeNumbers, numbersIn, type Offset, offsetWith } from '../offset.js';
 
 /** What a client that returns has received. */
 export interface Received {
@@ -24,6 +24,16 @@ export function receivedWith(session: SessionState, text: string): Received | un
   // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept elsewhere.
   const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
   return hasDirect ? { offset, resumedFrom: text, direct: 0 } : undefined;
+}
+
+/** What a client that names this offset has received beyond it: numbers as in an offset. */
+export function receivedBeyond({ has, replayed, worker }: SessionState, offset: Offset): string | undefined {
+  // Its connection may have broken while that was on its way.
+  if (!replayed || offset.worker !== worker || offset.direct <= replayed.direct) return has;
+  const numbers = numbersIn(has ?? '');
+  for (const [sender, number] of numbersIn(replayed.numbers))
+    numbers.set(sender, Math.max(number, numbers.get(sender) ?? 0));
+  return encodeNumbers(numbers);
 }
 
 /** The offset of a client that has received no event yet: what its worker had received when the client connected. */

@@ -76,7 +76,7 @@ export class Sessions {
     this.memory.add(session, bytesOf(session), this.dropOld);
     const [oldest] = this.sessions.values();
     if (this.sessions.size > this.bounds().maxSessions) this.dropOld(oldest!);
-    for (const tell of this.waiting.get(session.pid) ?? []) tell();
+    this.changed(session.pid);
   }
 
   private readonly dropOld = ({ pid }: KeptSession): void => {
@@ -111,8 +111,13 @@ export class Sessions {
     return found.map(({ sid }) => sid);
   }
 
-  /** Calls back when a session is put. Returns a function that ends that. */
-  onPut(pid: string, tell: () => void): () => void {
+  /** A worker serves the session from now on, or it is put. */
+  changed(pid: string): void {
+    for (const tell of this.waiting.get(pid) ?? []) tell();
+  }
+
+  /** Calls back with each change of a session. Returns a function that ends that. */
+  onChange(pid: string, tell: () => void): () => void {
     const listeners = this.waiting.get(pid) ?? new Set();
     listeners.add(tell);
     this.waiting.set(pid, listeners);

@@ -99,6 +99,7 @@ export class Space {
     this.untake(pid)?.direct.release();
     this.expiries.forget(pid);
     this.away.drop(pid);
+    this.away.changed(pid);
   }
 
   changed(worker: number, pid: string, { left, joined, ...described }: SessionChange): void {
@@ -235,9 +236,13 @@ export class Space {
     return isTaken;
   }
 
-  /** The client of a session that was taken gets a new one. */
-  failed(pid: string, worker: number): void {
-    const session = this.isTaken(pid, worker) ? this.untake(pid) : undefined;
+  /**
+   * The client of a session that was taken gets a new one.
+   * @param taken what was taken, if only that is meant
+   */
+  failed(pid: string, worker: number, taken = this.taken.get(pid)?.session): void {
+    const isTaken = this.isTaken(pid, worker) && this.taken.get(pid)?.session === taken;
+    const session = isTaken ? this.untake(pid) : undefined;
     if (!session) return;
     session.direct.release();
     this.expiries.failed(session);

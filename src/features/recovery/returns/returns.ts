@@ -8,7 +8,15 @@ import { FloorCheck } from '../keeper/memory.js';
 import type { LiveSession } from '../live-sessions.js';
 import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
-import { decodeOffset, MAX_LENGTH, mayBeId, NO_OFFSET, numbersIn, type RecoveryOutcome } from '../offset.js';
+import {
+  decodeOffset,
+  encodeNumbers,
+  MAX_LENGTH,
+  mayBeId,
+  NO_OFFSET,
+  numbersIn,
+  type RecoveryOutcome,
+} from '../offset.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
@@ -188,11 +196,16 @@ export class Returns {
     const ofKeepers = new Map(found);
     const isKnown = ([sender]: readonly [string, number]) => ofKeepers.has(sender) || heads.lastOf(sender) > 0;
     const senders = new Map([...decodeOffset(resumedFrom)!.senders].filter(isKnown));
+    const unknown = found.filter(([sender, number]) => number > heads.lastOf(sender));
+    const direct = heads.direct + missed.filter(([sender]) => sender === undefined).length;
+    if (unknown.length > 0) session.replayed = { numbers: encodeNumbers(unknown), direct };
     const replayed = missed.map(([sender, number, at, packets]) => {
       if (sender === undefined) live.sent(session, { number: ++heads.direct, at, packets });
       else senders.set(sender, number);
       return writer.withOffset(packets, heads.offsetOf(at, senders));
     });
+    // Offsets of later packets have a higher number.
+    if (session.replayed) heads.direct++;
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
     const conn = session.socket.conn as unknown as { sendTogether?(): void };
     live.introduceOne(session);

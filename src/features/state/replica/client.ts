@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import { nextTick } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
+import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
 import type { RoomCore } from '../core.js';
 import type { Change } from '../entries.js';

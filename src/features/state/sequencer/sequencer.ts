@@ -1,8 +1,7 @@
-import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
-import { nextTick } from '../../../base/clock.js';
+import { delay, nextTick } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
 import { own } from '../../../base/owner.js';
+import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
 import type { Entry } from '../entries.js';
 import { HybridClock } from '../version.js';

@@ -1,0 +1,64 @@
+import type { Random } from '../io/rooms/support/random.js';
+
+/** Something that happens to a simulation, at a time in ms. Numbers count around: there is always some worker 7. */
+export type Action = readonly [atMs: number, ...what: ActionOf];
+
+type ActionOf =
+  | readonly [kind: 'all', worker: number]
+  | readonly [kind: 'room', worker: number, room: number]
+  | readonly [kind: 'direct', worker: number, client: number]
+  | readonly [kind: 'join' | 'leave', client: number, room: number]
+  | readonly [kind: 'cut', client: number, noticedMs: number]
+  | readonly [kind: 'pause worker', worker: number, ms: number]
+  | readonly [kind: 'pause hub', machine: number, ms: number]
+  | readonly [kind: 'kill worker', worker: number]
+  | readonly [kind: 'kill hub', machine: number];
+
+/** What a simulation is made of. */
+export interface Setup {
+  readonly seed: number;
+  readonly clients: number;
+  readonly workers: number;
+}
+
+export interface Script extends Setup {
+  readonly actions: readonly Action[];
+}
+
+const ROOMS = 3;
+
+const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] = [
+  [30, (random) => ['room', random.below(8), random.below(ROOMS)]],
+  [8, (random) => ['all', random.below(8)]],
+  [14, (random) => ['direct', random.below(8), random.below(8)]],
+  [10, (random) => ['join', random.below(8), random.below(ROOMS)]],
+  [5, (random) => ['leave', random.below(8), random.below(ROOMS)]],
+  [12, (random) => ['cut', random.below(8), random.chance(0.5) ? 0 : random.below(1500)]],
+  [3, (random) => ['pause worker', random.below(8), 5 + random.below(300)]],
+  [1, (random) => ['pause hub', 0, 5 + random.below(200)]],
+  [1, (random) => ['kill worker', random.below(8)]],
+];
+
+const kinds = weighted.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
+
+/** A script by chance. */
+export function scriptOf(seed: number, random: Random): Script {
+  const setup = { seed, clients: 2 + random.below(4), workers: 2 + random.below(2) };
+  const count = 20 + random.below(150);
+  const pauseMs = 1 + random.below(60);
+  const actions: Action[] = [];
+  let at = 200;
+  for (let number = 0; number < count; number++) {
+    // Often, several things happen at once.
+    if (random.chance(0.6)) at += Math.round(pauseMs * random.next() * 100) / 100;
+    actions.push([at, ...random.pick(kinds)(random)]);
+  }
+  return { ...setup, actions };
+}
+
+/** A script as a test can have it. */
+export function printed({ actions, ...setup }: Script): string {
+  const lines = actions.map((action) => `    ${JSON.stringify(action).replaceAll('"', "'").replaceAll(',', ', ')},`);
+  const head = Object.entries(setup).map(([name, value]) => `${name}: ${value}`);
+  return ['{', `  ${head.join(', ')},`, '  actions: [', ...lines, '  ],', '}'].join('\n');
+}

@@ -1,0 +1,172 @@
+import type { Server } from 'socket.io';
+import { Client } from './client.js';
+import { checkLeftovers, watchKeepers } from './leftovers.js';
+import { DURATION_MS, Machine, type Worker } from './machine.js';
+import { Model, type Session, Violation } from './model.js';
+import { Process, Scheduler } from './scheduler.js';
+import type { Action, Script } from './script.js';
+
+/** How long a simulation may take to come to rest, in ms. */
+const QUIET_MS = 30_000;
+/** Until nothing is left of clients that have left, in ms: what is kept, and what is swept seldom. */
+const EXPIRY_MS = 2 * DURATION_MS + 20_000;
+/** Until everything has arrived, in ms. */
+const ARRIVAL_MS = 3000;
+
+export interface Result {
+  readonly failure: Error | undefined;
+  readonly steps: number;
+}
+
+/** Runs a script on real parts. */
+export async function simulate(script: Script): Promise<Result> {
+  const scheduler = new Scheduler(script.seed);
+  const restore = scheduler.install();
+  watchKeepers(() => scheduler.current);
+  try {
+    await new Simulation(scheduler, script).run();
+  } catch (error) {
+    scheduler.fail(error);
+  } finally {
+    restore();
+  }
+  return { failure: scheduler.failure, steps: scheduler.steps };
+}
+
+class Simulation {
+  readonly model: Model;
+  private readonly machines: readonly Machine[];
+  private readonly clients: readonly Client[];
+  /** Where actions come from. */
+  private readonly script = new Process('script', { aheadMs: 0 });
+  /** When a hub was last lost, in ms. */
+  private hubKilledMs = Number.NEGATIVE_INFINITY;
+
+  constructor(
+    readonly scheduler: Scheduler,
+    private readonly given: Script,
+  ) {
+    this.model = new Model(() => scheduler.now);
+    this.machines = [new Machine('machine0', scheduler, { onServer: (io, worker) => this.serve(io, worker) })];
+    this.clients = Array.from({ length: given.clients }, (_, at) => new Client(`c${at}`, this));
+  }
+
+  workers(): readonly Worker[] {
+    return this.machines.flatMap(({ workers }) => [...workers.values()]);
+  }
+
+  mustRecover(session: Session): boolean {
+    const { now } = this.scheduler;
+    if (session.mayEnd) return false;
+    return now - session.cutAtMs < DURATION_MS - 3000 && now - this.hubKilledMs > DURATION_MS;
+  }
+
+  async run(): Promise<void> {
+    const { scheduler, machines, clients, given } = this;
+    for (const machine of machines) {
+      machine.startHub();
+      for (let count = 0; count < given.workers; count++) machine.startWorker();
+    }
+    await scheduler.run(190);
+    for (const client of clients) client.connect();
+    for (const action of given.actions) scheduler.add(action[0], this.script, () => this.act(action));
+    const { now } = scheduler;
+    await scheduler.run(Math.max(now, given.actions.at(-1)?.[0] ?? 0));
+    await scheduler.run(scheduler.now + QUIET_MS, () => this.isQuiet);
+    if (scheduler.failure) return;
+    if (!this.isQuiet) throw new Violation('not quiet', 'some clients are not connected');
+    await scheduler.run(scheduler.now + ARRIVAL_MS);
+    this.check();
+    for (const client of clients) client.leave();
+    await scheduler.run(scheduler.now + EXPIRY_MS);
+    if (!scheduler.failure) checkLeftovers(machines);
+  }
+
+  private get isQuiet(): boolean {
+    return this.clients.every(({ isConnected }) => isConnected) && this.workers().length >= this.given.workers;
+  }
+
+  private check(): void {
+    if (this.scheduler.failure) return;
+    const alive = new Set(this.workers().map(({ name }) => name));
+    for (const { session } of this.clients) this.model.complete(session!, (sender) => alive.has(sender));
+  }
+
+  /** An application. */
+  private serve(io: Server, { name }: Worker): void {
+    const { model } = this;
+    io.on('connection', (socket) => {
+      const client = (socket.handshake.auth as { name: string }).name;
+      const session = model.connected(client, name, socket.id, socket.rooms, socket.recovered);
+      socket.on('join', async (room: string, done: () => void) => {
+        if (socket.rooms.has(room)) return;
+        const membership = model.joining(session, room);
+        await socket.join(room);
+        model.joined(membership);
+        done();
+      });
+      socket.on('leave', async (room: string) => {
+        model.left(session, room);
+        await socket.leave(room);
+      });
+    });
+  }
+
+  private act([, kind, one, other = 0]: Action): void {
+    const worker = at(this.workers(), one);
+    const client = at(this.clients, one)!;
+    const machine = at(this.machines, one)!;
+    const { now } = this.scheduler;
+    switch (kind) {
+      case 'all':
+        return this.emit(worker, undefined);
+      case 'room':
+        return this.emit(worker, `room${other}`);
+      case 'direct':
+        return this.emit(worker, at(this.clients, other)!.session?.sid ?? '');
+      case 'join':
+      case 'leave':
+        return client.send(kind, `room${other}`);
+      case 'cut':
+        return client.cut(other);
+      case 'pause worker':
+        if (worker) pause(worker.process, now, other);
+        return;
+      case 'pause hub':
+        if (machine.hub) pause(machine.hub.process, now, other);
+        return;
+      case 'kill worker':
+        if (worker && worker.machine.workers.size > 1) this.kill(worker);
+        return;
+      case 'kill hub':
+        this.hubKilledMs = now;
+        return machine.hub?.process.kill();
+    }
+  }
+
+  private kill({ machine, process, name }: Worker): void {
+    const { now } = this.scheduler;
+    this.model.killed(name, process.pausedUntil > now ? process.pausedAt : now);
+    process.kill();
+    machine.startWorker();
+  }
+
+  private emit(worker: Worker | undefined, room: string | undefined): void {
+    if (!worker?.io || room === '') return;
+    const { io, process, name } = worker;
+    this.scheduler.add(this.scheduler.now, process, () => {
+      const isDirect = room !== undefined && io!.of('/').sockets.has(room);
+      const { number } = this.model.emit(name, room, isDirect);
+      (room === undefined ? io! : io!.to(room)).emit('m', name, number);
+    });
+  }
+}
+
+function pause(process: Process, now: number, ms: number): void {
+  if (process.pausedUntil <= now) process.pausedAt = now;
+  process.pausedUntil = Math.max(process.pausedUntil, now + ms);
+}
+
+function at<T>(all: readonly T[], number: number): T | undefined {
+  return all[number % all.length];
+}
