@@ -173,7 +173,8 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
             const target = sent[at]! % 5 === 4 ? io : io.to(id!);
             target.emit('n', `from ${at}`, ++sent[at]!);
           }
-          await new Promise((resolve) => setTimeout(resolve, 1));
+          // Once the other workers have answered, the next messages leave.
+          await nodes[0]!.io.fetchSockets();
         }
       })();
       for (let move = 1; move <= 40; move++) {
