@@ -224,7 +224,7 @@ const list = {
   STATE_PATCH_SIZE: {
     status: 413,
     message:
-      'The value of the key is too large to change single fields (chat service: STATE_MAX_PATCH_BYTES; library: maxPatchBytes). Set the whole value, or spread its fields over several keys.',
+      'The value of the key is too large to change single fields: it has more than 65,536 bytes. Set the whole value, or spread its fields over several keys.',
   },
   STATE_FULL: {
     status: 507,

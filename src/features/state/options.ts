@@ -38,22 +38,6 @@ export interface StateRoomOptions {
    */
   maxBytes?: number;
   /**
-   * How many bytes one encoded value may have, from 1. Beyond it, `set()` throws BAD_STATE_VALUE. @default 1,000,000
-   */
-  maxValueBytes?: number;
-  /**
-   * How many bytes an encoded value may have before and after `patch()`, from 1. Beyond it, `patch()` throws
-   * STATE_PATCH_SIZE; `set()` sets such values. @default 65,536
-   */
-  maxPatchBytes?: number;
-  /** How many bytes a key may have in UTF-8, from 1. Beyond it, `set()` throws BAD_STATE_KEY. @default 256 */
-  maxKeyLength?: number;
-  /**
-   * How many members of this worker may be behind, from 1. At this number, `join()` answers STATE_BUSY.
-   * @default 100,000
-   */
-  maxBehind?: number;
-  /**
    * `redis` keeps the room in Redis too, where it outlives all servers.
    *
    * The machine on which a key is changed also writes it to Redis, in batches, a few milliseconds later. A server that starts
@@ -68,8 +52,6 @@ export interface StateRoomOptions {
    * false`. @default REDIS_URL in the chat service, and GJALLAR_REDIS_URL under `gjallar run`; there is none otherwise
    */
   redis?: string | Redis | Cluster;
-  /** What the names of the keys in Redis begin with. @default `gjallar:`, or GJALLAR_REDIS_PREFIX and a colon under `gjallar run` */
-  keyPrefix?: string;
 }
 
 /** How a key is set. */
@@ -115,7 +97,7 @@ export type Joined =
     }
   | {
       ok: false;
-      /** STATE_BUSY while `maxBehind` members are behind; BAD_INPUT for a `maxRate` out of range, or a closed room. */
+      /** STATE_BUSY while 100,000 members of the worker are behind; BAD_INPUT for a `maxRate` out of range, or a closed room. */
       code: string;
       message: string;
     };
@@ -133,16 +115,11 @@ const stateOptions = {
   event: row(name(256)),
   maxKeys: row(integer(1), 10_000),
   maxBytes: row(integer(1, undefined, 'bytes'), 64_000_000),
-  maxValueBytes: row(integer(1, undefined, 'bytes'), 1_000_000),
-  maxPatchBytes: row(integer(1, undefined, 'bytes'), 65_536),
-  maxKeyLength: row(integer(1, undefined, 'bytes'), 256),
-  maxBehind: row(integer(1), 100_000),
   store: row(oneOf(['redis'])),
   redis: row(redisServer),
-  keyPrefix: row(text()),
 } satisfies { readonly [K in keyof StateRoomOptions]-?: Row };
 
-export type StateRoomSettings = Omit<Values<typeof stateOptions>, 'store' | 'redis' | 'keyPrefix'> & {
+export type StateRoomSettings = Omit<Values<typeof stateOptions>, 'store' | 'redis'> & {
   readonly event: string;
   readonly store: StoreSettings | undefined;
 };
@@ -159,22 +136,16 @@ export function settingsOf(room: string, options: StateRoomOptions): StateRoomSe
   if (roomName.read(room) === undefined) {
     throw new GjallarError('BAD_INPUT', `The name of a state room must be ${roomName.accepts}.`);
   }
-  const {
-    store,
-    redis,
-    keyPrefix,
-    event = room,
-    ...settings
-  } = readSettings('createStateRoom()', stateOptions, options);
-  return { ...settings, event, store: store && storeOf(redis, keyPrefix) };
+  const { store, redis, event = room, ...settings } = readSettings('createStateRoom()', stateOptions, options);
+  return { ...settings, event, store: store && storeOf(redis) };
 }
 
 const DEFAULT_PREFIX = 'gjallar:';
 
-function storeOf(given: StoreSettings['redis'] | undefined, keyPrefix: string | undefined): StoreSettings {
+function storeOf(given: StoreSettings['redis'] | undefined): StoreSettings {
   const { stateStore } = thisProcess;
   const redis = given ?? stateStore?.redisUrl;
-  if (redis) return { redis, keyPrefix: keyPrefix ?? stateStore?.keyPrefix ?? DEFAULT_PREFIX };
+  if (redis) return { redis, keyPrefix: stateStore?.keyPrefix ?? DEFAULT_PREFIX };
   throw new GjallarError(
     'BAD_INPUT',
     'A state room with store: "redis" needs a Redis. Pass a URL such as redis://localhost:6379 or a client of ioredis as ' +

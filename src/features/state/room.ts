@@ -16,7 +16,7 @@ import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
 import { storeAddressOf } from './sequencer/store/address.js';
 import type { StateRoom, StateRoomEvents, StateRoomStats } from './state-room.js';
-import { decodeValue, type Encoded, encodeValue, patchedValue } from './values.js';
+import { decodeValue, type Encoded, encodeValue, MAX_PATCH_BYTES, MAX_VALUE_BYTES, patchedValue } from './values.js';
 
 /** The fields that a patch changes, and the value with them, both encoded. */
 interface Patched {
@@ -25,6 +25,10 @@ interface Patched {
 }
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
+/** In UTF-8. */
+const MAX_KEY_BYTES = 256;
+/** How many members of a worker may be behind. Clients that join later are answered STATE_BUSY. */
+const MAX_BEHIND = 100_000;
 /** A year. */
 const MAX_TTL_MS = 31_536_000_000;
 
@@ -46,7 +50,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   ) {
     super();
     this.format = socketIoFormat(nsp, settings.event);
-    const { maxKeys, maxBytes, maxValueBytes, maxPatchBytes, store: stored } = settings;
+    const { maxKeys, maxBytes, store: stored } = settings;
     const store = stored && storeAddressOf(stored, nsp.name, name, client.isLocal);
     if (store) this.store = StoreReports.of(store);
     this.store?.add(this);
@@ -56,7 +60,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
       client,
       {
         id: joinTexts(String(thisProcess.numberOf?.(nsp.server) ?? 0), nsp.name, name),
-        bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes },
+        bounds: { maxKeys, maxBytes },
         store,
       },
       {
@@ -81,7 +85,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     this.checkKey(key);
     const { fields: encoded, value } = this.patched(key, fields);
     this.checkPlace(key, value);
-    if (Buffer.byteLength(encoded) > this.settings.maxPatchBytes) throw new GjallarError('STATE_PATCH_SIZE');
+    if (Buffer.byteLength(encoded) > MAX_PATCH_BYTES) throw new GjallarError('STATE_PATCH_SIZE');
     const done = this.core.patch(key, encoded, value);
     // Whoever does not wait for it has seen all errors that this worker knows.
     done.catch(() => {});
@@ -89,17 +93,16 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   }
 
   private patched(key: string, fields: unknown): Patched {
-    const { maxPatchBytes } = this.settings;
     // The rest of the value was checked when it was set.
     const encoded = encodeValue(fields);
-    const patched = patchedValue(this.core.overlay.get(key), encoded, maxPatchBytes);
+    const patched = patchedValue(this.core.overlay.get(key), encoded);
     if (typeof patched === 'object') return { fields: encoded as string, value: patched.value };
     if (patched === 'BAD_STATE_VALUE') {
       throw new GjallarError(patched, 'patch() changes fields of an object. Use set() for any other value.');
     }
     throw new GjallarError(
       patched,
-      `The value of the key is larger than ${maxPatchBytes} bytes, the most that a patch changes. Set the whole value, or ` +
+      `The value of the key is larger than ${MAX_PATCH_BYTES} bytes, the most that a patch changes. Set the whole value, or ` +
         'spread its fields over several keys.',
     );
   }
@@ -260,7 +263,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const { version, maxRate } = options ?? {};
     requireRate(maxRate);
     if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
-    if (this.core.members.isCrowded(this.settings.maxBehind)) throw new GjallarError('STATE_BUSY');
+    if (this.core.members.isCrowded(MAX_BEHIND)) throw new GjallarError('STATE_BUSY');
     const rate = Math.min(maxRate ?? Number.POSITIVE_INFINITY, this.settings.maxRate ?? Number.POSITIVE_INFINITY);
     const member = new Member(reader, format, 1000 / rate);
     this.core.join(member, version);
@@ -268,21 +271,23 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   }
 
   private checkKey(key: string): void {
-    const { maxKeyLength } = this.settings;
-    if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyLength || LONE_SURROGATE.test(key)) {
+    if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > MAX_KEY_BYTES || LONE_SURROGATE.test(key)) {
       throw new GjallarError(
         'BAD_STATE_KEY',
-        `Invalid key of a state room. Use a string of 1 to ${maxKeyLength} bytes without lone surrogates.`,
+        `Invalid key of a state room. Use a string of 1 to ${MAX_KEY_BYTES} bytes without lone surrogates.`,
       );
     }
   }
 
   private checkPlace(key: string, value: Encoded): void {
-    const { maxKeys, maxBytes, maxValueBytes } = this.settings;
+    const { maxKeys, maxBytes } = this.settings;
     const { name, size } = this;
     const bytes = bytesOf(key, value);
-    if (bytes - Buffer.byteLength(key) > maxValueBytes) {
-      throw new GjallarError('BAD_STATE_VALUE', `The value is larger than ${maxValueBytes} bytes (maxValueBytes).`);
+    if (bytes - Buffer.byteLength(key) > MAX_VALUE_BYTES) {
+      throw new GjallarError(
+        'BAD_STATE_VALUE',
+        `The value is larger than ${MAX_VALUE_BYTES} bytes. Spread it over several keys.`,
+      );
     }
     const before = this.core.overlay.sizeOf(key);
     if (before === undefined && size >= maxKeys) {

@@ -55,7 +55,7 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
 
   /**
    * Sets a key. The newest value wins, whichever worker it comes from.
-   * @param key 1 to `maxKeyLength` bytes
+   * @param key 1 to 256 bytes
    * @param value JSON, or bytes (an ArrayBuffer, or a view on one such as a Buffer), but not bytes inside of JSON
    * @throws GjallarError BAD_STATE_KEY, BAD_STATE_VALUE, STATE_FULL, or BAD_INPUT; the key then keeps the value that it has
    */
@@ -66,7 +66,7 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
    * keep what any worker of the machine has set before, and the key keeps its ttl; clients receive the whole value.
    * @returns resolves once it is done, and rejects with the codes below if another worker has changed the key meanwhile
    * @throws GjallarError as set(), BAD_STATE_VALUE if the value of the key or `fields` is no object, and STATE_PATCH_SIZE if
-   *   the value is larger than `maxPatchBytes` before or after the change
+   *   the value is larger than 65,536 bytes before or after the change
    */
   patch(key: string, fields: StatePatch<Value>): Promise<void>;
 
@@ -76,7 +76,7 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
    * @param expected undefined for no such key
    * @param value undefined to delete the key
    * @returns whether it was set
-   * @throws GjallarError as set(), and STATE_PATCH_SIZE if the value must be compared and is larger than `maxPatchBytes`;
+   * @throws GjallarError as set(), and STATE_PATCH_SIZE if the value must be compared and is larger than 65,536 bytes;
    *   OVERLOADED if the hub ends before it answers
    */
   compareAndSet(

@@ -2,6 +2,11 @@ import { bufferOver } from '../../base/bytes.js';
 import { GjallarError } from '../../base/errors.js';
 import { placesOfAttachments } from '../../engine/parser/socket-io-parser.js';
 
+/** The largest encoded value of a key, in bytes. */
+export const MAX_VALUE_BYTES = 1_000_000;
+/** The largest encoded value that a patch changes, before and after it, in bytes: `set()` sets larger ones. */
+export const MAX_PATCH_BYTES = 65_536;
+
 /** A value as it is kept and sent: its JSON, or bytes. */
 export type Encoded = string | Buffer;
 
@@ -62,16 +67,14 @@ let last: { before: Encoded | undefined; fields: Encoded; value: string; content
 /**
  * A value with some fields changed, as in RFC 7396: null deletes a field, and objects inside are changed in the same way.
  * @param fields encoded
- * @param maxBytes of the encoded value, before and after
  * @returns the encoded value, or the code of an error
  */
 export function patchedValue(
   before: Encoded | undefined,
   fields: Encoded,
-  maxBytes: number,
 ): { readonly value: string } | 'BAD_STATE_VALUE' | 'STATE_PATCH_SIZE' {
   // A short request must not have a worker read and write a value of a megabyte.
-  if (before !== undefined && Buffer.byteLength(before) > maxBytes) return 'STATE_PATCH_SIZE';
+  if (before !== undefined && Buffer.byteLength(before) > MAX_PATCH_BYTES) return 'STATE_PATCH_SIZE';
   try {
     if (!last || before !== last.before || fields !== last.fields) {
       const content = before === undefined ? {} : before === last?.value ? last.content : decodeValue(before);
@@ -80,7 +83,7 @@ export function patchedValue(
       if (!isRecord(content) || !isRecord(changes)) return 'BAD_STATE_VALUE';
       last = { before, fields, content, value: JSON.stringify(withFields(content, changes)) };
     }
-    return Buffer.byteLength(last.value) > maxBytes ? 'STATE_PATCH_SIZE' : last;
+    return Buffer.byteLength(last.value) > MAX_PATCH_BYTES ? 'STATE_PATCH_SIZE' : last;
   } catch {
     // It is nested too deeply.
     return 'BAD_STATE_VALUE';

@@ -119,8 +119,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
 
 function stateSettings(config: Config): StateSettings {
   const { stateRooms: names = [], stateMaxKeys: maxKeys, stateMaxBytes: maxBytes } = config;
-  const { stateMaxPatchBytes: maxPatchBytes, maxPayload: maxValueBytes } = config;
-  return { names, hasDemo: config.demoPage === 'on', bounds: { maxKeys, maxBytes, maxValueBytes, maxPatchBytes } };
+  return { names, hasDemo: config.demoPage === 'on', bounds: { maxKeys, maxBytes } };
 }
 
 async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {

@@ -15,7 +15,7 @@ function twoWorkers() {
   });
   const say = (worker: number, at: number, message: ToSequencer) =>
     service.onMessage(worker, encode({ ...message, at } as never));
-  const bounds = { maxKeys: 10, maxBytes: 1000, maxValueBytes: 100, maxPatchBytes: 100 };
+  const bounds = { maxKeys: 10, maxBytes: 1000 };
   for (const worker of [1, 2]) service.onWorkerHere(worker);
   for (const worker of [1, 2]) say(worker, 0, { type: 'open', room: 'r', epoch: '', number: 0, bounds });
   const set = (value: number): ToSequencer => ({

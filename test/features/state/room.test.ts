@@ -313,19 +313,19 @@ describe('a client that is slow', () => {
 });
 
 describe('bounds', () => {
-  beforeEach(() => start({ maxKeys: 2, maxBytes: 100, maxValueBytes: 60, maxKeyLength: 5, maxBehind: 1 }));
+  beforeEach(() => start({ maxKeys: 2, maxBytes: 100 }));
 
   test('give the publisher a clear error, and change nothing', async () => {
     room.set('a', 1);
     room.set('b', 2);
     expect(code(() => room.set('c', 3))).toBe('STATE_FULL');
     expect(code(() => room.patch('c', { x: 1 }))).toBe('STATE_FULL');
-    expect(code(() => room.set('b', 'x'.repeat(59)))).toBe('BAD_STATE_VALUE');
+    expect(code(() => room.set('b', 'x'.repeat(1_000_000)))).toBe('BAD_STATE_VALUE');
     // In a packet with the bytes of another key, it would stand for them.
     expect(code(() => room.set('b', { _placeholder: true, num: 0 }))).toBe('BAD_STATE_VALUE');
     room.set('a', 'x'.repeat(50));
     expect(code(() => room.set('b', 'x'.repeat(50)))).toBe('STATE_FULL');
-    for (const key of ['', 'abcdef', 'ééé', '\ud800', 5, undefined]) {
+    for (const key of ['', 'x'.repeat(257), 'é'.repeat(129), '\ud800', 5, undefined]) {
       expect(code(() => room.set(key as string, 1))).toBe('BAD_STATE_KEY');
     }
     const ring: unknown[] = [];
@@ -362,16 +362,6 @@ describe('bounds', () => {
     room.close();
     expect(read()).toMatchObject({ gjallar_state_bytes: 0, gjallar_state_changes_total: changes });
     expect(read().gjallar_state_fullness_ratio).toBeUndefined();
-  });
-
-  test('of members that are behind', async () => {
-    const [one, two] = [await pairOn(node), await pairOn(node)];
-    room.join(one.socket);
-    expect(room.join(two.socket)).toMatchObject({ ok: false, code: 'STATE_BUSY', message: expect.any(String) });
-    const view = new View(one.client, 'quote');
-    await view.shows(() => true);
-    room.join(two.socket);
-    expect(room.stats().members).toBe(2);
   });
 
   test.each([{ maxKeys: 0 }, { maxBytes: 1.5 }, { event: '' }, { mayJoin: true }, { maxRate: 'fast' }])(

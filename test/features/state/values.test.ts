@@ -2,7 +2,7 @@ import { expect, jest, test } from '@jest/globals';
 import { decodeValue, patchedValue } from '../../../src/features/state/values.js';
 
 const patch = (before: string | undefined, fields: string) => {
-  const patched = patchedValue(before, fields, 1000);
+  const patched = patchedValue(before, fields);
   return typeof patched === 'object' ? patched.value : patched;
 };
 
@@ -20,6 +20,6 @@ test('patches of one value decode it once, and the sequencer repeats none', () =
   parse.mockRestore();
   // One that fails leaves nothing behind.
   expect(patch(second, '[1]')).toBe('BAD_STATE_VALUE');
-  expect(patch(second, `{"long":"${'x'.repeat(1000)}"}`)).toBe('STATE_PATCH_SIZE');
+  expect(patch(second, `{"long":"${'x'.repeat(70_000)}"}`)).toBe('STATE_PATCH_SIZE');
   expect(decodeValue(patch(second, '{"e":2}'))).toEqual(JSON.parse('{"b":{"d":2},"e":2,"__proto__":{"x":1}}'));
 });

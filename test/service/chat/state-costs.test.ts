@@ -15,7 +15,6 @@ const server = sharedService({
   API_KEY,
   JWT_SECRET,
   STATE_ROOMS: 'patched,costly',
-  STATE_MAX_PATCH_BYTES: '2000',
   RATE_LIMIT: 'events=2000/s,bytes=2000000/2s',
 });
 
@@ -26,16 +25,16 @@ describe('PATCH', () => {
   test('changes values up to its bound, and PUT all others', async () => {
     const api = operator();
     const room = 'patched';
-    expect(await api.put(room, 'small', { text: 'x'.repeat(1900) })).toMatchObject({ ok: true });
+    expect(await api.put(room, 'small', { text: 'x'.repeat(65_000) })).toMatchObject({ ok: true });
     expect(await api.patch(room, 'small', { more: 1 })).toMatchObject({ ok: true });
-    const beyond = { ok: false, code: 'STATE_PATCH_SIZE', message: expect.stringContaining('2000 bytes') };
+    const beyond = { ok: false, code: 'STATE_PATCH_SIZE', message: expect.stringContaining('65536 bytes') };
     // It would be too large afterwards.
-    expect(await api.patch(room, 'small', { other: 'x'.repeat(100) })).toEqual(beyond);
+    expect(await api.patch(room, 'small', { other: 'x'.repeat(1000) })).toEqual(beyond);
     // It is too large before, whatever is changed.
-    const large = { text: 'x'.repeat(2100) };
+    const large = { text: 'x'.repeat(66_000) };
     expect(await api.put(room, 'large', large)).toMatchObject({ ok: true });
     expect(await api.patch(room, 'large', { text: '' })).toEqual(beyond);
-    expect((await api.get(room, 'small')).value).toEqual({ text: 'x'.repeat(1900), more: 1 });
+    expect((await api.get(room, 'small')).value).toEqual({ text: 'x'.repeat(65_000), more: 1 });
     expect((await api.get(room, 'large')).value).toEqual(large);
     expect(await api.put(room, 'large', { text: '' })).toMatchObject({ ok: true });
     expect(await api.patch(room, 'large', { text: 'y' })).toMatchObject({ ok: true });

@@ -119,8 +119,6 @@ export type Digest = readonly [room: string, count: number, sum: number, isQuiet
 export interface RoomBounds {
   readonly maxKeys: number;
   readonly maxBytes: number;
-  readonly maxValueBytes: number;
-  readonly maxPatchBytes: number;
 }
 
 type AnyMessage = object & {

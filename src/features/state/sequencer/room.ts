@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../../base/errors.js';
 import { bytesOf, type Change, Entries, type Entry, isNewer } from '../entries.js';
-import { type Encoded, patchedValue } from '../values.js';
+import { type Encoded, MAX_PATCH_BYTES, MAX_VALUE_BYTES, patchedValue } from '../values.js';
 import { type HybridClock, newEpoch } from '../version.js';
 import type { Digest, NumberedChange, RoomBounds } from './messages.js';
 
@@ -72,7 +72,7 @@ export class SequencedRoom {
   /** Changes some fields of a key. Returns the code of an error. */
   patch({ key, value }: Change): ErrorCode | undefined {
     const before = this.entries.get(key);
-    const patched = patchedValue(before?.value, value!, this.bounds.maxPatchBytes);
+    const patched = patchedValue(before?.value, value!);
     if (typeof patched !== 'object') return patched;
     return this.replace(key, patched.value, before?.expires);
   }
@@ -81,10 +81,9 @@ export class SequencedRoom {
   compareAndSet(expected: Change, { key, value, expires }: Change): boolean | ErrorCode {
     const before = this.entries.get(key)?.value;
     if (!isSame(before, expected.value)) {
-      const { maxPatchBytes } = this.bounds;
       // A short request must not have values of a megabyte parsed.
       for (const one of [before, expected.value])
-        if (one && bytesOf('', one) > maxPatchBytes) return 'STATE_PATCH_SIZE';
+        if (one && bytesOf('', one) > MAX_PATCH_BYTES) return 'STATE_PATCH_SIZE';
       if (!isEqual(before, expected.value)) return false;
     }
     if (value === undefined && before === undefined) return true;
@@ -92,7 +91,7 @@ export class SequencedRoom {
   }
 
   private replace(key: string, value: Encoded | undefined, expires: number | undefined): ErrorCode | undefined {
-    if (value !== undefined && bytesOf('', value) > this.bounds.maxValueBytes) return 'BAD_STATE_VALUE';
+    if (value !== undefined && bytesOf('', value) > MAX_VALUE_BYTES) return 'BAD_STATE_VALUE';
     if (!this.hasPlace(key, value, 1)) return 'STATE_FULL';
     this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires });
     return undefined;

@@ -19,14 +19,6 @@ export const state = {
     kind: integer(1, 10_000_000),
     fallback: 10_000,
   }),
-  stateMaxPatchBytes: option({
-    name: 'STATE_MAX_PATCH_BYTES',
-    description:
-      'Largest value of a key that PATCH changes, in bytes, before and after the change. Beyond it, PATCH gets ' +
-      'STATE_PATCH_SIZE, and PUT sets the value.',
-    kind: integer(1024, 134_217_728, 'bytes'),
-    fallback: 65_536,
-  }),
   stateMaxBytes: option({
     name: 'STATE_MAX_BYTES',
     description: 'Maximum number of bytes of all keys and values in a state room. Beyond it, a value gets STATE_FULL.',

@@ -17,7 +17,7 @@ export interface StateSettings {
   /** Whether there is the room of the demo page too, which changes by itself while it is watched. */
   hasDemo?: boolean;
   /** The bounds of each room. */
-  bounds?: Pick<StateRoomOptions, 'maxKeys' | 'maxBytes' | 'maxValueBytes' | 'maxPatchBytes' | 'maxBehind'>;
+  bounds?: Pick<StateRoomOptions, 'maxKeys' | 'maxBytes'>;
 }
 
 /**

@@ -14,10 +14,7 @@ beforeEach(async () => {
   machine = await Machine.start();
   await machine.startHub('machine0');
   for (let count = 0; count < 2; count++) nodes.push(await startMember(await machine.openBackplane()));
-  [one, two] = nodes.map((node) => roomOn(node, 'quotes', { maxPatchBytes: 100, maxKeys: 5 })) as [
-    StateRoom,
-    StateRoom,
-  ];
+  [one, two] = nodes.map((node) => roomOn(node, 'quotes', { maxKeys: 5 })) as [StateRoom, StateRoom];
   await Promise.all([one.ready(), two.ready()]);
 });
 afterEach(async () => {
@@ -68,9 +65,9 @@ test('compareAndSet sets a key that has the expected value, as JSON', async () =
   expect(await one.compareAndSet('a', Buffer.from([1]), undefined)).toBe(true);
   expect(one.get('a')).toBeUndefined();
   expect(await one.compareAndSet('a', undefined, undefined)).toBe(true);
-  one.set('large', 'x'.repeat(200));
-  expect(await one.compareAndSet('large', 'x'.repeat(200), 1)).toBe(true);
-  one.set('large', 'x'.repeat(200));
+  one.set('large', 'x'.repeat(70_000));
+  expect(await one.compareAndSet('large', 'x'.repeat(70_000), 1)).toBe(true);
+  one.set('large', 'x'.repeat(70_000));
   expect(await code(one.compareAndSet('large', 'y', 1))).toBe('STATE_PATCH_SIZE');
   expect(await code(one.compareAndSet('', 1, 1))).toBe('BAD_STATE_KEY');
   expect(await code(one.compareAndSet('a', () => {}, 1))).toBe('BAD_STATE_VALUE');

@@ -4,7 +4,7 @@ import type { SequencedRoom } from '../../../../src/features/state/sequencer/roo
 import { Sequencer } from '../../../../src/features/state/sequencer/sequencer.js';
 import { eventually } from '../../../support/until.js';
 
-const bounds = { maxKeys: 10, maxBytes: 10_000, maxValueBytes: 1000, maxPatchBytes: 1000 };
+const bounds = { maxKeys: 10, maxBytes: 10_000 };
 const all: Sequencer[] = [];
 
 afterEach(async () => {

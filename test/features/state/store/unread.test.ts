@@ -81,10 +81,9 @@ onRedis(
   async ({ redis, workers }) => {
     const one = await workers.start();
     for (let key = 0; key < 10; key++) one.room.set(`k${key}`, key);
-    one.room.set('long', 'x'.repeat(100));
     await one.room.stored();
     await workers.stopAll();
-    const two = await workers.start({ maxKeys: 5, maxValueBytes: 50 });
+    const two = await workers.start({ maxKeys: 5 });
     const taken = [...two.room.keys()];
     expect(taken).toHaveLength(5);
     // More deletions than the room remembers.
@@ -99,7 +98,7 @@ onRedis(
     await redis.start();
     await two.room.stored();
     const left = Array.from({ length: 10 }, (_, key) => `k${key}`).filter((key) => !taken.includes(key));
-    expect(Object.keys(await storedIn(redis.url))).toEqual(['after', ...left, 'long']);
+    expect(Object.keys(await storedIn(redis.url))).toEqual(['after', ...left]);
   },
   DURABLE,
 );

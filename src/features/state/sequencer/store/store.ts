@@ -1,6 +1,7 @@
 import { own } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
 import { type Change, changeOf, type Entry, isNewer } from '../../entries.js';
+import { MAX_VALUE_BYTES } from '../../values.js';
 import type { StoreNews } from '../messages.js';
 import type { SequencedRoom } from '../room.js';
 import type { StoreConnection } from './connection.js';
@@ -348,7 +349,7 @@ export class RoomStore {
       latest = Math.max(latest, meta.clock);
       const known = room.entries.find(key);
       if (known ? !isNewer(meta, known) : meta.kind === kinds.deleted) continue;
-      if (meta.bytes > room.bounds.maxValueBytes || this.left.get(key) === meta.clock) {
+      if (meta.bytes > MAX_VALUE_BYTES || this.left.get(key) === meta.clock) {
         left.set(key, meta.clock);
         continue;
       }
