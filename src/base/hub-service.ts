@@ -1,5 +1,3 @@
-import type { HubLink } from './worker-links.js';
-
 /**
  * A part of the hub beside the bridge. One lives in the hub of each machine, and each worker has a link to that of its machine.
  * Messages keep their order with everything else between the same two, such as frames.
@@ -32,6 +30,24 @@ export interface HubServiceHost {
 }
 
 export type OpenHubService = (host: HubServiceHost) => HubService;
+
+/**
+ * The link of a worker to the hub of its machine. Messages arrive in order and once each, or not at all once one of the two is
+ * gone.
+ */
+export interface HubLink {
+  /** Hands a message to the system at once. Returns false if the hub is not there. */
+  send(message: Uint8Array): boolean;
+  /** There is one listener. */
+  listen(listener: HubLinkListener): void;
+}
+
+export interface HubLinkListener {
+  /** The hub is there, for the first time or again. It may have been already. */
+  onHere(): void;
+  onMessage(message: Buffer): void;
+  onGone(): void;
+}
 
 /** The numbers of the services on the wire. A number is never used for another service. */
 export const hubServices = { state: 1, recovery: 2 } as const;

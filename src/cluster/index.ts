@@ -5,17 +5,19 @@
  * acknowledges nor repeats.
  *
  *   primary/        the process that starts workers, replaces them, and reloads them one after the other
+ *   node.ts         a worker among all others: all that workers say to each other passes here
  *   mesh/           the links between the workers of a machine, and their hub
  *   hub/            the hub: one thread for each machine, which alone speaks to the other machines
  *   backplanes/     rooms over workers and machines; frames/bus.ts is where a broadcast leaves this worker
  *   relay/          requests and WebSockets that arrive at a worker which does not have their session
  *   emitter/        `gjallar/emitter`: messages to rooms from other processes
  *
- * Begin with backplanes/frames/bus.ts for a broadcast, and with hub/hub.ts for its way to another machine.
+ * Begin with node.ts and backplanes/frames/bus.ts for a broadcast, and with hub/hub.ts for its way to another machine.
  */
 export type { Backplane } from './backplanes/index.js';
 export { Emitter } from './emitter/index.js';
 export { Hub } from './hub/hub.js';
 export { Mesh } from './mesh/mesh.js';
+export { Node } from './node.js';
 export { Primary } from './primary/primary.js';
 export { Relay } from './relay/relay.js';

@@ -101,7 +101,7 @@ test('a burst, however large, is no reason to give a worker up that reads it', a
         if (received === 100 * MEGABYTE) resolve();
       });
     });
-    for (let i = 0; i < 100; i++) one!.broadcast(kinds.bus, Buffer.alloc(MEGABYTE));
+    for (let i = 0; i < 100; i++) one!.send(2, kinds.bus, Buffer.alloc(MEGABYTE));
     expect(one!.pendingBytes).toBeGreaterThan(99 * MEGABYTE);
     await all;
     expect([stuck, one!.members, other!.members]).toEqual([[], [2], [1]]);

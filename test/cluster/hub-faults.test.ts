@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { framesBackplane } from '../../src/cluster/backplanes/frames/open.js';
 import { isGreeting, openGreeting } from '../../src/cluster/hub/hub-frame.js';
 import { hubOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { Node } from '../../src/cluster/node.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
-import { linksOf } from '../../src/host/runtime/backplane.js';
 import { disconnectAll as disconnectPairs, pairOn } from '../io/rooms/support/clients.js';
 import { onRedisFrames, startMember } from '../io/rooms/support/node.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
@@ -47,13 +46,11 @@ test(
     const thread = hubThread(directory, 'machine0', [1], { address, logged });
     const timers: NodeJS.Timeout[] = [];
     try {
-      const hub = new HubClient(1, 'machine0', hubOnMesh(mesh));
+      const node = new Node(mesh, 'machine0', false, hubOnMesh(mesh));
       await mesh.listen();
       await thread.start();
       await mesh.join([HUB]);
-      const bus = framesBackplane('redis-frames', {
-        ...{ links: linksOf(mesh), machine: 'machine0', window: ownWindow(), hub },
-      });
+      const bus = framesBackplane('redis-frames', { node, window: ownWindow() });
       const told = toldBy(bus);
       const members = [await startMember(bus), await startMember(onRedisFrames(redis.url))] as const;
       const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;

@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
-import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { channels, Node } from '../../src/cluster/node.js';
 import type { RunConfig } from '../../src/host/config/options.js';
-import { openWorkerHub } from '../../src/host/runtime/machines/hub.js';
+import { openNode, reportHub } from '../../src/host/runtime/machines/hub.js';
+import { noMesh } from '../io/rooms/support/node.js';
 import { temporaryFolder } from '../support/folder.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { Reported } from '../support/reports.js';
@@ -69,12 +70,12 @@ afterAll(async () => {
 async function machine(name: string, prefix: string) {
   const address: HubAddress = { server: 'redis', url: redis.url, prefix, withoutFrames: true };
   const { link, workers } = linkInProcess(1);
-  const client = new HubClient(1, name, link);
+  const client = new Node(noMesh, name, false, link);
   const services: Recorder[] = [];
   const loadService = () => (host: HubServiceHost) => services[services.push(new Recorder(host)) - 1]!;
   const hub = await openHub(address, { machine: name, workers, window: turnWindow(), loadService });
   const arrived: string[] = [];
-  client.listenToRelay(0, { onMessage: (from, bytes) => arrived.push(`${from}: ${bytes}`), onLeave: () => {} });
+  client.on(channels.relay, 0, { onMessage: (from, bytes) => arrived.push(`${from}: ${bytes}`) });
   const service = client.service(state);
   service.listen({
     onHere: () => arrived.push('here'),
@@ -89,7 +90,7 @@ async function machine(name: string, prefix: string) {
 test('a service hears the hubs of other machines, and its messages keep their order with the relay', async () => {
   const one = await machine('machine1', 'order');
   const two = await machine('machine2', 'order');
-  await until(() => one.client.workers.size === 1 && two.arrived.includes('service: hello'));
+  await until(() => one.client.elsewhere.size === 1 && two.arrived.includes('service: hello'));
   expect(one.recorder.heard).toEqual(['worker 1 here', 'worker 1: begin', 'hub here', 'hub: hello']);
   two.arrived.length = 0;
   const id = 'machine2';
@@ -130,7 +131,7 @@ test('a hub without a server has services for its workers, and goes on when one 
   const arrived: string[] = [];
   for (const mesh of meshes) await mesh.listen();
   const links = others.map((mesh) => {
-    const link = new HubClient(mesh.id, 'machine0', hubOnMesh(mesh)).service(state);
+    const link = new Node(mesh, 'machine0', true, hubOnMesh(mesh)).service(state);
     const note = (word: string) => () => arrived.push(`${mesh.id} ${word}`);
     link.listen({ onHere: note('here'), onMessage: (bytes) => note(`${bytes}`)(), onGone: note('gone') });
     return link;
@@ -156,15 +157,16 @@ test('a machine without a server has a hub thread, and its workers hear when it 
   const mesh = new Mesh(3, directory);
   const thread = hubThread(directory, 'machine0', [3]);
   const heard: string[] = [];
-  const worker = openWorkerHub({ bus: 'embedded' } as RunConfig, mesh, 'machine0');
-  const link = worker.client.service(state);
+  const config = { bus: 'embedded' } as RunConfig;
+  const node = openNode(config, mesh, 'machine0');
+  const link = node.service(state);
   link.listen({ onHere: () => heard.push('here'), onMessage: () => {}, onGone: () => heard.push('gone') });
   const reported = Reported.here();
-  expect(worker.machines()).toBeUndefined();
+  reportHub(node, config);
   try {
     await mesh.listen();
     await thread.start();
-    await worker.client.health.whenUp();
+    await node.health.whenUp();
     thread.end();
     await until(() => reported.down.length > 0);
     expect(reported.problems.down.map(({ code }) => code)).toEqual(['HUB_ENDED']);

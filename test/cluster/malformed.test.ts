@@ -2,6 +2,7 @@ import { createConnection } from 'node:net';
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { Node } from '../../src/cluster/node.js';
 import { socketOf } from '../../src/cluster/protocol.js';
 import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages.js';
 import { Relay } from '../../src/cluster/relay/relay.js';
@@ -23,7 +24,7 @@ beforeAll(async () => {
   for (const mesh of meshes) await mesh.listen();
   engine = new Engine();
   const [mesh, other] = meshes;
-  relay = new Relay(mesh, engine as never);
+  relay = new Relay(new Node(mesh, 'machine0', true), engine as never);
   await other.join([1]);
 });
 
@@ -81,9 +82,9 @@ test('a client whose answer is malformed is answered as if its worker were gone'
 
 test('a link that does not begin with a greeting is cut', async () => {
   for (const bytes of [
-    [3, 0, 0, 0, 0, 1, 0],
-    [4, 0, 0, 0, 9, 1, 0, 0],
-    [1, 0, 0, 0, 0],
+    [4, 0, 0, 0, 0, 0, 1, 0],
+    [5, 0, 0, 0, 9, 0, 1, 0, 0],
+    [2, 0, 0, 0, 0, 0],
   ]) {
     const link = createConnection(socketOf(directory, 1));
     const closed = new Promise((resolve) => link.once('close', resolve));

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { idPrefixOf } from '../../src/base/worker-name.js';
 import { Mesh } from '../../src/cluster/mesh/mesh.js';
+import { Node } from '../../src/cluster/node.js';
 import { Relay } from '../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../src/engine/options.js';
 import { closeEngines, eventOf, startEngine } from '../engine/support/engine.js';
@@ -30,7 +31,7 @@ async function startWorker(id: number, options: EngineOptions) {
   await mesh.join(meshes.map((other) => other.id));
   meshes.push(mesh);
   const worker = await startEngine({ maxBackpressure: LIMIT, ...options, idPrefix: idPrefixOf(id) });
-  worker.engine.relay = new Relay(mesh, worker.engine);
+  worker.engine.relay = new Relay(new Node(mesh, 'machine0', true), worker.engine);
   return worker;
 }
 

@@ -13,6 +13,7 @@ const wires = [
   'cluster/protocol.ts',
   'cluster/mesh/framing.ts',
   'cluster/mesh/mesh.ts',
+  'cluster/node.ts',
   'cluster/hub/hub-frame.ts',
   'cluster/hub/hub-status.ts',
   'cluster/hub/hub-thread.ts',

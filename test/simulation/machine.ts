@@ -2,14 +2,13 @@ import { EventEmitter } from 'node:events';
 import { type Namespace, Server } from 'socket.io';
 import { hubServices } from '../../src/base/hub-service.js';
 import type { Backplane } from '../../src/cluster/backplanes/backplane.js';
-import { HubClient } from '../../src/cluster/backplanes/frames/hub/hub-client.js';
 import { Hub } from '../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
-import { HUB, kinds } from '../../src/cluster/mesh/mesh.js';
+import { HUB } from '../../src/cluster/mesh/mesh.js';
+import { Node } from '../../src/cluster/node.js';
 import { Outbox } from '../../src/engine/delivery/outbox.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
 import { openHubService as openKeeper } from '../../src/features/recovery/hub-service.js';
-import { linksOf } from '../../src/host/runtime/backplane.js';
 import { loadBackplane } from '../../src/host/runtime/open-bus.js';
 import type { Connection } from './connection.js';
 import { MachineNetwork } from './network.js';
@@ -95,11 +94,11 @@ export class Machine {
     process.onEnd.push(() => this.workers.delete(number));
     this.scheduler.add(this.scheduler.now + START_MS, process, async () => {
       const mesh = this.network.open(number, process);
-      const client = new HubClient(number, this.id, hubOnMesh(mesh.asMesh));
+      const node = new Node(mesh.asMesh, this.id, true, hubOnMesh(mesh.asMesh));
       await mesh.join([...this.network.meshes.keys()].filter((id) => id !== number));
       const bus = openEmbedded({
-        ...{ links: linksOf(mesh.asMesh, kinds.bus), machine: this.id, window: worker.outbox, prefix: '' },
-        recovery: { link: client.service(hubServices.recovery) },
+        ...{ node, window: worker.outbox, prefix: '' },
+        recovery: { link: node.service(hubServices.recovery) },
       });
       worker.bus = bus;
       worker.io = this.serve(worker, bus);

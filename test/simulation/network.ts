@@ -104,7 +104,7 @@ class Link {
 }
 
 /** A {@link Mesh} whose connections the scheduler owns. */
-export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'broadcast' | 'flush' | 'close'> {
+export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'flush' | 'close'> {
   private readonly links = new Map<number, Link>();
   private readonly welcomed = new Map<number, () => void>();
   private readonly listeners = new Map<Kind, MeshListener>();
@@ -179,10 +179,6 @@ export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'sen
     const copy = Buffer.from(payload);
     link.send(() => link.peer.receive(this, kind, copy));
     return true;
-  }
-
-  broadcast(kind: Kind, payload: Uint8Array): void {
-    for (const id of this.members) this.send(id, kind, payload);
   }
 
   flush(): void {}

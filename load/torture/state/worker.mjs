@@ -4,13 +4,13 @@
 
 import { Server } from 'socket.io';
 import { hostApplication } from '../../../build/base/process.js';
-import { HubClient } from '../../../build/cluster/backplanes/frames/hub/hub-client.js';
-import { embeddedBackplane } from '../../../build/cluster/backplanes/frames/open.js';
+import { framesBackplane } from '../../../build/cluster/backplanes/frames/open.js';
 import { hubOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
+import { Node } from '../../../build/cluster/node.js';
+import { ownWindow } from '../../../build/engine/delivery/shared-window.js';
 import { App, us_socket_local_port } from '../../../build/engine/sockets.js';
 import { createStateRoom } from '../../../build/features/state/index.js';
-import { linksOf } from '../../../build/host/runtime/backplane.js';
 import { Engine } from '../../../build/index.js';
 import { withNativeRooms } from '../../../build/io/rooms/native-rooms.js';
 import { answerOrders } from '../../harness/process/orders.js';
@@ -20,11 +20,11 @@ const [directory, id, machine, store, ...others] = process.argv.slice(2);
 // Links of a mesh keep no process alive: in a worker, the channel to the primary does.
 process.channel.ref();
 const mesh = new Mesh(Number(id), directory);
-const hub = new HubClient(Number(id), machine, hubOnMesh(mesh));
-hostApplication({ hubLink: (service) => hub.service(service) });
+const node = new Node(mesh, machine, true, hubOnMesh(mesh));
+hostApplication({ hubLink: (service) => node.service(service) });
 await mesh.listen();
 await mesh.join(others.map(Number));
-const bus = embeddedBackplane(linksOf(mesh));
+const bus = framesBackplane('embedded', { node, window: ownWindow() });
 const app = App();
 const engine = new Engine().attach(app);
 const io = new Server({ adapter: withNativeRooms(bus.factory, engine) });

@@ -1,9 +1,8 @@
-import type { WorkerLinks } from '../../base/worker-links.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { RecoveryOptions, RecoveryState, RemovalTarget } from '../../features/recovery/index.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
+import type { Node } from '../node.js';
 import type { BusHealth } from './bus-health.js';
-import type { HubClient } from './frames/hub/hub-client.js';
 
 export type { BusHealth } from './bus-health.js';
 
@@ -43,12 +42,8 @@ export interface SentFrames {
 
 /** The parts that a backplane is opened with. */
 export interface BackplaneSurroundings {
-  /** The links to the other workers of this machine. */
-  links: WorkerLinks;
-  /** The id of this machine, unique among all machines. */
-  machine: string;
-  /** The link to the hub of this machine, if it has one. */
-  hub?: HubClient | undefined;
+  /** This worker among all others. */
+  node: Node;
   /** The number of the Socket.IO server within its worker. */
   part?: number;
   /** The window of this worker's outbox. */

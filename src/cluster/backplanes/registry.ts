@@ -22,10 +22,7 @@ async function loadFrames(name: string): Promise<Open> {
 const kinds = {
   embedded: {
     server: undefined,
-    load: async () => {
-      const { embeddedBackplane } = await import('./frames/open.js');
-      return ({ links, window }) => embeddedBackplane(links, window);
-    },
+    load: () => loadFrames('embedded'),
   },
   'redis-frames': { server: 'Redis', hub: 'redis', load: () => loadFrames('redis-frames') },
   redis: {

@@ -1,4 +1,4 @@
-import type { HubLink, HubLinkListener } from '../../base/worker-links.js';
+import type { HubLink, HubLinkListener } from '../../base/hub-service.js';
 import { HUB, kinds, type Mesh } from '../mesh/mesh.js';
 import type { HubWorkers } from './hub.js';
 

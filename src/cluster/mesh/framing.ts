@@ -1,15 +1,19 @@
 import type { Socket } from 'node:net';
 import { unsentBytes } from '../../engine/node/node-net.private.js';
 
-/** The frame of a message between workers: length of the rest (4 bytes, little endian), kind (1 byte), payload. */
+/**
+ * The frame of a message between workers: length of the rest (4 bytes, little endian), kind (1 byte), part (1 byte), payload. The
+ * part is the number of the Socket.IO server, or of the engine, within its worker.
+ */
 
-const HEADER = 5;
+const HEADER = 6;
 
 /** One message as bytes. */
-export function frame(kind: number, payload: Uint8Array): Buffer {
+export function frame(kind: number, payload: Uint8Array, part = 0): Buffer {
   const bytes = Buffer.allocUnsafe(HEADER + payload.length);
-  bytes.writeUInt32LE(payload.length + 1, 0);
+  bytes.writeUInt32LE(payload.length + 2, 0);
   bytes[4] = kind;
+  bytes[5] = part;
   bytes.set(payload, HEADER);
   return bytes;
 }
@@ -19,7 +23,7 @@ export class FrameReader {
   private pending: Buffer[] = [];
   private length = 0;
 
-  constructor(private readonly onMessage: (kind: number, payload: Buffer) => void) {}
+  constructor(private readonly onMessage: (kind: number, payload: Buffer, part: number) => void) {}
 
   push(chunk: Buffer): void {
     this.pending.push(chunk);
@@ -33,7 +37,7 @@ export class FrameReader {
     while (bytes.length - at >= HEADER) {
       const end = at + 4 + bytes.readUInt32LE(at);
       if (end > bytes.length) break;
-      this.onMessage(bytes[at + 4]!, bytes.subarray(at + HEADER, end));
+      this.onMessage(bytes[at + 4]!, bytes.subarray(at + HEADER, end), bytes[at + 5]!);
       at = end;
     }
     this.pending = at < bytes.length ? [bytes.subarray(at)] : [];

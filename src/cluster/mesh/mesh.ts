@@ -7,16 +7,18 @@ import { type MalformedSource, thisProcess } from '../../base/process.js';
 import { socketOf } from '../protocol.js';
 import { FrameReader, frame, SlowPeerDetector } from './framing.js';
 
-/** The kinds of messages between workers. Each kind has one listener. A number is never used for another kind. */
+/** The kinds of messages between workers. Each part of a kind has one listener. */
 export const kinds = {
   hello: 0,
   welcome: 1,
   bus: 2,
   relay: 3,
-  part: 7,
   hub: 9,
 } as const;
 export type Kind = (typeof kinds)[keyof typeof kinds];
+
+/** The largest number of a part. */
+export const MAX_PART = 255;
 
 /** The number of the hub of a machine. It is no member: what is for all workers does not go to it. */
 export const HUB = 0;
@@ -54,7 +56,7 @@ export type MeshListener = (from: number, payload: Buffer) => void;
 export class Mesh {
   private readonly links = new Map<number, Socket>();
   private readonly welcomed = new Map<number, () => void>();
-  private readonly listeners = new Map<Kind, MeshListener>();
+  private readonly listeners = new Map<number, MeshListener>();
   private readonly leaveListeners: ((id: number) => void)[] = [];
   /** Links from other workers. The value is the worker's id once its greeting has arrived. */
   private readonly incoming = new Map<Socket, number | undefined>();
@@ -121,8 +123,9 @@ export class Mesh {
     );
   }
 
-  listenTo(kind: Kind, listener: MeshListener): void {
-    this.listeners.set(kind, listener);
+  /** @param part the number of the Socket.IO server, or of the engine, the same on all workers */
+  listenTo(kind: Kind, listener: MeshListener, part = 0): void {
+    this.listeners.set(keyOf(kind, part), listener);
   }
 
   /** Calls back with the id of each worker that is gone. */
@@ -131,18 +134,11 @@ export class Mesh {
   }
 
   /** Sends to one worker. Returns false when there is no such worker. */
-  send(to: number, kind: Kind, payload: Uint8Array): boolean {
+  send(to: number, kind: Kind, payload: Uint8Array, part = 0): boolean {
     const link = this.links.get(to);
     if (!link) return false;
-    this.write(link, frame(kind, payload));
+    this.write(link, frame(kind, payload, part));
     return true;
-  }
-
-  /** Sends to all other workers. */
-  broadcast(kind: Kind, payload: Uint8Array): void {
-    if (this.links.size === 0) return;
-    const message = frame(kind, payload);
-    for (const [id, link] of this.links) if (id !== HUB) this.write(link, message);
   }
 
   /** Hands to the system what was sent in this turn. It arrives, whatever happens to this worker next. */
@@ -230,9 +226,9 @@ export class Mesh {
   }
 
   /** An exception must not prevent the delivery of the messages that came in the same chunk. */
-  private deliver(kind: Kind, from: number, payload: Buffer): void {
+  private deliver(kind: Kind, part: number, from: number, payload: Buffer): void {
     try {
-      this.listeners.get(kind)?.(from, payload);
+      this.listeners.get(keyOf(kind, part))?.(from, payload);
     } catch (error) {
       if (error instanceof MalformedMessage) {
         return thisProcess.reports.malformed(sources[kind] ?? 'mesh', error.message);
@@ -244,7 +240,7 @@ export class Mesh {
   private accept(socket: Socket): void {
     this.incoming.set(socket.unref(), undefined);
     let from: number | undefined;
-    const reader = new FrameReader((kind, payload) => {
+    const reader = new FrameReader((kind, payload, part) => {
       if (from === undefined) {
         if (payload.length !== GREETING || (kind !== kinds.hello && kind !== kinds.welcome)) return socket.destroy();
         from = payload.readUIntLE(0, 3);
@@ -253,7 +249,7 @@ export class Mesh {
         else this.welcome(from);
         return this.joined(from);
       }
-      this.deliver(kind as Kind, from, payload);
+      this.deliver(kind as Kind, part, from, payload);
     });
     socket.on('data', (chunk) => {
       if (!socket.destroyed) reader.push(chunk);
@@ -263,45 +259,7 @@ export class Mesh {
   }
 }
 
-/** The links of a mesh, for one of its purposes. */
-export type MeshLinks = Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'broadcast' | 'flush' | 'listenTo' | 'onLeave'>;
+const keyOf = (kind: number, part: number): number => part + 256 * kind;
 
-/** The number of the part, and the kind of the message. */
-const HEADER = 2;
-
-/** The largest number of a part. */
-export const MAX_PART = 255;
-
-/**
- * Divides a mesh into numbered parts that do not hear each other, such as for several Socket.IO servers in one process.
- * The part 0 is the mesh itself.
- */
-export class MeshParts {
-  private readonly listeners = new Map<number, MeshListener>();
-
-  constructor(private readonly mesh: Mesh) {
-    mesh.listenTo(kinds.part, (from, payload) => {
-      if (payload.length < HEADER) throw new MalformedMessage('a message for a part of the mesh is too short');
-      this.listeners.get(payload.readUInt16LE(0))?.(from, payload.subarray(HEADER));
-    });
-  }
-
-  /** @param part a number from 0 to {@link MAX_PART}, the same on all workers */
-  part(part: number): MeshLinks {
-    const { mesh, listeners } = this;
-    if (part === 0) return mesh;
-    const wrap = (kind: Kind, payload: Uint8Array) => Buffer.concat([Buffer.of(part, kind), payload]);
-    return {
-      id: mesh.id,
-      get members() {
-        return mesh.members;
-      },
-      has: (id) => mesh.has(id),
-      send: (to, kind, payload) => mesh.send(to, kinds.part, wrap(kind, payload)),
-      broadcast: (kind, payload) => mesh.broadcast(kinds.part, wrap(kind, payload)),
-      flush: () => mesh.flush(),
-      listenTo: (kind, listener) => listeners.set(part + 256 * kind, listener),
-      onLeave: (listener) => mesh.onLeave(listener),
-    };
-  }
-}
+/** What a worker needs of its mesh. */
+export type MeshLinks = Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'flush' | 'listenTo' | 'onLeave'>;

@@ -4,7 +4,7 @@ import { WORKER_NAME } from '../../base/worker-name.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
-import { HUB, kinds, type MeshLinks } from '../mesh/mesh.js';
+import { channels, type Node } from '../node.js';
 import {
   asClose,
   asProgress,
@@ -21,63 +21,6 @@ import {
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
 import { type ReceivedConnection, ReceivedRequest, ReceivedUpgrade } from './receiver.js';
 
-/** Another worker, as the relay names it: by its number on this machine, and by its name among several machines. */
-type Peer = number | string;
-
-interface RelayListeners {
-  /** Gets each message. May keep the payload, and throw a MalformedMessage. */
-  onMessage(from: Peer, payload: Buffer): void;
-  /** A worker is gone, or some of its messages were lost. */
-  onLeave(id: Peer): void;
-}
-
-/** The links to workers of other machines, for one of several engines in this process, which do not hear each other. */
-export interface RelayPart {
-  /** The id of this machine. */
-  readonly machine: string;
-  /** Whether workers of other machines can be reached. */
-  readonly isUp: boolean;
-  /** Sends to a worker of another machine. If that fails, the worker counts as gone, which is reported later. */
-  send(to: string, payload: Uint8Array): void;
-  listen(listeners: RelayListeners): void;
-}
-
-/** The links of the relay: the mesh to workers of this machine, and the hub to all others. */
-class RelayLinks {
-  constructor(
-    private readonly mesh: MeshLinks,
-    private readonly machines: RelayPart | undefined,
-    listeners: RelayListeners,
-  ) {
-    mesh.listenTo(kinds.relay, listeners.onMessage);
-    mesh.onLeave(listeners.onLeave);
-    machines?.listen(listeners);
-  }
-
-  /** The id of this machine; undefined if there is no other one. */
-  get machine(): string | undefined {
-    return this.machines?.machine;
-  }
-
-  /** Whether there may be another worker. */
-  get hasOthers(): boolean {
-    return this.mesh.members.length > 0 || this.machines?.isUp === true;
-  }
-
-  /** Whether a worker can be reached, as far as this one knows. */
-  has(peer: Peer): boolean {
-    if (typeof peer !== 'number') return this.machines?.isUp === true;
-    // The hub is in the mesh too, and no session is there.
-    return peer !== HUB && this.mesh.has(peer);
-  }
-
-  /** Sends to another worker. The payload may not be changed afterwards. */
-  send(to: Peer, payload: Uint8Array): void {
-    if (typeof to === 'number') this.mesh.send(to, kinds.relay, payload);
-    else this.machines?.send(to, payload);
-  }
-}
-
 /** The engine as the relay uses it: it handles the connections that other workers have received. */
 interface RelayTarget extends ClientGuards {
   readonly closing: Closing;
@@ -93,11 +36,8 @@ interface RelayTarget extends ClientGuards {
 const LATE_REQUESTS_MS = 10_000;
 
 /** The worker that a session id names. */
-function workerOf(sid: string, machine: string | undefined): Peer | undefined {
-  const [name] = (machine === undefined ? /^\d{1,9}(?=\.)/ : WORKER_NAME).exec(sid) ?? [];
-  if (name === undefined) return undefined;
-  const isHere = machine === undefined || name.endsWith(`.${machine}`);
-  return isHere ? Number.parseInt(name, 10) : name;
+function workerOf(sid: string, isAlone: boolean): string | undefined {
+  return (isAlone ? /^\d{1,9}(?=\.)/ : WORKER_NAME).exec(sid)?.[0];
 }
 
 /**
@@ -106,29 +46,28 @@ function workerOf(sid: string, machine: string | undefined): Peer | undefined {
  */
 export class Relay {
   /** Connections on this worker's port, by requestId. */
-  private readonly received = new Map<number, { owner: Peer; connection: ReceivedConnection }>();
+  private readonly received = new Map<number, { owner: string; connection: ReceivedConnection }>();
   /** Connections on other workers' ports, by worker and requestId. */
-  private readonly relayed = new Map<string, { receiver: Peer; exchange: RelayedExchange | RelayedUpgrade }>();
+  private readonly relayed = new Map<string, { receiver: string; exchange: RelayedExchange | RelayedUpgrade }>();
   /** The new workers of sessions that have left this one, by session id. */
-  private readonly movedTo = new Map<string, Peer>();
+  private readonly movedTo = new Map<string, string>();
   /** The old workers of sessions that have moved here, by session id. */
-  private readonly movedFrom = new Map<string, Peer>();
-  private readonly links: RelayLinks;
+  private readonly movedFrom = new Map<string, string>();
   private lastRequestId = 0;
   /** Requests and WebSockets passed on since the start, by where their owner is. */
   readonly passedOn = { worker: 0, machine: 0 };
   /** Sessions that have moved here since the start, by where they were. */
   readonly adopted = { worker: 0, machine: 0 };
 
-  /** @param machines the links to workers of other machines; undefined if there are none */
+  /** @param part the number of the engine within its worker */
   constructor(
-    mesh: MeshLinks,
+    private readonly node: Node,
     private readonly target: RelayTarget,
-    machines?: RelayPart,
+    private readonly part = 0,
   ) {
-    this.links = new RelayLinks(mesh, machines, {
+    node.on(channels.relay, part, {
       onMessage: (from, payload) => this.onMessage(from, payload),
-      onLeave: (id) => this.onWorkerGone(id),
+      onGone: (worker) => this.onWorkerGone(worker),
     });
   }
 
@@ -161,44 +100,54 @@ export class Relay {
   /** The number of these connections by where their owner is. */
   get waiting(): Record<Scope, number> {
     const counts = { worker: 0, machine: 0 };
-    for (const { owner } of this.received.values()) counts[scopeOf(owner)]++;
+    for (const { owner } of this.received.values()) counts[this.scopeOf(owner)]++;
     return counts;
   }
 
+  /** Whether there may be another worker. */
   get hasOthers(): boolean {
-    return this.links.hasOthers;
+    const { neighbours, isAlone, isUp } = this.node;
+    return neighbours.length > 0 || (!isAlone && isUp);
+  }
+
+  private scopeOf(worker: string): Scope {
+    return this.node.isElsewhere(worker) ? 'machine' : 'worker';
+  }
+
+  private send(to: string, payload: Uint8Array): void {
+    this.node.relay(this.part, to, payload);
   }
 
   noMoreRequests(sid: string): void {
     const from = this.movedFrom.get(sid);
     if (from === undefined) return;
     this.movedFrom.delete(sid);
-    this.links.send(from, encodeMessage(ops.noMoreRequests, 0, sid));
+    this.send(from, encodeMessage(ops.noMoreRequests, 0, sid));
   }
 
   /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
-  private adopt(from: Peer, body: Buffer, exchange?: UpgradeExchange): void {
+  private adopt(from: string, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeMove(body);
     this.movedFrom.set(session.id, from);
-    this.adopted[scopeOf(from)]++;
+    this.adopted[this.scopeOf(from)]++;
     this.target.adopt(session, exchange);
   }
 
   private passOn(
     sid: string,
     exchange: HttpExchange,
-    make: (forward: SendOp, over: () => void, owner: Peer) => ReceivedConnection & { start(): void },
+    make: (forward: SendOp, over: () => void, owner: string) => ReceivedConnection & { start(): void },
   ): boolean {
     // A request that another worker passed on may only follow a move. Once the session has ended, the two workers would
     // otherwise pass it back and forth endlessly.
     const owner =
-      this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid, this.links.machine));
-    if (owner === undefined || !this.links.has(owner)) return false;
-    this.passedOn[scopeOf(owner)]++;
+      this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid, this.node.isAlone));
+    if (owner === undefined || !this.node.has(owner)) return false;
+    this.passedOn[this.scopeOf(owner)]++;
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
     const requestId = this.lastRequestId;
     const connection = make(
-      (op, body) => this.links.send(owner, encodeMessage(op, requestId, body)),
+      (op, body) => this.send(owner, encodeMessage(op, requestId, body)),
       () => this.received.delete(requestId),
       owner,
     );
@@ -207,7 +156,7 @@ export class Relay {
     return true;
   }
 
-  private onMessage(from: Peer, payload: Buffer): void {
+  private onMessage(from: string, payload: Buffer): void {
     const { op, requestId, body } = decodeMessage(payload);
     const key = `${from}:${requestId}`;
     switch (op) {
@@ -254,9 +203,9 @@ export class Relay {
     }
   }
 
-  private acceptRelayed(from: Peer, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
+  private acceptRelayed(from: string, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
     const { value, rest } = decodeBody(body, asRequest);
-    const reply: SendOp = (op, answer) => this.links.send(from, encodeMessage(op, requestId, answer));
+    const reply: SendOp = (op, answer) => this.send(from, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
     this.relayed.set(key, { receiver: from, exchange });
@@ -275,7 +224,7 @@ export class Relay {
     return exchange instanceof RelayedUpgrade ? exchange.webSocket : undefined;
   }
 
-  private onWorkerGone(id: Peer): void {
+  private onWorkerGone(id: string): void {
     for (const moved of [this.movedTo, this.movedFrom]) {
       for (const [sid, worker] of moved) if (worker === id) moved.delete(sid);
     }
@@ -295,7 +244,3 @@ export class Relay {
 /** Where another worker is, as the metrics call it: on this machine, or on another one. */
 export const scopes = ['worker', 'machine'] as const;
 export type Scope = (typeof scopes)[number];
-
-function scopeOf(peer: Peer): Scope {
-  return typeof peer === 'number' ? 'worker' : 'machine';
-}

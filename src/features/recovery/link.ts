@@ -1,6 +1,6 @@
 import { clearTimeout, queueMicrotask, setTimeout } from '../../base/clock.js';
+import type { HubLink } from '../../base/hub-service.js';
 import { within } from '../../base/within.js';
-import type { HubLink } from '../../base/worker-links.js';
 import { Keeper } from './keeper/keeper.js';
 import {
   type DataPacker,

@@ -1,9 +1,9 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
+import type { HubLink } from '../../base/hub-service.js';
 import { nameOf } from '../../base/names.js';
 import { owned } from '../../base/owner.js';
 import { randomBytes } from '../../base/random.js';
-import type { HubLink } from '../../base/worker-links.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import { endWith, wantsRecovery } from '../../io/socket-io.private.js';

@@ -1,6 +1,5 @@
-import type { HubServiceHost, OpenHubService } from '../../base/hub-service.js';
+import type { HubLink, HubServiceHost, OpenHubService } from '../../base/hub-service.js';
 import { own } from '../../base/owner.js';
-import type { HubLink } from '../../base/worker-links.js';
 import { InOrder, machineTime } from './in-order.js';
 import type { SequencerLink } from './replica/client.js';
 import {

@@ -2,7 +2,6 @@ import { Outage } from '../../base/outage.js';
 import { thisProcess } from '../../base/process.js';
 import { Seldom } from '../../base/warnings.js';
 import { within } from '../../base/within.js';
-import type { WorkerLinks } from '../../base/worker-links.js';
 import {
   type Backplane,
   type BackplaneName,
@@ -10,7 +9,6 @@ import {
   backplaneKindOf,
   backplaneNameOf,
 } from '../../cluster/backplanes/index.js';
-import { type Kind, kinds, type MeshLinks } from '../../cluster/mesh/mesh.js';
 import type { RunConfig } from '../config/options.js';
 import { redisNamesOf } from '../config/redis-names.js';
 
@@ -75,19 +73,4 @@ export function reportBound(reason: string): void {
 /** The prefix of the channels of workers and machines, on the server that the backplane depends on. */
 export function channelPrefixOf(config: RunConfig): string {
   return backplaneKindOf(backplaneNameOf(config)).server === 'NATS' ? config.natsPrefix : redisNamesOf(config).channels;
-}
-
-/** The links over this machine's mesh, for the embedded backplane or another use with a message kind of its own. */
-export function linksOf(mesh: MeshLinks, kind: Kind = kinds.bus): WorkerLinks {
-  return {
-    id: mesh.id,
-    get members() {
-      return mesh.members;
-    },
-    send: (to, payload) => mesh.send(to, kind, payload),
-    broadcast: (payload) => mesh.broadcast(kind, payload),
-    flush: () => mesh.flush(),
-    onMessage: (listener) => mesh.listenTo(kind, listener),
-    onLeave: (listener) => mesh.onLeave(listener),
-  };
 }

@@ -3,13 +3,13 @@ import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
 import { Figures } from '../../base/figures.js';
-import { hubServices } from '../../base/hub-service.js';
+import { type HubLink, hubServices } from '../../base/hub-service.js';
 import { createLog, logOutput } from '../../base/log.js';
 import { hostApplication } from '../../base/process.js';
-import type { HubLink } from '../../base/worker-links.js';
-import { idPrefixOf, workerName } from '../../base/worker-name.js';
+import { idPrefixOf } from '../../base/worker-name.js';
 import { type Backplane, backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { HUB, MAX_PART, Mesh, MeshParts } from '../../cluster/mesh/mesh.js';
+import { HUB, MAX_PART, Mesh } from '../../cluster/mesh/mesh.js';
+import type { Node } from '../../cluster/node.js';
 import { socketOf } from '../../cluster/protocol.js';
 import { Relay } from '../../cluster/relay/relay.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
@@ -31,11 +31,11 @@ import {
 } from '../operations/metrics/readings.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { WorkerReports } from '../operations/reports.js';
-import { channelPrefixOf, linksOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
+import { channelPrefixOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
 import type { Orders } from './lifecycle/orders.js';
-import { type OtherMachines, openWorkerHub, reportSilence, type WorkerHub } from './machines/hub.js';
+import { openNode, reportHub, reportSilence } from './machines/hub.js';
 import { loadBackplane, type OpenBackplane } from './open-bus.js';
 import { type Action, defaultSeam, type OperatorSeam, type Outcome } from './operator/actions.js';
 import { Operator, outcomeOf } from './operator/operator.js';
@@ -67,16 +67,14 @@ export class MachineWorker implements EngineHost {
   readonly operator: Operator;
   /** The state of this worker; set once it has an application. */
   stateOf: () => Health['state'] = () => 'not ready';
-  /** The workers of other machines; undefined if the backplane reaches none. */
-  readonly machines: OtherMachines | undefined;
-  private readonly parts: MeshParts;
   private keeperLink: HubLink | undefined;
 
   private constructor(
     private readonly config: RunConfig,
     readonly mesh: Mesh,
-    private readonly surroundings: Surroundings,
-    private readonly open: { backplane: OpenBackplane; hub: WorkerHub },
+    surroundings: Surroundings,
+    private readonly node: Node,
+    private readonly open: OpenBackplane,
   ) {
     const { machine, orders, logTo } = surroundings;
     this.orders = orders;
@@ -86,7 +84,7 @@ export class MachineWorker implements EngineHost {
       reports: this.reports,
       stateStore: { redisUrl: config.redisUrl, keyPrefix: redisNamesOf(config).keys },
       engines: this,
-      hubLink: open.hub.linkOf,
+      hubLink: (service) => node.service(service),
       numberOf: (io) => Math.max(0, this.servers.indexOf(io as Server)),
     });
     this.figures.add(processReadings());
@@ -94,11 +92,10 @@ export class MachineWorker implements EngineHost {
     this.figures.add(namespaceReadings(this.servers));
     this.figures.add(() => ({
       gjallar_mesh_pending_bytes: mesh.pendingBytes,
-      gjallar_relay_up: this.machines && Number(this.machines.health.isUp),
+      gjallar_relay_up: node.isAlone ? undefined : Number(node.isUp),
     }));
-    this.parts = new MeshParts(mesh);
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
-    this.machines = open.hub.machines();
+    reportHub(node, config);
     reportSilence(orders);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
@@ -108,31 +105,30 @@ export class MachineWorker implements EngineHost {
     const backplane = await loadBackplane(config);
     const { id, directory, orders } = surroundings;
     const mesh = new Mesh(id, directory, (worker) => orders.send({ type: 'stuck', worker }));
-    const hub = openWorkerHub(config, mesh, surroundings.machine);
+    const node = openNode(config, mesh, surroundings.machine);
     await mesh.listen();
     removeWhereOrphaned(directory);
     surroundings.linked();
     await mesh.join((await orders.next('join')).workers);
-    return new MachineWorker(config, mesh, surroundings, { backplane, hub });
+    return new MachineWorker(config, mesh, surroundings, node, backplane);
   }
 
   /** The link to the keeper of connection state recovery, which all servers share. */
   private get recoveryLink(): HubLink {
-    this.keeperLink ??= this.open.hub.linkOf(hubServices.recovery);
+    this.keeperLink ??= this.node.service(hubServices.recovery);
     return this.keeperLink;
   }
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
   optionsFor(given: EngineOptions): EngineOptions {
-    const { mesh, machines } = this;
-    return engineOptionsOf(this.config, given, idPrefixOf(machines ? workerName(mesh.id, machines.id) : mesh.id));
+    return engineOptionsOf(this.config, given, idPrefixOf(this.node.id));
   }
 
   created(engine: Engine): void {
     const part = this.engines.length;
-    const links = this.nextPart(part, 'engines');
+    checkPart(part, 'engines');
     this.engines.push(engine);
-    const relay = new Relay(links, engine, this.machines?.relayPart(part));
+    const relay = new Relay(this.node, engine, part);
     this.relays.push(relay);
     engine.relay = relay;
     this.figures.add(() => engineReadings(engine));
@@ -158,11 +154,9 @@ export class MachineWorker implements EngineHost {
     const { config, backplanes } = this;
     const count = backplanes.length;
     const prefix = channelPrefixOf(config);
-    const links = this.nextPart(count, 'Socket.IO servers');
-    const backplane = this.open.backplane({
-      links: linksOf(links),
-      machine: this.surroundings.machine,
-      hub: this.open.hub.client,
+    checkPart(count, 'Socket.IO servers');
+    const backplane = this.open({
+      node: this.node,
       part: count,
       window,
       recovery: { link: this.recoveryLink, userOf: (data) => this.seam.userOf({ data }), onBound: reportBound },
@@ -180,8 +174,9 @@ export class MachineWorker implements EngineHost {
 
   /** Resolves when other workers and machines can be reached, or after a timeout. */
   async ready(): Promise<void> {
-    const { backplanes, machines } = this;
-    await Promise.all([...backplanes, ...(machines ? [machines] : [])].map(readyInTime));
+    const { backplanes, node } = this;
+    const hub = { ready: () => node.busHealth.whenUp() };
+    await Promise.all([...backplanes, hub].map(readyInTime));
   }
 
   /** Drains all workers of the machine. */
@@ -224,13 +219,11 @@ export class MachineWorker implements EngineHost {
   isLeader(): boolean {
     return this.mesh.members.every((other) => other > this.mesh.id);
   }
+}
 
-  private nextPart(part: number, kind: string) {
-    if (part > MAX_PART) {
-      throw new GjallarError('BAD_CONFIG', `a worker can have ${MAX_PART + 1} ${kind} at most; create fewer of them`);
-    }
-    return this.parts.part(part);
-  }
+function checkPart(part: number, kind: string): void {
+  if (part > MAX_PART)
+    throw new GjallarError('BAD_CONFIG', `a worker can have ${MAX_PART + 1} ${kind} at most; create fewer of them`);
 }
 
 /**

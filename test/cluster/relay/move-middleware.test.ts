@@ -6,6 +6,7 @@ import { Server } from 'socket.io';
 import { WebSocket } from 'ws';
 import { idPrefixOf } from '../../../src/base/worker-name.js';
 import { Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { Node } from '../../../src/cluster/node.js';
 import { Relay } from '../../../src/cluster/relay/relay.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import { createAdapter, Engine } from '../../../src/index.js';
@@ -30,7 +31,7 @@ async function startWorker(id: number): Promise<Worker> {
   meshes.push(mesh);
   const app = App();
   const engine = new Engine({ idPrefix: idPrefixOf(id) });
-  engine.relay = new Relay(mesh, engine);
+  engine.relay = new Relay(new Node(mesh, 'machine0', true), engine);
   engine.attach(app);
   const io = new Server({ adapter: createAdapter(engine) as never });
   io.bind(engine);

@@ -1,4 +1,4 @@
-import type { HubLink, HubLinkListener } from '../../../src/base/worker-links.js';
+import type { HubLink, HubLinkListener } from '../../../src/base/hub-service.js';
 import type { HubWorkers, HubWorkersListener } from '../../../src/cluster/hub/hub.js';
 import type { SharedWindow } from '../../../src/engine/delivery/shared-window.js';
 

@@ -1,6 +1,7 @@
 import { Server } from 'socket.io';
 import { idPrefixOf } from '../../../src/base/worker-name.js';
 import { type Kind, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { Node } from '../../../src/cluster/node.js';
 import { Relay } from '../../../src/cluster/relay/relay.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { App } from '../../../src/engine/sockets.js';
@@ -53,7 +54,7 @@ export async function startWorker(options: EngineOptions = {}, app = App()): Pro
   await mesh.listen();
   await mesh.join(workers.map((other) => other.mesh.id));
   const running = await startEngine({ ...options, idPrefix: idPrefixOf(id) }, { app });
-  running.engine.relay = new Relay(mesh, running.engine);
+  running.engine.relay = new Relay(new Node(mesh, 'machine0', true), running.engine);
   const io = new Server({ serveClient: false });
   io.bind(running.engine);
   const worker = { ...running, io, mesh };

@@ -14,7 +14,6 @@ import {
 import { isNamedHere, nameOf, roomsNamed } from '../../../base/names.js';
 import { attempt } from '../../../base/owner.js';
 import { idPrefixOf, workerIn } from '../../../base/worker-name.js';
-import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
 import { randomId } from '../../../engine/session/session-id.js';
 import {
   type AdapterWithServers,
@@ -29,9 +28,7 @@ import {
   useRoomSets,
 } from '../../../io/rooms/index.js';
 import { type BroadcastPacket, decoderOf, giveIds, nspOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
-import { Inbox } from '../connection-health.js';
-import { FrameBus } from './bus.js';
-import type { FrameLinks } from './links.js';
+import type { FrameBus } from './bus.js';
 import type { Broadcast } from './wire/broadcast.js';
 import { encodeMessage, encodeResponse, type Message } from './wire/message.js';
 
@@ -106,18 +103,6 @@ interface Packet {
   type: number;
   nsp: string;
   data: unknown[];
-}
-
-/** The adapters of all namespaces on a bus of frames. */
-interface FrameAdapters {
-  factory: (nsp: Namespace) => FrameAdapter;
-  bus: FrameBus;
-}
-
-/** Joins the adapters of this worker with those of the workers that the links reach. */
-export function frameAdapters(links: FrameLinks, window: SharedWindow, inbox: Inbox = new Inbox()): FrameAdapters {
-  const bus = new FrameBus(links, window, inbox);
-  return { bus, factory: (nsp) => new FrameAdapter(nsp, bus) };
 }
 
 /** The adapter of a namespace whose messages go to other workers in frames. */

@@ -1,12 +1,12 @@
 import { reportFailure } from '../../../base/owner.js';
 import { isToId, workerIn } from '../../../base/worker-name.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
-import { type Inbox, malformed } from '../connection-health.js';
+import { channels, HUB, type Node, type Route } from '../../node.js';
+import type { Inbox } from '../connection-health.js';
 import type { FrameAdapter } from './adapter.js';
 import { Interest, type Peer } from './interest/interest.js';
 import { keyOf, keysOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
-import type { FrameLinks, Route } from './links.js';
 import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
 import { decodeMessage, type Message, types } from './wire/message.js';
 
@@ -41,6 +41,8 @@ export class FrameBus {
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, FrameAdapter>();
   private readonly interest: Interest;
+  private readonly inbox: Inbox;
+  private readonly routeTo: (worker: string) => Route;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
   private held: Held[] = [];
@@ -49,37 +51,43 @@ export class FrameBus {
   private readonly behind = new Set<string>();
 
   constructor(
-    private readonly links: FrameLinks,
+    private readonly node: Node,
+    /** The number of the Socket.IO server. */
+    part: number,
     window: SharedWindow,
-    private readonly inbox: Inbox,
   ) {
+    this.inbox = node.busHealth.inbox;
     this.hold = window.share(() => this.flush() * FRAME_COST_MS);
-    this.interest = new Interest(links, {
+    this.routeTo = (worker) => node.routeTo(worker, part);
+    this.interest = new Interest(node.id, this.routeTo, {
       onChange: this.hold,
-      onJoin: (worker) => worker !== links.hub && this.greet(worker),
-      onLeave: (worker) => worker !== links.hub && this.workerGone(worker),
+      onJoin: (worker) => worker !== HUB && this.greet(worker),
       onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
     });
-    links.listen({
-      onMessage: (from, type, body) => this.receive(from, type, body),
-      onMalformed: (error) => inbox.drop(malformed(error)),
-      onJoin: (worker) => this.interest.resume(worker),
-      onLeave: (worker) => this.interest.remove(worker),
-      onHere: (worker) => {
-        this.behind.add(worker);
-        this.greet(worker);
-      },
-      onAway: (worker) => {
-        this.behind.delete(worker);
-        this.workerGone(worker);
-      },
+    if (!node.isAlone) this.interest.peerOf(HUB);
+    for (const worker of node.neighbours) this.interest.peerOf(worker);
+    node.on(channels.bus, part, {
+      onMessage: (from, body, type) => this.receive(from, type, body),
+      onHere: (name) => this.here(name),
+      onGone: (name) => name !== HUB && this.gone(name),
     });
-    for (const worker of links.workers()) this.interest.peerOf(worker);
+  }
+
+  private here(name: string): void {
+    if (this.node.isAlone) return;
+    if (name === HUB) return this.interest.resume(HUB);
+    this.behind.add(name);
+    this.greet(name);
+  }
+
+  private gone(worker: string): void {
+    if (!this.behind.delete(worker)) this.interest.remove(worker);
+    for (const member of this.members.values()) member.workerGone(worker);
   }
 
   /** This worker's id, which names it in messages. */
   get id(): string {
-    return this.links.id;
+    return this.node.id;
   }
 
   /** The rooms that this worker has members of. */
@@ -89,17 +97,17 @@ export class FrameBus {
 
   /** Whether all workers can be reached, as far as this one knows. */
   get isUp(): boolean {
-    return this.links.isUp;
+    return this.node.isUp;
   }
 
   /** Whether there is another worker. */
   get hasPeers(): boolean {
-    return this.behind.size > 0 || this.interest.peers.size > (this.links.hub ? 1 : 0);
+    return this.behind.size > 0 || this.interest.peers.size > (this.node.isAlone ? 0 : 1);
   }
 
-  /** Takes note of a message that stays here, because no other worker is known. There may be some that it should have gone to. */
-  lose(): void {
-    this.links.lose(1);
+  /** Takes note of messages that stay here, because no other worker is known. There may be some that they should have gone to. */
+  lose(messages = 1): void {
+    if (!this.node.isAlone) this.node.health.lose(messages);
   }
 
   /** Whether an id names this worker. */
@@ -137,7 +145,7 @@ export class FrameBus {
     if (ids.length === 0 || named.has(undefined)) return undefined;
     const keys = ids.map((id) => keyOf(nsp, id));
     // Of those behind the hub, only the hub knows who has a room.
-    const peerOf = (worker: string) => this.interest.peers.get(this.behind.has(worker) ? this.links.hub! : worker);
+    const peerOf = (worker: string) => this.interest.peers.get(this.behind.has(worker) ? HUB : worker);
     return [...workers].filter((worker) => named.has(worker) || peerOf(worker)?.wants(keys));
   }
 
@@ -145,7 +153,7 @@ export class FrameBus {
   sendTo(worker: string, message: Buffer): void {
     this.flush();
     if (!this.behind.has(worker)) return this.interest.tell(worker, message);
-    this.links.routeTo(worker).send(message);
+    this.routeTo(worker).send(message);
   }
 
   /**
@@ -177,7 +185,7 @@ export class FrameBus {
   /** What no other worker is to get at present does not open a window. */
   private addForRooms(held: HeldForRooms, rooms: readonly string[]): void {
     if (this.held.length > 0 || this.reachable().some((peer) => peer.wants(held.keys))) return this.add(held);
-    if (this.links.hub && this.behind.size === 0 && !rooms.every((room) => this.isOwnId(room))) this.links.lose(1);
+    if (this.behind.size === 0 && !rooms.every((room) => this.isOwnId(room))) this.lose();
     this.withheld.keep(held, [], ticksNow());
   }
 
@@ -199,7 +207,7 @@ export class FrameBus {
     const now = ticksNow();
     const routes = new Set<Route>();
     const peers = this.reachable();
-    if (this.links.hub && this.behind.size === 0) this.links.lose(held.length);
+    if (this.behind.size === 0) this.lose(held.length);
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       try {
@@ -221,15 +229,11 @@ export class FrameBus {
   /** The peers that a message for all goes to. */
   private reachable(): Peer[] {
     const peers = [...this.interest.peers.values()];
-    return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== this.links.hub);
+    return this.behind.size > 0 ? peers : peers.filter(({ id }) => id !== HUB);
   }
 
   private greet(worker: string): void {
     for (const member of this.members.values()) member.greet(worker);
-  }
-
-  private workerGone(worker: string): void {
-    for (const member of this.members.values()) member.workerGone(worker);
   }
 
   /** Sends a worker what it has not got because its announcement was on the way. */
@@ -281,7 +285,7 @@ function isForRooms(message: Held): message is HeldForRooms {
 }
 
 function keysFor(peer: Peer, { keys }: Held): readonly RoomKey[] | undefined {
-  return keys && peer.isElsewhere ? peer.routable(keys) : undefined;
+  return keys && peer.id === HUB ? peer.routable(keys) : undefined;
 }
 
 /** A message is encoded once, whichever workers it is for. */

@@ -1,43 +1,22 @@
 import { Outage } from '../../../base/outage.js';
-import type { ProcessHost } from '../../../base/process.js';
-import { HubClient } from '../../../cluster/backplanes/frames/hub/hub-client.js';
-import { type BusHealth, backplaneNameOf } from '../../../cluster/backplanes/index.js';
+import { backplaneNameOf } from '../../../cluster/backplanes/index.js';
 import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
-import type { RelayPart } from '../../../cluster/relay/relay.js';
+import { Node } from '../../../cluster/node.js';
 import type { RunConfig } from '../../config/options.js';
 import { type OutageWords, reportOutages, wordsOf } from '../backplane.js';
 import type { Orders } from '../lifecycle/orders.js';
 import { hubAddressOf } from './hub-address.js';
 
-/** The link of a worker to its hub. */
-export interface WorkerHub {
-  readonly client: HubClient;
-  /** The workers of other machines; undefined if there are none. Reports outages from now on. */
-  machines(): OtherMachines | undefined;
-  readonly linkOf: NonNullable<ProcessHost['hubLink']>;
+/** A worker among all others that it can reach. Call it before the worker joins the mesh. */
+export function openNode(config: RunConfig, mesh: Mesh, machine: string): Node {
+  return new Node(mesh, machine, hubAddressOf(config) === undefined, hubOnMesh(mesh));
 }
 
-/** The workers of other machines, behind the hub. */
-export interface OtherMachines {
-  /** The id of this machine. */
-  readonly id: string;
-  readonly health: BusHealth;
-  /** The relay's way to them, for one of the engines of this worker. */
-  relayPart(part: number): RelayPart;
-  ready(): Promise<void>;
-}
-
-/** Prepares the link of a worker to the hub of its machine. Call it before the worker joins the mesh. */
-export function openWorkerHub(config: RunConfig, mesh: Mesh, machine: string): WorkerHub {
-  const address = hubAddressOf(config);
-  const client = new HubClient(mesh.id, machine, hubOnMesh(mesh));
-  const machines = () => {
-    reportOutages(client.health, outageOf(config, address));
-    return address && machinesBehind(client);
-  };
-  return { client, machines, linkOf: (service) => client.service(service) };
+/** Reports the outages of the hub, and of its server, from now on. */
+export function reportHub({ health }: Node, config: RunConfig): void {
+  reportOutages(health, outageOf(config, hubAddressOf(config)));
 }
 
 /** What an outage of the hub, or of its server, is to the worker. */
@@ -57,21 +36,4 @@ export function reportSilence(orders: Orders): void {
   const text =
     'the hub of this machine does not respond: rooms and state rooms wait for it, and other machines are out of reach';
   orders.on('hub', ({ isSilent }) => (isSilent ? outage.begin({ code: 'HUB_SILENT', text }) : outage.end()));
-}
-
-function machinesBehind(client: HubClient): OtherMachines {
-  const { machine, health } = client;
-  return {
-    id: machine,
-    health,
-    relayPart: (part) => ({
-      machine,
-      get isUp() {
-        return health.isUp;
-      },
-      send: (to, payload) => client.relay(part, to, payload),
-      listen: (listener) => client.listenToRelay(part, listener),
-    }),
-    ready: () => health.whenUp(),
-  };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Peer } from '../../../../src/cluster/backplanes/frames/interest/interest.js';
 import { keyOf, OwnRooms } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
-import type { Route } from '../../../../src/cluster/backplanes/frames/links.js';
+import type { Route } from '../../../../src/cluster/node.js';
 
 test('are announced when the first member enters and the last one leaves, with what cancels out left out', () => {
   const calls: string[] = [];

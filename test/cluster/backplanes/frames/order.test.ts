@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { embeddedBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
+import { framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
 import { ownWindow, type SharedWindow } from '../../../../src/engine/delivery/shared-window.js';
 import { disconnectAll, pairOn } from '../../../io/rooms/support/clients.js';
 import { Machine, startMember, type TestNode } from '../../../io/rooms/support/node.js';
@@ -27,7 +27,7 @@ async function startWorkers(flushMs: number): Promise<[TestNode, TestNode]> {
         };
       },
     };
-    const bus = await machine.openBackplane((links) => embeddedBackplane(links, window));
+    const bus = await machine.openBackplane((node) => framesBackplane('embedded', { node, window }));
     nodes.push(await startMember(bus, { engine: { flushMs } }));
   }
   closers.push(async () => {

@@ -1,7 +1,6 @@
 import { serialize } from 'node:v8';
 import { Redis } from 'ioredis';
 import { headOf, hubHead, hubNumbers, hubTypes } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
-import { MESH_VERSION } from '../../../../src/cluster/backplanes/frames/mesh-frame-links.js';
 import { encodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
 import { encodeMessage, messageOf, types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
 import { defaultParser } from '../../../../src/cluster/backplanes/redis/redis-adapter.private.js';
@@ -74,11 +73,11 @@ const messages = [
   messageOf(99, Buffer.alloc(4)),
 ];
 
-/** Frames for the embedded backplane. */
+/** Frames for the embedded backplane. An empty one has no message. */
 export const frames: Uint8Array[] = [
-  ...noise.map((bytes) => Buffer.from(bytes)),
-  ...messages.map((message) => Buffer.concat([Buffer.of(MESH_VERSION), message])),
-  Buffer.concat([Buffer.of(MESH_VERSION), messages[0]!.subarray(0, -1)]),
+  ...noise.filter(({ length }) => length > 0).map((bytes) => Buffer.from(bytes)),
+  ...messages,
+  messages[0]!.subarray(0, -1),
 ];
 
 /** Publishes on the channels of `@socket.io/redis-adapter` what its adapters cannot decode, or not use. */

@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { type Namespace, Server } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
-import type { HubLinkListener } from '../../../../src/base/worker-links.js';
+import type { HubLinkListener } from '../../../../src/base/hub-service.js';
 import { openRecovery, type Recovery } from '../../../../src/features/recovery/index.js';
 import { decode, type ToKeeper } from '../../../../src/features/recovery/messages.js';
 

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { type Namespace, Server, type Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
+import type { HubLinkListener } from '../../../../src/base/hub-service.js';
 import { joinTexts } from '../../../../src/base/names.js';
-import type { HubLinkListener } from '../../../../src/base/worker-links.js';
 import { openRecovery, type Recovery } from '../../../../src/features/recovery/index.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import {

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { kinds } from '../../../../src/cluster/mesh/mesh.js';
 import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
@@ -59,7 +58,7 @@ test('a worker that starts has what the oldest worker has not received yet', asy
 
 /** A client on the third worker, which has received from the first one what the third one and its witness get late. */
 async function startAhead(kind: string) {
-  const late = new LateLinks(kinds.bus, 2);
+  const late = new LateLinks(2);
   const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
   const [witness, client] = [new Wanderer(third.url, 'websocket'), new Wanderer(first.url, 'websocket')];
   clients.push(witness, client);
@@ -108,7 +107,7 @@ test.each(['recovered', 'new'])(
 );
 
 test('nor what it has received since then, on a worker that has nothing of that sender', async () => {
-  const [early, late] = [new LateLinks(kinds.bus, 2), new LateLinks(kinds.bus, 2)];
+  const [early, late] = [new LateLinks(2), new LateLinks(2)];
   const [first, second, third] = [await start(1), await start(2), await start(3, early)] as const;
   const fourth = await start(4, late);
   const client = new Wanderer(first.url, 'websocket');

@@ -1,37 +1,33 @@
-import type { WorkerLinks } from '../../../../src/base/worker-links.js';
-import { type Kind, kinds, type Mesh } from '../../../../src/cluster/mesh/mesh.js';
-import { linksOf } from '../../../../src/host/runtime/backplane.js';
+import { kinds, type Mesh, type MeshLinks, type MeshListener } from '../../../../src/cluster/mesh/mesh.js';
 
-/** Links whose messages arrive late, as those of a worker do that gets no CPU. */
+/** A mesh whose broadcasts arrive late, as those of a worker do that gets no CPU. */
 export class LateLinks {
   private readonly late: (() => void)[] = [];
   private isLate = false;
 
-  /**
-   * @param kind the purpose whose messages are late
-   * @param sender the worker whose messages are; all if undefined
-   */
-  constructor(
-    private readonly kind: Kind = kinds.bus,
-    private readonly sender?: number,
-  ) {}
+  /** @param sender the worker whose messages are late; all if undefined */
+  constructor(private readonly sender?: number) {}
 
-  readonly of = (mesh: Mesh, kind: Kind): WorkerLinks => {
-    const links = linksOf(mesh, kind);
-    if (kind !== this.kind) return links;
-    return {
-      ...links,
-      get members() {
-        return mesh.members;
-      },
-      onMessage: (listener) =>
-        links.onMessage((from, payload) => {
-          const handle = () => listener(from, payload);
-          if (this.isLate && from === (this.sender ?? from)) this.late.push(handle);
-          else handle();
-        }),
+  readonly of = (mesh: Mesh): MeshLinks => ({
+    id: mesh.id,
+    get members() {
+      return mesh.members;
+    },
+    has: (id) => mesh.has(id),
+    send: (to, kind, payload, part) => mesh.send(to, kind, payload, part),
+    flush: () => mesh.flush(),
+    onLeave: (listener) => mesh.onLeave(listener),
+    listenTo: (kind, listener, part) =>
+      mesh.listenTo(kind, kind === kinds.bus ? this.delayed(listener) : listener, part),
+  });
+
+  private delayed(listener: MeshListener): MeshListener {
+    return (from, payload) => {
+      const handle = () => listener(from, payload);
+      if (this.isLate && from === (this.sender ?? from)) this.late.push(handle);
+      else handle();
     };
-  };
+  }
 
   hold(): void {
     this.isLate = true;

@@ -2,12 +2,11 @@
 
 import { Server } from 'socket.io';
 import { hubServices } from '../../../../build/base/hub-service.js';
-import { HubClient } from '../../../../build/cluster/backplanes/frames/hub/hub-client.js';
 import { hubOnMesh } from '../../../../build/cluster/hub/mesh-hub.js';
 import { HUB, Mesh } from '../../../../build/cluster/mesh/mesh.js';
+import { Node } from '../../../../build/cluster/node.js';
 import { ownWindow } from '../../../../build/engine/delivery/shared-window.js';
 import { App, us_socket_local_port } from '../../../../build/engine/sockets.js';
-import { linksOf } from '../../../../build/host/runtime/backplane.js';
 import { loadBackplane } from '../../../../build/host/runtime/open-bus.js';
 import { Engine, parser } from '../../../../build/index.js';
 import { withNativeRooms } from '../../../../build/io/rooms/native-rooms.js';
@@ -16,7 +15,7 @@ const [directory, id, ...others] = process.argv.slice(2);
 // Links of a mesh keep no process alive: in a worker, the channel to the primary does.
 process.channel.ref();
 const mesh = new Mesh(Number(id), directory);
-const hub = new HubClient(mesh.id, 'machine-', hubOnMesh(mesh));
+const node = new Node(mesh, 'machine-', true, hubOnMesh(mesh));
 await mesh.listen();
 await mesh.join([HUB, ...others.map(Number)]);
 const app = App();
@@ -24,11 +23,10 @@ const engine = new Engine({ idPrefix: `${id}-` });
 engine.attach(app);
 const open = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
 const bus = open({
-  links: linksOf(mesh),
-  machine: 'machine-',
+  node,
   window: ownWindow(),
   prefix: '',
-  recovery: { link: hub.service(hubServices.recovery) },
+  recovery: { link: node.service(hubServices.recovery) },
 });
 const io = new Server({ parser, connectionStateRecovery: {}, adapter: withNativeRooms(bus.factory, engine) });
 io.bind(engine);

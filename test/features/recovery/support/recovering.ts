@@ -1,22 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { hubServices } from '../../../../src/base/hub-service.js';
-import type { WorkerLinks } from '../../../../src/base/worker-links.js';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
-import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
-import { HUB, type Kind, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
+import { HUB, Mesh, type MeshLinks } from '../../../../src/cluster/mesh/mesh.js';
+import { Node } from '../../../../src/cluster/node.js';
 import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
 import { openHubService } from '../../../../src/features/recovery/hub-service.js';
 import type { RecoveryOptions } from '../../../../src/features/recovery/recovery.js';
-import { linksOf } from '../../../../src/host/runtime/backplane.js';
 import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
 import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
+import { noMesh } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
 import { until } from '../../../support/until.js';
 
@@ -77,7 +76,7 @@ const EMBEDDED: BackplaneChoice = { bus: 'embedded', redisUrl: undefined };
 
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
- * @param linksFor the links for broadcasts
+ * @param meshFor the mesh for broadcasts
  * @param onBound is told each bound that gives a client a new session
  * @param hasThread whether the test has started the hub, as a thread
  */
@@ -86,22 +85,21 @@ export async function joinMesh(
   id: number,
   others: readonly number[],
   bounds: Bounds = {},
-  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+  meshFor: (mesh: Mesh) => MeshLinks = (mesh) => mesh,
   onBound: (reason: string) => void = () => {},
   hasThread = false,
 ) {
   const mesh = new Mesh(id, directory);
-  const client = new HubClient(id, 'machine-', hubOnMesh(mesh));
+  const node = new Node(meshFor(mesh), 'machine-', true, hubOnMesh(mesh));
   await mesh.listen();
   const used = hasThread ? undefined : useHub(EMBEDDED, 'machine-', directory);
   await used?.hub;
   await mesh.join([HUB, ...others]);
   const bus = openEmbedded({
-    links: linksFor(mesh, kinds.bus),
-    machine: 'machine-',
+    node,
     window: ownWindow(),
     prefix: '',
-    recovery: { link: client.service(hubServices.recovery), onBound, ...bounds },
+    recovery: { link: node.service(hubServices.recovery), onBound, ...bounds },
   });
   const close = () => {
     mesh.close();
@@ -116,22 +114,20 @@ export async function joinMachine(
   directory: string,
   id: number,
   others: readonly number[],
-  linksFor: (mesh: Mesh, kind: Kind) => WorkerLinks = linksOf,
+  meshFor: (mesh: Mesh) => MeshLinks = (mesh) => mesh,
 ) {
   const mesh = new Mesh(id, directory);
-  const client = new HubClient(id, machine, hubOnMesh(mesh));
+  const node = new Node(meshFor(mesh), machine, false, hubOnMesh(mesh));
   await mesh.listen();
   const used = useHub(choice, machine, directory);
   await used.hub;
   await mesh.join([HUB, ...others]);
   const open = await loadBackplane(choice);
   const bus = open({
-    links: linksFor(mesh, kinds.bus),
-    machine,
-    hub: client,
+    node,
     window: ownWindow(),
     prefix: 'socket.io',
-    recovery: { link: client.service(hubServices.recovery), slackMs: 0 },
+    recovery: { link: node.service(hubServices.recovery), slackMs: 0 },
   });
   const close = () => {
     mesh.close();
@@ -175,18 +171,16 @@ export async function joinerOf(choice: BackplaneChoice, ofHub = choice): Promise
   return (bounds) => {
     const machine = randomBytes(6).toString('base64url');
     const { link, workers } = linkInProcess(1);
-    const client = new HubClient(1, machine, link);
+    const node = new Node(noMesh, machine, false, link);
     const given = { machine, workers, window: turnWindow(), loadService: () => openHubService };
     const withoutFrames = choice.bus === 'redis';
     const hub = openPubSub && hubOn(openPubSub(), { prefix: 'socket.io', withoutFrames }, given);
     const bus = open({
-      machine,
-      hub: client,
+      node,
       window: ownWindow(),
-      links: { id: 1, members: [], send: () => {}, broadcast: () => {}, onMessage: () => {}, onLeave: () => {} },
       prefix: 'socket.io',
       // Machines of a test have one clock.
-      recovery: { link: client.service(hubServices.recovery), slackMs: 0, ...bounds },
+      recovery: { link: node.service(hubServices.recovery), slackMs: 0, ...bounds },
     });
     return closedWith(bus, hub);
   };

@@ -1,21 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { Server, type ServerOptions } from 'socket.io';
 import type { ProcessHost } from '../../../../src/base/process.js';
-import type { WorkerLinks } from '../../../../src/base/worker-links.js';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
-import { HubClient } from '../../../../src/cluster/backplanes/frames/hub/hub-client.js';
-import { embeddedBackplane, framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
+import { framesBackplane } from '../../../../src/cluster/backplanes/frames/open.js';
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, hubOn, openHub } from '../../../../src/cluster/hub/open.js';
-import { HUB, kinds, Mesh } from '../../../../src/cluster/mesh/mesh.js';
+import { HUB, kinds, Mesh, type MeshLinks } from '../../../../src/cluster/mesh/mesh.js';
+import { Node } from '../../../../src/cluster/node.js';
 import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../../src/engine/sockets.js';
 import type { TemplatedApp } from '../../../../src/engine/uws/app.js';
 import { openHubService } from '../../../../src/features/state/hub-service.js';
-import { linksOf } from '../../../../src/host/runtime/backplane.js';
 import { Engine, type EngineOptions } from '../../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../../src/io/rooms/native-rooms.js';
 import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
@@ -106,29 +104,28 @@ export class Machine {
 
   /** The bus of one more worker, which reaches other machines through the hub. */
   openHubBackplane(name: string): Promise<Backplane> {
-    const { id } = this.hub!;
-    return this.openBackplane((links, hub) =>
-      framesBackplane(name, { links, machine: id, window: ownWindow(), hub: hub! }),
-    );
+    return this.openBackplane((node) => framesBackplane(name, { node, window: ownWindow() }), false);
   }
 
   /**
    * The bus of one more worker, by default the embedded one. Closing it is what its death is to the others.
-   * @param open opens a bus that uses the mesh
+   * @param open opens a bus on a node
+   * @param isAlone whether there are no other machines
    */
   async openBackplane(
-    open: (links: WorkerLinks, hub: HubClient | undefined) => Backplane = (links) => embeddedBackplane(links),
+    open: (node: Node) => Backplane = (node) => framesBackplane('embedded', { node, window: ownWindow() }),
+    isAlone = true,
   ): Promise<Backplane & { readonly hubLink: ProcessHost['hubLink'] }> {
     const mesh = new Mesh(++this.ids, this.directory);
-    const client = this.hub && new HubClient(mesh.id, this.hub.id, hubOnMesh(mesh));
+    const node = new Node(mesh, this.hub?.id ?? 'machine0', isAlone, this.hub && hubOnMesh(mesh));
     await mesh.listen();
     const others = this.meshes.map((other) => other.id);
     await mesh.join([...(this.hub ? [HUB] : []), ...others]);
     this.meshes.push(mesh);
-    const bus = open(linksOf(mesh), client);
+    const bus = open(node);
     return {
       ...bus,
-      hubLink: client && ((service) => client.service(service)),
+      hubLink: this.hub && ((service) => node.service(service)),
       close: () => {
         if (!this.meshes.includes(mesh)) return;
         bus.close();
@@ -144,7 +141,7 @@ export class Machine {
     await mesh.listen();
     await mesh.join(this.meshes.map((other) => other.id));
     this.meshes.push(mesh);
-    for (const payload of payloads) mesh.broadcast(kinds.bus, payload);
+    for (const payload of payloads) for (const worker of mesh.members) mesh.send(worker, kinds.bus, payload);
   }
 
   async remove(): Promise<void> {
@@ -170,12 +167,16 @@ export async function machinesOn(
 }
 
 /** The bus of the only worker of a machine, which has the hub in its process. */
-export function onOwnHub(name: string, pubSub: PubSub, prefix: string, machine?: string): Backplane {
-  const alone = aloneOnMachine(machine);
-  const { link, workers } = linkInProcess(alone.links.id);
-  const client = new HubClient(alone.links.id, alone.machine, link);
-  const hub = hubOn(pubSub, { prefix }, { machine: alone.machine, workers, window: turnWindow() });
-  const bus = framesBackplane(name, { ...alone, hub: client });
+export function onOwnHub(
+  name: string,
+  pubSub: PubSub,
+  prefix: string,
+  machine = randomBytes(6).toString('base64url'),
+): Backplane {
+  const { link, workers } = linkInProcess(1);
+  const node = new Node(noMesh, machine, false, link);
+  const hub = hubOn(pubSub, { prefix }, { machine, workers, window: turnWindow() });
+  const bus = framesBackplane(name, { node, window: ownWindow() });
   return {
     ...bus,
     close: () => {
@@ -190,13 +191,12 @@ export function onRedisFrames(url: string, prefix = 'socket.io', machine?: strin
   return onOwnHub('redis-frames', new RedisPubSub(url), prefix, machine);
 }
 
-function aloneOnMachine(machine = randomBytes(6).toString('base64url')) {
-  const links: WorkerLinks = {
-    ...{ id: 1, members: [] },
-    send: () => false,
-    broadcast: () => {},
-    onMessage: () => {},
-    onLeave: () => {},
-  };
-  return { links, machine, window: ownWindow() };
-}
+/** The mesh of the only worker of a machine. */
+export const noMesh: MeshLinks = {
+  ...{ id: 1, members: [] },
+  has: () => false,
+  send: () => false,
+  flush: () => {},
+  listenTo: () => {},
+  onLeave: () => {},
+};

@@ -1,6 +1,6 @@
 import { nextTick } from '../../../../base/clock.js';
 import { MalformedMessage } from '../../../../base/errors.js';
-import type { FrameLinks, Route } from '../links.js';
+import type { Route } from '../../../node.js';
 import { numbersMessage, numbersOf, types } from '../wire/message.js';
 import { keyOf, OwnRooms, type RoomKey, WORKERS } from './rooms.js';
 import { Fences, ticksNow } from './withheld.js';
@@ -15,8 +15,6 @@ export class Peer {
   constructor(
     readonly id: string,
     readonly route: Route,
-    /** Whether it is on another machine. */
-    readonly isElsewhere = false,
   ) {}
 
   /** Whether it may have members of one of the rooms. */
@@ -69,7 +67,6 @@ interface InterestEvents {
   onChange(): void;
   /** The worker can be sent to. */
   onJoin(worker: string): void;
-  onLeave(worker: string): void;
   /**
    * The worker has had members of rooms for a moment.
    * @param since when a message must have left, at the earliest, that reaches these members
@@ -104,14 +101,15 @@ export class Interest {
   private enteredAt: number | undefined;
 
   constructor(
-    private readonly links: FrameLinks,
+    worker: string,
+    private readonly routeTo: (worker: string) => Route,
     private readonly events: InterestEvents,
   ) {
     this.rooms = new OwnRooms(
       () => this.announceSoon(),
       () => events.onChange(),
     );
-    this.rooms.add(WORKERS, links.id);
+    this.rooms.add(WORKERS, worker);
     // Before any other worker is known, so that each of them is told first of all.
     this.announce();
   }
@@ -125,7 +123,7 @@ export class Interest {
   peerOf(worker: string): Peer {
     const known = this.known.get(worker);
     if (known) return known;
-    const peer = new Peer(worker, this.links.routeTo(worker), this.links.isElsewhere(worker));
+    const peer = new Peer(worker, this.routeTo(worker));
     this.known.set(worker, peer);
     this.tell(worker, this.ownRooms());
     this.events.onJoin(worker);
@@ -143,7 +141,6 @@ export class Interest {
   remove(worker: string): void {
     this.known.delete(worker);
     this.fences.leave(worker);
-    this.events.onLeave(worker);
   }
 
   /** Tells the other workers which rooms have changed. */
