@@ -16,6 +16,7 @@ import { MessageLimits } from './limits/rates.js';
 import { RequestCosts } from './limits/request-costs.js';
 import { RequestGuard } from './limits/request-guard.js';
 import { type EngineOptions, type EngineSettings, settingsFrom } from './options.js';
+import type { OtherClients } from './other-clients.js';
 import { RoundTrips } from './round-trips.js';
 import type { Session } from './session/session.js';
 import { LatePolls, UnusedSessions } from './session/unused-sessions.js';
@@ -62,8 +63,8 @@ export abstract class EngineParts extends EventEmitter {
   readonly incompletePackets: IncompletePackets;
   /** Bounds the bytes that wait for and from all clients together. */
   readonly bufferBudget: BufferBudget;
-  /** Clients besides the sessions for which output may wait. */
-  readonly otherClients: (() => Iterable<Buffering>)[] = [];
+  /** Clients besides the sessions. */
+  readonly otherClients = new Set<OtherClients>();
 
   /** The sessions with a listener of `packetCreate`. */
   readonly packetListeners = new Set<object>();
@@ -116,7 +117,7 @@ export abstract class EngineParts extends EventEmitter {
   private *bufferingClients(): Iterable<Buffering> {
     yield* this.sessions.values();
     yield* this.closing.clients();
-    for (const clients of this.otherClients) yield* clients();
+    for (const { all } of this.otherClients) yield* all;
   }
 
   /** The session's next ping is due. */

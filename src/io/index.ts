@@ -5,6 +5,7 @@
  *
  *   server/         the drop-in `Server`, `gjallar/register`, and the application's http.Server beside it
  *   rooms/          rooms as topics; what any adapter of socket.io gains from it
+ *   plain/          WebSockets without Socket.IO, beside a server
  *   http/           static files, CORS, JSON, the client's bundle
  *   *.private.ts    the private parts of socket.io that this rests on, with the versions they were checked against
  *

@@ -7,7 +7,6 @@
  *   chat/           events, conversations, direct messages, history, state rooms, the demo page's part
  *   accounts/       tokens, and the rights that they grant
  *   api/            the HTTP API
- *   plain/          plain WebSockets, for clients without Socket.IO
  *
  * Begin with chat/application.ts, which is loaded by each worker, and chat/handlers, which has one function for an event.
  */

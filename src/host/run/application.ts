@@ -91,7 +91,6 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     isReady: () => true,
     isIdle: () => listening.isIdle,
     isBusy: () => false,
-    drainGroups: () => [],
     farewell: () => shutdown.begin(),
     stop: () => shutdown.drained(),
     close: async () => {

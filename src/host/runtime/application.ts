@@ -1,11 +1,7 @@
 import type { Session } from '../../engine/session/session.js';
 import type { TopKeys } from '../../engine/top-keys.js';
-import type { DrainGroup } from './lifecycle/drain.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { OperatorSeam } from './operator/actions.js';
-
-/** Why clients are disconnected: `restart` if another worker or machine accepts them, `stop` if the server ends. */
-export type DrainReason = 'restart' | 'stop';
 
 /** How the operator sees the rooms and users of an application. */
 export interface ApplicationView {
@@ -34,8 +30,6 @@ export interface RunningApplication {
   isIdle(): boolean;
   /** Whether a request of the client has no reply yet. */
   isBusy(session: Session): boolean;
-  /** Clients besides the engine's sessions, which a drain must disconnect too. */
-  drainGroups(reason: DrainReason): DrainGroup<object>[];
   /** How the application takes part in the operator's actions. */
   readonly operator?: OperatorSeam;
   /** What the operator sees. */

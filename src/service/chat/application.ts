@@ -2,24 +2,23 @@ import { GjallarError } from '../../base/errors.js';
 import type { Session } from '../../engine/session/session.js';
 import type { Config } from '../../host/config/options.js';
 import { audited } from '../../host/operations/reports.js';
-import type { Application, DrainReason, RunningApplication } from '../../host/runtime/application.js';
+import type { Application, RunningApplication } from '../../host/runtime/application.js';
 import { atMostEvery } from '../../host/runtime/intervals.js';
-import type { DrainGroup } from '../../host/runtime/lifecycle/drain.js';
 import type { MachineWorker } from '../../host/runtime/machine-worker.js';
 import { readAction, replyOf, targetOf } from '../../host/runtime/operator/actions.js';
 import { OwnPort } from '../../host/runtime/own-port.js';
 import { adminGuardOf } from '../../io/http/guard.js';
 import { Cors } from '../../io/http/headers.js';
+import { PlainWebSockets } from '../../io/plain/index.js';
 import { RevocableAccounts } from '../accounts/revocations.js';
 import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';
-import type { PlainSocket } from '../plain/plain-socket.js';
-import { PlainWebSockets } from '../plain/plain-websockets.js';
 import { startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatReadings } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
+import type { Member } from './plain-members.js';
 import type { ChatServer } from './protocol.js';
 import { WatchedRevocations } from './revocations.js';
 import type { StateSettings } from './state/service.js';
@@ -44,7 +43,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
   const revocations =
     issued && kept.revocations && new WatchedRevocations(kept.revocations, () => chat.endRevoked(), announce);
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
-  const plain = new PlainWebSockets(engine);
+  const plain = new PlainWebSockets<Member>(engine);
   const chat = startChat(io as unknown as ChatServer, {
     workerId: worker.mesh.id,
     log,
@@ -62,8 +61,8 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     state: stateSettings(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
-  figures.add(() => chatReadings(chat, plain));
-  plain.attach(app, chat, { secure });
+  figures.add(() => chatReadings(chat));
+  plain.attach(app, { secure, admit: chat.admit });
   const cors = new Cors(config.corsOrigin);
   serveApi(app, engine, {
     cors,
@@ -101,7 +100,6 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     isIdle: () => true,
     isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
     isBusy: (session) => chat.isAnswering(session),
-    drainGroups: (reason) => [plainSockets(plain, reason)],
     view: chat.view,
     operator: chat.operator,
     stop: () => {
@@ -126,19 +124,4 @@ async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, 
   if (!secret && !jwksUrl) return undefined;
   const { TokenAccounts } = await import('../accounts/tokens.js');
   return new TokenAccounts({ secret, jwksUrl, issuer: jwtIssuer, audience: jwtAudience, userClaim });
-}
-
-/** How plain WebSockets are closed. Source: RFC 6455, section 7.4.1, and its registry of close codes. */
-const closings = { restart: [1012, 'service restart'], stop: [1001, 'the server stops'] } as const;
-
-function plainSockets(plain: PlainWebSockets, reason: DrainReason): DrainGroup<PlainSocket> {
-  const [code, text] = closings[reason];
-  return {
-    get size() {
-      return plain.size;
-    },
-    members: () => plain.all,
-    isQuiet: (socket) => socket.isQuiet,
-    dismiss: (socket) => socket.end(code, text),
-  };
 }

@@ -16,7 +16,6 @@ import type { AnyNamespace } from '../../io/any.js';
 import { serviceOf } from '../../io/rooms/index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
-import type { Member } from '../plain/plain-socket.js';
 import { admit, identityOf } from './admission.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
 import type { LateArchive } from './conversations/archiving.js';
@@ -29,13 +28,12 @@ import { identifyByToken } from './identify.js';
 import { ChatCounters } from './metrics.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
 import { type ExportLine, exportOf, MessageDeletion } from './operator/messages.js';
-import { type PlainDelivery, PlainMembers } from './plain-members.js';
+import { admitPlain, type Member, type PlainDelivery, PlainMembers } from './plain-members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { answerTotals, type ChatStats, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 import { StateService, type StateSettings } from './state/service.js';
-import { admitWatcher } from './state/watch.js';
 
 export interface Chat {
   /** Posts to a room without joining it; see {@link publish}. */
@@ -51,10 +49,8 @@ export interface Chat {
   readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
   /** Whether an event of the client with this connection has no reply yet. */
   isAnswering(conn: object): boolean;
-  /** Admits a plain WebSocket client. @throws GjallarError BAD_ROOM, BAD_NAME */
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
-  /** Admits a plain WebSocket client that watches a state room; see {@link admitWatcher}. */
-  admitWatcher(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
+  /** Admits a plain WebSocket; see {@link admitPlain}. */
+  admit(request: Parameters<typeof admitPlain>[2]): Promise<Member>;
   readonly states: StateService;
   readonly counters: ChatCounters;
   /** How the chat takes part in the operator's actions. */
@@ -215,8 +211,7 @@ export function startChat(
     socket.on('disconnecting', onDisconnecting);
   });
   return {
-    admit: async (room, query) => plainMembers.admit(context, room, query),
-    admitWatcher: (room, query) => admitWatcher(context, room, query),
+    admit: (request) => admitPlain(context, plainMembers, request),
     states: context.states,
     publish: (...what) => publish(context, ...what),
     read: (caller, room, query) => readRoomPage(context, caller, room, query),

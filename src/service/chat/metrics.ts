@@ -1,17 +1,11 @@
 import type { ErrorCode } from '../../base/errors.js';
 import type { Readings } from '../../base/figures.js';
 import { Tally } from '../../base/tally.js';
-import type { PlainWebSockets } from '../plain/plain-websockets.js';
 import type { Chat } from './chat.js';
 
-/** The figures of posted messages and failed events, and of the clients on plain WebSockets. */
-export function chatReadings({ counters }: Chat, plain: PlainWebSockets): Readings {
-  const { opened, received, closed } = plain.counters;
+/** The figures of posted messages and failed events. */
+export function chatReadings({ counters }: Chat): Readings {
   return {
-    gjallar_clients: [['plain', plain.size]],
-    gjallar_connections_opened_total: [['plain', opened]],
-    gjallar_connections_closed_total: Array.from(closed, ([reason, count]) => ['plain', reason, count] as const),
-    gjallar_messages_received_total: [['plain', received]],
     gjallar_chat_messages_total: [
       ['room', counters.roomMessages],
       ['direct', counters.directMessages],

@@ -1,18 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
 import { Tally } from '../../base/tally.js';
-import { requireRoom } from '../accounts/identity.js';
-import type { Member, PlainSocket } from '../plain/plain-socket.js';
+import { decodeRoom } from '../../io/http/json.js';
+import type { PlainMember, PlainRoute, PlainSocket } from '../../io/plain/index.js';
+import { atTime, type Identity, requireRoom } from '../accounts/identity.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from './context.js';
 import { postToRoom } from './conversations/post.js';
 import { identify } from './identify.js';
 import { readRoom, readText } from './input.js';
 import type { ChatMessage } from './protocol.js';
+import { admitWatcher } from './state/watch.js';
+
+type PlainRequest = Parameters<PlainRoute<Member>['admit']>[0];
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
   /** The open WebSockets. */
-  readonly all: ReadonlySet<PlainSocket>;
+  readonly all: ReadonlySet<PlainSocket<Member>>;
   publish(room: string, text: string): void;
 }
 
@@ -71,41 +75,84 @@ export class PlainMembers {
     if (!this.has(room)) this.adapter.del(PLAIN_MEMBERS, ioRoomOf(room));
   }
 
-  /** @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN */
-  async admit(context: ChatContext, givenRoom: string, query: Readonly<Record<string, string>>): Promise<Member> {
+  /** @throws GjallarError BAD_ROOM, ROOM_FORBIDDEN */
+  admit(context: ChatContext, givenRoom: string, identity: Identity): Member {
     const room = readRoom(givenRoom);
-    const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
-    const { name, displayName, grant, expires } = identity;
+    const { name, displayName, grant } = identity;
     requireRoom(grant, 'join', room);
-    let state: 'new' | 'in' | 'gone' = 'new';
-    const member: Member = {
-      room,
-      identity,
-      expires,
+    let isIn = false;
+    const member = memberOf(context, identity, room, {
       enter: async () => {
-        if (state !== 'new') return;
-        // The token may have been revoked since it was checked.
-        if (context.revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
-        state = 'in';
+        isIn = true;
         this.enter(room);
         context.presenceBroadcaster.watch(room);
         context.presenceRegistry.add(room, name, displayName);
         await context.conversations?.follow(room);
       },
       say: async (text) => {
-        if (state !== 'in') throw new GjallarError('NOT_IN_ROOM');
         requireRoom(grant, 'publish', room);
         if (context.talkers.isDue()) context.talkers.add(name);
         return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
       },
       leave: () => {
-        if (state === 'in') {
-          this.leave(room);
-          context.presenceRegistry.remove(room, name);
-        }
-        state = 'gone';
+        if (!isIn) return;
+        this.leave(room);
+        context.presenceRegistry.remove(room, name);
       },
-    };
+    });
     return member;
   }
+}
+
+/** A user on a plain WebSocket. */
+export interface Member extends PlainMember {
+  readonly identity: Identity;
+}
+
+/** A member whose connection ends with its token. */
+export function memberOf(
+  { revoked }: ChatContext,
+  identity: Identity,
+  room: string | undefined,
+  { enter, say, leave }: Pick<PlainMember, 'enter' | 'say' | 'leave'>,
+): Member {
+  let cancelExpiry = () => {};
+  return {
+    room,
+    identity,
+    enter: async (client) => {
+      // The token may have been revoked since it was checked.
+      if (revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
+      cancelExpiry = atTime(identity.expires, () => client.refuse('TOKEN_EXPIRED'));
+      await enter(client);
+    },
+    say,
+    leave: () => {
+      cancelExpiry();
+      leave();
+    },
+  };
+}
+
+/** Watches a state room. */
+const STATE = /^\/api\/state\/([^/]+)$/;
+/** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
+const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
+
+/**
+ * Admits a plain WebSocket: at `ws://HOST/ROOM` to a room, and at `ws://HOST/api/state/ROOM` to the changes of a state room.
+ * @throws GjallarError NOT_FOUND, BAD_ROOM, BAD_NAME, BAD_INPUT, TOKEN_…, ROOM_FORBIDDEN
+ */
+export async function admitPlain(
+  context: ChatContext,
+  members: PlainMembers,
+  { url, _query: query }: PlainRequest,
+): Promise<Member> {
+  const [path = ''] = url.split('?');
+  const watched = STATE.exec(path)?.[1];
+  if (watched === undefined && RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
+  const room = decodeRoom(watched ?? path.slice(1));
+  readRoom(room);
+  const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
+  return watched === undefined ? members.admit(context, room, identity) : admitWatcher(context, room, identity, query);
 }

@@ -124,7 +124,6 @@ test.each(places)('%s that is not read counts, and no longer once its client is 
  */
 const writers: Readonly<Record<string, string>> = {
   'service/api/api.ts': 'a streamed response',
-  'service/chat/application.ts': 'ends plain WebSockets',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',
   'engine/delivery/closing.ts': 'frames of a session that is closing',
   'engine/delivery/outbox.ts': 'frames of a session on WebSocket',
@@ -139,7 +138,7 @@ const writers: Readonly<Record<string, string>> = {
   'engine/uws/response.ts': 'a response',
   'engine/uws/uws-exchange.ts': 'a streamed response',
   'host/operations/admin/admin-server.ts': 'the port of the operator, with 256 connections',
-  'service/plain/plain-websockets.ts': 'ends plain WebSockets',
+  'io/plain/plain-websockets.ts': 'ends plain WebSockets',
   'io/server/listeners.ts': 'a response of a few bytes, and ends sockets',
 };
 

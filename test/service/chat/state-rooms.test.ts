@@ -26,7 +26,7 @@ test('a room with too many members that are behind lets nobody else in, over Soc
   const { socket } = await pairOn(node);
   const context = { states } as never;
   const enter = async (bufferedAmount: number) => {
-    const member = await admitWatcher(context, 'a', {});
+    const member = admitWatcher(context, 'a', { name: 'Ada', grant: {} }, {});
     await member.enter({ topicSocket: undefined, bufferedAmount, send: () => {}, refuse: () => {} });
     return member;
   };

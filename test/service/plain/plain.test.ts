@@ -5,8 +5,8 @@ import { closeCodeOf, errorCodes } from '../../../src/base/errors.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import type { us_listen_socket } from '../../../src/engine/uws/app.js';
+import { PlainWebSockets } from '../../../src/io/plain/index.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
-import { PlainWebSockets } from '../../../src/service/plain/plain-websockets.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
 import type { RunningServer } from '../../support/server.js';
 import { sharedServer } from '../../support/server.js';
@@ -201,7 +201,6 @@ describe('silence', () => {
     engine.attach(app);
     const guest = {
       room: 'r',
-      identity: { name: 'ada', grant: {} },
       enter: async () => {},
       say: async () => {},
       leave: () => {},

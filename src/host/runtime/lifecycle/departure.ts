@@ -2,11 +2,13 @@ import { setTimeout as sleep, setImmediate as turnOfLoop } from 'node:timers/pro
 import { own } from '../../../base/owner.js';
 import type { ReceivedConnection } from '../../../cluster/relay/receiver.js';
 import type { Relay } from '../../../cluster/relay/relay.js';
+import type { Buffering } from '../../../engine/delivery/buffer-budget.js';
 import type { Engine } from '../../../engine/engine.js';
 import { connections } from '../../../engine/http/exchange.js';
+import type { DrainReason, OtherClients } from '../../../engine/other-clients.js';
 import type { Session } from '../../../engine/session/session.js';
 import type { Health } from '../../operations/health.js';
-import type { DrainReason, RunningApplication } from '../application.js';
+import type { RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
 import type { Orders } from './orders.js';
 
@@ -16,7 +18,7 @@ interface ServingParts {
   readonly relays: readonly Relay[];
 }
 
-type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'drainGroups' | 'stopListening' | 'farewell'>;
+type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'stopListening' | 'farewell'>;
 
 /** Takes a worker from listening to its end, by the orders of the primary. */
 export class Departure {
@@ -69,9 +71,9 @@ export class Departure {
     const reason = this.retired ? 'restart' : 'stop';
     await this.retire();
     if (reason === 'stop') await this.application.farewell?.();
-    const before = countOf(this.parts, this.application);
+    const before = countOf(this.parts);
     await sendAway(this.parts, this.application, reason, over, this.stopNow.signal);
-    report(before, countOf(this.parts, this.application));
+    report(before, countOf(this.parts));
   }
 
   private retire(): Promise<void> {
@@ -83,9 +85,13 @@ export class Departure {
 }
 
 /** Counts the clients, those besides the sessions included. */
-function countOf({ engines }: ServingParts, application: Served): number {
-  const others = application.drainGroups('stop').reduce((count, { size }) => count + size, 0);
-  return engines.reduce((count, { clientsCount }) => count + clientsCount, others);
+function countOf({ engines }: ServingParts): number {
+  let count = 0;
+  for (const { clientsCount, otherClients } of engines) {
+    count += clientsCount;
+    for (const { all } of otherClients) count += all.size;
+  }
+  return count;
 }
 
 function isIdle(application: Served): boolean {
@@ -133,7 +139,8 @@ function groupsOf(
   isPollingUrgent: boolean,
 ): DrainGroup<object>[] {
   const sessions = parts.engines.map((engine) => sessionsOf(engine, application, isPollingUrgent));
-  return [...sessions, ...application.drainGroups(reason)];
+  const others = parts.engines.flatMap(({ otherClients }) => [...otherClients].map((each) => othersOf(each, reason)));
+  return [...sessions, ...others];
 }
 
 /**
@@ -149,6 +156,17 @@ function sessionsOf(engine: Engine, application: Served, isPollingUrgent: boolea
     isQuiet: (session) => session.isQuiet && !application.isBusy(session),
     isUrgent: (session) => isPollingUrgent && session.transport.name === 'polling',
     dismiss: (session) => session.dismiss(),
+  };
+}
+
+function othersOf(clients: OtherClients, reason: DrainReason): DrainGroup<Buffering> {
+  return {
+    get size() {
+      return clients.all.size;
+    },
+    members: () => clients.all,
+    isQuiet: (client) => clients.isQuiet(client),
+    dismiss: (client) => clients.dismiss(client, reason),
   };
 }
 

@@ -1,16 +1,19 @@
 import { type ErrorCode, errorCodes } from '../../../base/errors.js';
 import { canonicalAddress } from '../../../engine/limits/address-limits.js';
 import type { OperatorSeam } from '../../../host/runtime/operator/actions.js';
+import type { PlainSocket } from '../../../io/plain/index.js';
 import { normalForm } from '../../accounts/identity.js';
-import type { PlainSocket } from '../../plain/plain-socket.js';
 import { type ChatContext, ioRoomOf } from '../context.js';
+import type { Member } from '../plain-members.js';
 import type { ChatSocket, Ended } from '../protocol.js';
+
+type PlainUser = PlainSocket<Member>;
 
 /**
  * How the chat takes part in the operator's actions: clients learn why they are disconnected.
  * @param plain the plain WebSockets of this worker
  */
-export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<PlainSocket>): OperatorSeam {
+export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<PlainUser>): OperatorSeam {
   return {
     nameOf: normalForm,
     userOf: ({ data }) => (data as ChatSocket['data']).name,
@@ -19,8 +22,8 @@ export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<
       if ('id' in target) return 0;
       const matches =
         'user' in target
-          ? ({ member }: PlainSocket) => member.identity.name === target.user
-          : ({ address }: PlainSocket) => canonicalAddress(address) === canonicalAddress(target.address);
+          ? ({ member }: PlainUser) => member.identity.name === target.user
+          : ({ address }: PlainUser) => canonicalAddress(address) === canonicalAddress(target.address);
       return refuseAll(plain, matches, 'DISCONNECTED');
     },
     closeRoom: (room) => {
@@ -46,14 +49,14 @@ function tellEnded(socket: ChatSocket, code: Ended['code'], room?: string): void
 }
 
 /** Closes the plain WebSockets that match, and returns their number. */
-function refuseAll(plain: Iterable<PlainSocket>, matches: (socket: PlainSocket) => boolean, code: ErrorCode): number {
+function refuseAll(plain: Iterable<PlainUser>, matches: (socket: PlainUser) => boolean, code: ErrorCode): number {
   const found = [...plain].filter(matches);
   for (const socket of found) socket.refuse(code);
   return found.length;
 }
 
 /** Ends the connections on this worker whose tokens are revoked. */
-export function endRevoked({ revoked, expiry }: ChatContext, plain: Iterable<PlainSocket>): void {
+export function endRevoked({ revoked, expiry }: ChatContext, plain: Iterable<PlainUser>): void {
   if (!revoked) return;
   for (const socket of expiry.where((identity) => revoked.isRevoked(identity))) {
     tellEnded(socket, 'TOKEN_REVOKED');

@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { GjallarError } from '../../../base/errors.js';
 import type { StateFormat } from '../../../features/state/members/format.js';
 import { requireRate } from '../../../features/state/options.js';
-import type { Member } from '../../plain/plain-socket.js';
+import type { Identity } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
-import { identify } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
+import { type Member, memberOf } from '../plain-members.js';
 import type { ChatSocket, WatchReply } from '../protocol.js';
 
 /** Sends the client the newest values of a state room from now on. */
@@ -39,27 +38,22 @@ const plainFormat: StateFormat = {
 
 /**
  * Admits a plain WebSocket that watches a state room.
- * @param query the parameters of the URL: `name` or `token`, `version` and `maxRate`
- * @throws GjallarError BAD_ROOM, BAD_NAME, BAD_INPUT, TOKEN_…, ROOM_FORBIDDEN, NOT_FOUND
+ * @param query the parameters of the URL: `version` and `maxRate`
+ * @throws GjallarError BAD_ROOM, BAD_INPUT, ROOM_FORBIDDEN, NOT_FOUND
  */
-export async function admitWatcher(
-  { states, accounts, revoked }: ChatContext,
+export function admitWatcher(
+  context: ChatContext,
   given: string,
+  identity: Identity,
   query: Readonly<Record<string, string>>,
-): Promise<Member> {
-  const name = readRoom(given);
+): Member {
+  const { states } = context;
   const maxRate = query.maxRate === undefined ? undefined : Number(query.maxRate);
   requireRate(maxRate);
-  const identity = await identify(accounts, query, randomBytes(3).toString('hex'));
-  const room = states.find(name, 'join', identity.grant);
+  const room = states.find(given, 'join', identity.grant);
   let stop = () => {};
-  return {
-    room: undefined,
-    identity,
-    expires: identity.expires,
+  return memberOf(context, identity, undefined, {
     enter: async (client) => {
-      // The token may have been revoked since it was checked.
-      if (revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
       stop = room.joinReader(client, plainFormat, { version: query.version, maxRate });
       states.joined(room);
     },
@@ -67,5 +61,5 @@ export async function admitWatcher(
       throw new GjallarError('BAD_INPUT', 'A client that watches a state room sends nothing.');
     },
     leave: () => stop(),
-  };
+  });
 }

@@ -6,7 +6,7 @@ import { Engine } from '../../../src/engine/engine.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import type { us_listen_socket } from '../../../src/engine/uws/app.js';
-import { type PlainOptions, PlainWebSockets } from '../../../src/service/plain/plain-websockets.js';
+import { type PlainOptions, PlainWebSockets } from '../../../src/io/plain/index.js';
 
 const closers: (() => void)[] = [];
 afterEach(() => {
@@ -21,7 +21,6 @@ async function start(engineOptions: EngineOptions, options?: PlainOptions) {
   const state = { left: 0 };
   const guest = {
     room: 'r',
-    identity: { name: 'ada', grant: {} },
     enter: async () => {},
     say: async () => {},
     leave: () => state.left++,

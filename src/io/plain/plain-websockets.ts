@@ -1,6 +1,7 @@
 import { GjallarError } from '../../base/errors.js';
+import { featureFigures, type Readings } from '../../base/figures.js';
 import { joinTexts } from '../../base/names.js';
-import { own } from '../../base/owner.js';
+import { own, reportFailure } from '../../base/owner.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
 import type { EngineCounters } from '../../engine/counters.js';
 import { DeadlineQueue } from '../../engine/deadlines.js';
@@ -8,24 +9,23 @@ import type { Engine } from '../../engine/engine.js';
 import type { UpgradeExchange } from '../../engine/http/exchange.js';
 import type { EngineRequest } from '../../engine/http/request.js';
 import { isForeign } from '../../engine/limits/origin.js';
+import type { DrainReason, OtherClients } from '../../engine/other-clients.js';
 import { routeWebSockets } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
-import { decodeRoom, sendFailure } from '../../io/http/json.js';
-import { type Member, type PlainHost, PlainSocket } from './plain-socket.js';
+import { sendError } from '../http/json.js';
+import { type PlainHost, type PlainMember, PlainSocket } from './plain-socket.js';
 
-/** Admits clients to rooms. This is the chat as plain WebSockets use it. */
-export interface RoomGateway {
+/** Where plain WebSockets are accepted, and who decides on them. */
+export interface PlainRoute<Member extends PlainMember> {
+  /** A path, or the beginning of one and `*`. Paths with a route of their own are not meant. @default all paths */
+  pattern?: string;
+  /** Whether the app is an SSLApp. @default false */
+  secure?: boolean;
   /**
-   * Checks a client before its WebSocket is accepted.
-   * @param query the parameters of the URL, unchecked
-   * @throws GjallarError BAD_ROOM, BAD_NAME, TOKEN_…, ROOM_FORBIDDEN
+   * Checks a client before its WebSocket is accepted. Origins and limits of the engine are checked before.
+   * @throws GjallarError rejects the client with the HTTP status of its code
    */
-  admit(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
-  /**
-   * Checks a client that watches a state room. Missing if there are none.
-   * @throws GjallarError as admit(), and NOT_FOUND, BAD_INPUT
-   */
-  admitWatcher?(room: string, query: Readonly<Record<string, string>>): Promise<Member>;
+  admit(request: EngineRequest): Promise<Member>;
 }
 
 export interface PlainOptions {
@@ -41,35 +41,42 @@ export interface PlainOptions {
  * that answers pings may keep this much of an unfinished text in memory for as long as it likes, and nothing reports it.
  */
 const MAX_PAYLOAD = 65_536;
-/** Watches a state room. */
-const STATE = /^\/api\/state\/([^/]+)$/;
-/** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
-const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
+
+/** How plain WebSockets are dismissed. Source: RFC 6455, section 7.4.1, and its registry of close codes. */
+const dismissals = { restart: [1012, 'service restart'], stop: [1001, 'the server stops'] } as const;
 
 /**
- * Rooms over plain WebSockets, at `ws://HOST/ROOM`: text in, text out, no client library. At `ws://HOST/api/state/ROOM`,
- * the changes of a state room.
+ * WebSockets without Socket.IO, on the port of an engine: text in, text out, no client library. The limits of the engine hold
+ * for them, a text to a room is written once for all of its members, and a drain dismisses them.
+ *
+ * ```
+ * const plain = new PlainWebSockets(engine);
+ * plain.attach(app, { pattern: '/prices/*', admit: async ({ url }) => memberOf(url) });
+ * plain.publish('prices', '{"AAPL":187.1}');
+ * ```
  *
  *   client                        server
- *     │ GET /ROOM?name=… Upgrade    │
+ *     │ GET /… Upgrade              │
  *     ├────────────────────────────▶│ admit        rejected: an HTTP status and { ok, code, message }
  *     │◀────────────────────────────┤ 101, enter   texts that arrive meanwhile wait
  *     │ text ──────────────────────▶│ say          rejected: a close frame, its reason is the code
- *     │◀────────────────────── text ┤ publish      texts of all members of the room, including its own
+ *     │◀────────────────────── text ┤ publish      to all members of a room on this worker
  *     │◀────────────────────── ping ┤ after 10 s of silence, cut off after 60 s
  */
-export class PlainWebSockets {
+export class PlainWebSockets<Member extends PlainMember = PlainMember> implements OtherClients<PlainSocket<Member>> {
   /** Counts since the start; `closed` by close code. */
   readonly counters = { opened: 0, received: 0, closed: new Map<string, number>() };
-  private readonly host: PlainHost;
+  private readonly host: PlainHost<Member>;
+  private readonly uncount: () => void;
 
   constructor(
     private readonly engine: Engine,
     { pingAfter = 10_000, pings = 5, clock = systemClock }: PlainOptions = {},
   ) {
-    const silence = new DeadlineQueue<PlainSocket>(pingAfter, (socket) => socket.onSilence(pings), clock);
+    const silence = new DeadlineQueue<PlainSocket<Member>>(pingAfter, (socket) => socket.onSilence(pings), clock);
     this.host = { engine, sockets: new Set(), silence, counters: this.counters };
-    engine.otherClients.push(() => this.host.sockets);
+    engine.otherClients.add(this);
+    this.uncount = featureFigures.add(() => this.readings);
   }
 
   /** The number of open WebSockets. */
@@ -77,49 +84,64 @@ export class PlainWebSockets {
     return this.host.sockets.size;
   }
 
-  /** Accepts WebSockets on all paths without a route of their own. Call it before the app listens. */
-  attach(app: TemplatedApp, gateway: RoomGateway, { secure = false }: { secure?: boolean } = {}): this {
+  /** Accepts WebSockets. Call it before the app listens. */
+  attach(app: TemplatedApp, { pattern = '/*', secure = false, admit }: PlainRoute<Member>): this {
     routeWebSockets(app, this.engine, {
-      pattern: '/*',
+      pattern,
       secure,
       maxPayload: MAX_PAYLOAD,
       compresses: false,
       // uWebSockets.js would send only one ping, a few seconds before the timeout.
       idleTimeout: 0,
-      onUpgrade: (exchange) => own('admitting a plain WebSocket', this.admit(exchange, gateway)),
+      onUpgrade: (exchange) => own('admitting a plain WebSocket', this.admit(exchange, admit)),
     });
     return this;
   }
 
-  /** Sends a text to all plain members of a room that are on this worker. */
+  /** Sends a text to the members of a room on this worker. */
   publish(room: string, text: string): void {
     this.engine.counters.broadcasts++;
     this.engine.outbox.publish(topicOf(room), text, false, false);
   }
 
   /** The open WebSockets. */
-  get all(): ReadonlySet<PlainSocket> {
+  get all(): ReadonlySet<PlainSocket<Member>> {
     return this.host.sockets;
+  }
+
+  isQuiet(socket: PlainSocket<Member>): boolean {
+    return socket.isQuiet;
+  }
+
+  dismiss(socket: PlainSocket<Member>, reason: DrainReason): void {
+    const [code, text] = dismissals[reason];
+    socket.end(code, text);
   }
 
   /** Closes all WebSockets gracefully. */
   close(): void {
     this.engine.outbox.flush();
-    for (const socket of this.host.sockets) socket.end(1001, 'the server stops');
+    for (const socket of this.host.sockets) this.dismiss(socket, 'stop');
+    this.engine.otherClients.delete(this);
     this.host.silence.close();
+    this.uncount();
   }
 
-  private async admit(exchange: UpgradeExchange, gateway: RoomGateway): Promise<void> {
+  private get readings(): Readings {
+    const { opened, received, closed } = this.counters;
+    return {
+      gjallar_clients: [['plain', this.size]],
+      gjallar_connections_opened_total: [['plain', opened]],
+      gjallar_connections_closed_total: Array.from(closed, ([reason, count]) => ['plain', reason, count] as const),
+      gjallar_messages_received_total: [['plain', received]],
+    };
+  }
+
+  private async admit(exchange: UpgradeExchange, admit: PlainRoute<Member>['admit']): Promise<void> {
     const { request } = exchange;
     try {
-      const [path = ''] = request.url.split('?');
-      this.checkPath(path, gateway);
       this.checkSender(request);
-      const watched = STATE.exec(path)?.[1];
-      const member =
-        watched === undefined
-          ? await gateway.admit(decodeRoom(path.slice(1)), request._query)
-          : await gateway.admitWatcher!(decodeRoom(watched), request._query);
+      const member = await admit(request);
       if (exchange.finished) return;
       const { remoteAddress } = request.connection;
       const topic = member.room === undefined ? undefined : topicOf(member.room);
@@ -129,12 +151,8 @@ export class PlainWebSockets {
       }
       exchange.accept({}, socket);
     } catch (error) {
-      sendFailure(exchange, {}, error instanceof GjallarError ? error : new GjallarError('INTERNAL'));
+      sendError(exchange, {}, error, (cause) => reportFailure('admitting a plain WebSocket', cause));
     }
-  }
-
-  private checkPath(path: string, gateway: RoomGateway): void {
-    if (RESERVED.test(path) && !(gateway.admitWatcher && STATE.test(path))) throw new GjallarError('NOT_FOUND');
   }
 
   private checkSender(request: EngineRequest): void {

@@ -1,45 +1,41 @@
 import { closeCodeOf, type ErrorCode, GjallarError } from '../../base/errors.js';
-import { own } from '../../base/owner.js';
+import { own, reportFailure } from '../../base/owner.js';
 import type { DeadlineQueue, Waiting } from '../../engine/deadlines.js';
 import type { Engine } from '../../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../../engine/http/exchange.js';
 import type { CountedClient } from '../../engine/limits/address-limits.js';
 import type { LimitedClient } from '../../engine/limits/rates.js';
-import { atTime, type Identity } from '../accounts/identity.js';
 
-/** What a member can send its client besides the texts of its room. */
+/** What a member can do with its client. */
 export interface PlainClient {
-  /** Its WebSocket, while it is open. */
+  /** Its WebSocket, while it is open and topics reach it. */
   readonly topicSocket: NativeWebSocket | undefined;
   /** Bytes that wait for the client. */
   readonly bufferedAmount: number;
-  /** Sends texts, in order with those of topics. */
+  /** Sends texts to it alone, in order with those of its room. */
   send(texts: readonly (string | Uint8Array)[]): void;
-  /** Closes the connection with an error. */
+  /** Closes the connection, with the code as the reason. */
   refuse(code: ErrorCode): void;
 }
 
-/** A client that was admitted to a room. */
-export interface Member {
+/** A client that the application has admitted. What it throws closes the connection: a GjallarError with its code. */
+export interface PlainMember {
   /** The room whose texts the client receives; undefined for a client that only gets what the member sends it. */
   readonly room: string | undefined;
-  readonly identity: Identity;
-  /** When the membership ends, in ms since 1970. */
-  readonly expires?: number;
-  /** Joins the room. @throws GjallarError HISTORY_UNAVAILABLE */
+  /** The WebSocket is open. The texts of the client wait until this has resolved. */
   enter(client: PlainClient): Promise<void>;
-  /** @throws GjallarError BAD_TEXT, BAD_INPUT, HISTORY_… */
+  /** The client has sent a text. */
   say(text: string): Promise<unknown>;
-  /** Leaves the room, entered or not. */
+  /** The client is gone, entered or not. Called once. */
   leave(): void;
 }
 
 /** The state that the plain WebSockets of one engine share. */
-export interface PlainHost {
+export interface PlainHost<Member extends PlainMember> {
   readonly engine: Engine;
-  readonly sockets: Set<PlainSocket>;
+  readonly sockets: Set<PlainSocket<Member>>;
   /** Deadlines by which the clients must send something. */
-  readonly silence: DeadlineQueue<PlainSocket>;
+  readonly silence: DeadlineQueue<PlainSocket<Member>>;
   /** `closed` by close code. */
   readonly counters: { opened: number; received: number; closed: Map<string, number> };
 }
@@ -49,12 +45,14 @@ const MAX_WAITING_TEXTS = 100;
 /** The longest text has 10,000 characters of at most four bytes each. */
 const MAX_TEXT_BYTES = 40_960;
 
-/** One plain WebSocket: a member of one room. */
-export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSocket>, LimitedClient, CountedClient {
-  queue: DeadlineQueue<PlainSocket> | undefined;
+/** One plain WebSocket. */
+export class PlainSocket<Member extends PlainMember = PlainMember>
+  implements FrameReceiver, PlainClient, Waiting<PlainSocket<Member>>, LimitedClient, CountedClient
+{
+  queue: DeadlineQueue<PlainSocket<Member>> | undefined;
   due = 0;
-  previous: PlainSocket | undefined;
-  next: PlainSocket | undefined;
+  previous: PlainSocket<Member> | undefined;
+  next: PlainSocket<Member> | undefined;
   left: LimitedClient['left'] = undefined;
   countedAs: string | undefined;
 
@@ -64,14 +62,13 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
   private waiting: string[] | undefined = [];
   private pinged = 0;
   private saying = 0;
-  private cancelExpiry: (() => void) | undefined;
 
   constructor(
     readonly member: Member,
     /** The client's address. */
     readonly address: string,
     private readonly topic: string | undefined,
-    private readonly host: PlainHost,
+    private readonly host: PlainHost<Member>,
   ) {}
 
   onOpen(webSocket: WebSocketConnection): void {
@@ -81,7 +78,6 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     this.host.sockets.add(this);
     if (this.topic !== undefined) this.host.engine.outbox.subscribe(this.webSocket, this.topic);
     this.host.silence.add(this);
-    this.cancelExpiry = atTime(this.member.expires, () => this.refuse('TOKEN_EXPIRED'));
     own('letting a plain WebSocket in', this.enter());
   }
 
@@ -185,7 +181,6 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
     this.webSocket = undefined;
     if (this.state !== 'open') return;
     this.state = 'closed';
-    this.cancelExpiry?.();
     this.waiting = [];
     this.host.sockets.delete(this);
     this.queue?.remove(this);
@@ -219,6 +214,7 @@ export class PlainSocket implements FrameReceiver, PlainClient, Waiting<PlainSoc
   }
 
   private fail(error: unknown): void {
+    if (!(error instanceof GjallarError)) reportFailure('serving a plain WebSocket', error);
     this.refuse(error instanceof GjallarError ? error.code : 'INTERNAL');
   }
 }
