@@ -19,6 +19,8 @@ const entries = [
   'features/presence/index',
   'features/history/index',
   'features/state/index',
+  'io/http/index',
+  'io/plain/index',
   'cluster/emitter/index',
   'cluster/backplanes/pub-sub',
   'host/run/preload',
@@ -48,6 +50,8 @@ const processes = {
   state: ['features/state/index'],
   history: ['features/history/index'],
   presence: ['features/presence/index'],
+  http: ['io/http/index'],
+  plain: ['io/plain/index'],
   emitter: ['cluster/emitter/index'],
 };
 /** What all of these load is small, and one file for all processes. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
+import { WebSocket } from 'ws';
 import { leave, nextEvent } from '../support/clients.js';
 import { RedisCluster, RedisProcess } from '../support/redis.js';
 import { Example, scriptOf } from './support/example.js';
@@ -190,6 +191,63 @@ test('market-data: a client that stops reading costs the others nothing, and is 
   );
   expect(slowRounds).toEqual([...slowRounds].sort((a, b) => a - b));
   expect(slow.connected).toBe(true);
+});
+
+test('event-stream: sockets and streams get the news, and the drain dismisses streams too', async () => {
+  const streaming = example('event-stream');
+  const url = await streaming.serve();
+  const streams = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const { body } = await fetch(`${url}/news`);
+      const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
+      const read = async (until: string) => {
+        let text = '';
+        for (;;) {
+          const { done, value } = await reader.read();
+          text += value ?? '';
+          if (done || text.includes(until)) return { done, text };
+        }
+      };
+      await read('Welcome!');
+      return read;
+    }),
+  );
+  const socket = client(url);
+  const news = nextEvent(socket, 'news');
+  socket.emit('publish', 'Hello!');
+  expect(await news).toEqual(['Hello!']);
+  for (const read of streams) expect((await read('Hello!')).done).toBe(false);
+  // With streams that nobody dismisses, it would wait for the end of DRAIN_TIMEOUT, and cut them off.
+  const ended = Promise.all(streams.map((read) => read('never')));
+  await streaming.close();
+  cleanUps.pop();
+  for (const { text } of await ended) expect(text).toBe('event: moved\ndata: Connect again.\n\n');
+});
+
+test.each(['native', 'portable'])('plain-prices: a route and WebSockets, on %s sockets', async (sockets) => {
+  const url = (await example('plain-prices').serve({ GJALLAR_SOCKETS: sockets })).replace('localhost', '127.0.0.1');
+  const put = async (symbol: string, body: string) => {
+    const response = await fetch(`${url}/prices/${symbol}`, { method: 'PUT', body });
+    return [response.status, ((await response.json()) as { code?: string }).code];
+  };
+  expect(await put('AAPL', '187.1')).toEqual([200, undefined]);
+  expect(await put('AAPL', '"much"')).toEqual([400, 'BAD_INPUT']);
+  expect(await put('AAPL', '{')).toEqual([400, 'BAD_JSON']);
+  expect(await put('apple', '1')).toEqual([404, 'NOT_FOUND']);
+  expect((await fetch(`${url}/prices/AAPL`)).status).toBe(405);
+  const socket = new WebSocket(`${url.replace('http', 'ws')}/prices/AAPL`);
+  cleanUps.push(() => socket.terminate());
+  const heard: string[] = [];
+  socket.on('message', (data) => heard.push(String(data)));
+  await once(socket, 'message');
+  await put('MSFT', '1');
+  const next = once(socket, 'message');
+  await put('AAPL', '187.2');
+  await next;
+  expect(heard).toEqual(['187.1', '187.2']);
+  const closed = once(socket, 'close');
+  socket.send('Hello?');
+  expect(String((await closed)[1])).toBe('BAD_INPUT');
 });
 
 test('upper-case: a welcome, and answers over polling and WebSockets', async () => {

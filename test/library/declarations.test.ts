@@ -78,6 +78,19 @@ const programs = {
     import { createPresence } from 'gjallar/presence';
     const presence = createPresence(new Server<{ say(): void }>());
     presence.on('change', (room) => presence.usersOf(room).users.size);`,
+  plain: `import { App, Engine, GjallarError } from 'gjallar';
+    import { answerHttp, readJson, sendJson } from 'gjallar/http';
+    import { type OtherClients, PlainWebSockets } from 'gjallar/plain';
+    const engine = new Engine();
+    const plain = new PlainWebSockets(engine).attach(App(), {
+      pattern: '/prices/*',
+      admit: async ({ url }) => ({ room: url, enter: async (client) => client.send(['hi']), say: async () => {}, leave: () => {} }),
+    });
+    plain.publish('/prices/x', '7');
+    answerHttp(App(), engine, { pattern: '/x', handle: async (exchange) => sendJson(exchange, 200, {}, await readJson(exchange)) });
+    const none: OtherClients = { all: new Set(), isQuiet: () => true, dismiss: (client, reason) => [client.bufferedAmount, reason] };
+    engine.otherClients.add(none);
+    if (engine.load.level >= 3 || engine.load.rejectsMessages) throw new GjallarError('OVERLOADED');`,
   client: `import { DurableRooms, Rooms, type SocketLike, StateMap } from 'gjallar/client';
     interface Events { status(status: { paid: boolean }): void }
     export async function follow(socket: SocketLike & { onAny(): void; offAny(): void }) {

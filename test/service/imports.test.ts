@@ -9,7 +9,6 @@ import { imports } from '../../docs/site/house.js';
 const exceptions = `
 base/bytes.ts
 base/figures.ts
-base/names.ts
 base/outage.ts
 base/owner.ts
 base/package.ts
@@ -17,21 +16,9 @@ base/problems.ts
 base/process.ts
 base/tally.ts
 engine/clock.ts
-engine/counters.ts
-engine/deadlines.ts
-engine/engine.ts
-engine/http/exchange.ts
-engine/http/guarded-requests.ts
-engine/http/request.ts
 engine/limits/address-limits.ts
-engine/limits/origin.ts
-engine/limits/rates.ts
-engine/limits/request-costs.ts
 engine/limits/work-queue.ts
-engine/routes.ts
-engine/session/session.ts
 engine/top-keys.ts
-engine/uws/app.ts
 features/history/archive/archive.ts
 features/history/archive/archiver.ts
 features/history/conversations/conversation.ts
@@ -55,17 +42,11 @@ host/config/redis-names.ts
 host/operations/reports.ts
 host/runtime/application.ts
 host/runtime/intervals.ts
-host/runtime/lifecycle/drain.ts
 host/runtime/machine-worker.ts
 host/runtime/operator/actions.ts
 host/runtime/own-port.ts
 host/runtime/redis-client.ts
 io/any.ts
-io/http/client-bundle.ts
-io/http/guard.ts
-io/http/headers.ts
-io/http/json.ts
-io/http/static-files.ts
 io/rooms/index.ts
 `;
 

@@ -4,7 +4,7 @@ import { Engine } from '../../engine/engine.js';
 import * as parser from '../../engine/parser/parser.js';
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from '../../engine/sockets.js';
 import type { TemplatedApp, us_listen_socket } from '../../engine/uws/app.js';
-import { adminGuardOf } from '../../io/http/guard.js';
+import { type AdminGuard, adminGuardOf } from '../../io/http/guard.js';
 import { withNativeRooms } from '../../io/rooms/index.js';
 import type { Config } from '../config/options.js';
 import { serveOperations } from '../operations/health.js';
@@ -19,6 +19,8 @@ export class OwnPort {
   /** Add routes before it listens. */
   readonly app: TemplatedApp;
   readonly engine: Engine;
+  /** The guard of the operator's account, if there is one. */
+  readonly admin: AdminGuard | undefined;
   private readonly sockets: us_listen_socket[] = [];
 
   private constructor(
@@ -32,6 +34,7 @@ export class OwnPort {
     this.app = this.secure ? SSLApp({ key_file_name: tlsKey, cert_file_name: tlsCert }) : App();
     // Without CORS_ORIGIN, only pages of the server itself may connect.
     this.engine = new Engine(corsOrigin ? corsOptionsOf(corsOrigin) : { origins: [] });
+    this.admin = adminGuardOf(config, worker.log);
     this.engine.attach(this.app, { secure: this.secure });
   }
 
@@ -49,12 +52,12 @@ export class OwnPort {
 
   /** Resolves once it listens. If that fails, the primary kills this worker; at startup, it ends the server. */
   async listen(): Promise<true> {
-    const { app, engine, secure, worker, config, sockets } = this;
+    const { app, engine, secure, worker, sockets } = this;
     const { log } = worker;
     serveOperations(app, engine, {
       secure,
       health: () => worker.health,
-      admin: adminGuardOf(config, log),
+      admin: this.admin,
       // However many clients ask, the primary is asked once a second.
       metrics: atMostEvery(1000, () => worker.orders.scrape()),
       onError: (error) => log.error({ error }, 'a request failed'),

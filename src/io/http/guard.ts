@@ -2,7 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
 import { Seldom } from '../../base/warnings.js';
 import { type Clock, systemClock } from '../../engine/clock.js';
+import type { EngineRequest } from '../../engine/http/request.js';
 import { addressKey } from '../../engine/limits/address-limits.js';
+import { isCrossSite, isForeign } from '../../engine/limits/origin.js';
 import { Allowances } from '../../engine/limits/rates.js';
 
 /** The name and password of the operator's account. */
@@ -80,6 +82,23 @@ export class AdminGuard {
       this.clock.setTimeout(resolve, DELAY_MS);
     });
     throw new GjallarError('ADMIN_ONLY');
+  }
+
+  /**
+   * Resolves if the request has the operator's password, and no page of another origin has made it.
+   * @param isProxied whether the proxies' headers about the host are trusted
+   * @throws GjallarError as require(), and ORIGIN_FORBIDDEN
+   */
+  async requireOwnPage(request: EngineRequest, isProxied: boolean): Promise<void> {
+    const { headers, connection } = request;
+    await this.require({ headers, address: connection.remoteAddress });
+    // A browser adds the operator's password to requests that a foreign page makes.
+    if (isForeign(request, [], isProxied) || isCrossSite(headers)) {
+      throw new GjallarError(
+        'ORIGIN_FORBIDDEN',
+        'Pages of other origins may not use this path. Send the request from a tool or from a page of this server.',
+      );
+    }
   }
 
   private note(address: string): void {

@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { GjallarError } from '../../base/errors.js';
 import { packageFile } from '../../base/package.js';
-import type { HttpExchange } from '../../engine/http/exchange.js';
-import type { HttpHost } from '../../engine/http/guarded-requests.js';
-import { routeHttp } from '../../engine/routes.js';
-import type { TemplatedApp } from '../../engine/uws/app.js';
-import { type Cors, dataHeaders, type Headers } from '../../io/http/headers.js';
-import { decodeRoom, readJson, sendError, sendFailure, sendJson } from '../../io/http/json.js';
+import type { Engine, TemplatedApp } from '../../index.js';
+import {
+  answerHttp,
+  type Cors,
+  dataHeaders,
+  decodeRoom,
+  type HttpExchange,
+  readJson,
+  sendJson,
+} from '../../io/http/index.js';
 import { drain, type OperatorOptions, readStats, requireOperator } from './operator.js';
 import {
   type Call,
@@ -164,8 +168,6 @@ interface ApiOptions extends StateOptions, ActionsOptions {
   maxBody: number;
   /** Whether the app is an SSLApp. */
   secure: boolean;
-  /** Called with errors that the caller has not caused. */
-  onError(error: unknown): void;
 }
 
 /** Resolves with the fields of the response besides `ok`; undefined if it has responded itself. */
@@ -190,7 +192,7 @@ export const routes = {
 } as const satisfies Readonly<Record<string, Operations>>;
 
 /** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
-export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions): void {
+export function serveApi(app: TemplatedApp, engine: Engine, options: ApiOptions): void {
   const { cors, secure, maxBody } = options;
   const patterns = Object.entries<Operations>(routes).map(([path, operations]) => ({
     pattern: patternOf(path),
@@ -199,10 +201,10 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
   const fixed = dataHeaders(secure);
   // It is long: it is sent as it is, within the turn of the request, where the request guard measures how long that takes.
   const document = readFileSync(packageFile('dist/openapi.json'));
-  const onRequest = (exchange: HttpExchange): unknown => {
+  const headersFor = ({ request }: HttpExchange) => ({ ...fixed, ...cors.headersFor(request.headers.origin) });
+  const handle = async (exchange: HttpExchange): Promise<void> => {
     const { request } = exchange;
-    const { origin } = request.headers;
-    const headers = { ...fixed, ...cors.headersFor(origin) };
+    const headers = headersFor(exchange);
     const [path = ''] = request.url.split('?');
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     if (path === '/api/openapi.json' && method === 'GET')
@@ -210,31 +212,20 @@ export function serveApi(app: TemplatedApp, host: HttpHost, options: ApiOptions)
     for (const { pattern, operations } of patterns) {
       const match = pattern.exec(path);
       if (!match) continue;
-      const permission = method === 'OPTIONS' && cors.preflight(origin, Object.keys(operations));
+      const permission = method === 'OPTIONS' && cors.preflight(request.headers.origin, Object.keys(operations));
       if (permission) return exchange.send(204, { ...fixed, ...permission }, '');
+      const operation = operations[method];
+      if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
       const call = { exchange, request, parameters: match.slice(1), headers, status: 200 };
-      return void answer(call, operations[method], options, headers);
+      const answer = await operation(call, options);
+      if (answer) sendJson(exchange, call.status, headers, { ok: true, ...answer });
+      return;
     }
-    sendFailure(exchange, headers, new GjallarError('NOT_FOUND'));
+    throw new GjallarError('NOT_FOUND');
   };
-  routeHttp(app, host, { pattern: '/api/*', secure, maxBody, handle: onRequest });
+  answerHttp(app, engine, { pattern: '/api/*', secure, maxBody, headersFor, handle });
 }
 
 function patternOf(path: string): RegExp {
   return new RegExp(`^${path.replaceAll(/\{\w+\}/g, '([^/]+)')}$`);
-}
-
-async function answer(
-  call: Call,
-  operation: Operation | undefined,
-  options: ApiOptions,
-  headers: Headers,
-): Promise<void> {
-  try {
-    if (!operation) throw new GjallarError('METHOD_NOT_ALLOWED');
-    const answer = await operation(call, options);
-    if (answer) sendJson(call.exchange, call.status, headers, { ok: true, ...answer });
-  } catch (error) {
-    sendError(call.exchange, headers, error, options.onError);
-  }
 }

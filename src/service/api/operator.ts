@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { GjallarError } from '../../base/errors.js';
-import { isCrossSite, isForeign } from '../../engine/limits/origin.js';
-import type { RequestCosts } from '../../engine/limits/request-costs.js';
-import type { AdminGuard } from '../../io/http/guard.js';
+import type { Engine } from '../../index.js';
+import type { AdminGuard } from '../../io/http/index.js';
 import { type Call, type Caller, withIntegers } from './rooms.js';
 
 /** How many rooms a response lists at most, and by default. */
@@ -21,7 +20,7 @@ export interface OperatorOptions {
   /** Totals, and the {@link MAX_ROOMS_LISTED} largest rooms. */
   stats(): Promise<{ totals: object; rooms: readonly object[] }>;
   /** Charges callers for what the worker makes for them; undefined for no charge. */
-  costs?: RequestCosts;
+  costs?: Engine['costs'];
   /** Whether the proxies' headers about the host are trusted. */
   isProxied: boolean;
   /** Logs an action of the operator, and its result. */
@@ -68,14 +67,6 @@ export async function drain(call: Call, options: OperatorOptions): Promise<objec
  */
 export async function requireOperator({ request }: Call, { admin, isProxied }: OperatorOptions): Promise<Caller> {
   if (!admin) throw new GjallarError('ADMIN_OFF');
-  const address = request.connection.remoteAddress;
-  await admin.require({ headers: request.headers, address });
-  // A browser adds the operator's password to requests that a foreign page makes.
-  if (isForeign(request, [], isProxied) || isCrossSite(request.headers)) {
-    throw new GjallarError(
-      'ORIGIN_FORBIDDEN',
-      'Pages of other origins may not use this path. Send the request from a tool or from a page of this server.',
-    );
-  }
-  return { operator: admin.user, address };
+  await admin.requireOwnPage(request, isProxied);
+  return { operator: admin.user, address: request.connection.remoteAddress };
 }

@@ -1,9 +1,6 @@
 import { GjallarError } from '../../base/errors.js';
-import type { HttpExchange } from '../../engine/http/exchange.js';
-import type { EngineRequest } from '../../engine/http/request.js';
-import { isSame } from '../../io/http/guard.js';
-import type { Headers } from '../../io/http/headers.js';
-import { decodeRoom, readBody, readJson } from '../../io/http/json.js';
+import type { EngineRequest } from '../../index.js';
+import { decodeRoom, type Headers, type HttpExchange, isSame, readBody, readJson } from '../../io/http/index.js';
 import type { Identity } from '../accounts/identity.js';
 
 /** The chat as the API uses it. All input is passed on unchecked. */

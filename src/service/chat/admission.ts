@@ -1,7 +1,7 @@
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
-import type { EngineRequest } from '../../engine/http/request.js';
+import type { EngineRequest } from '../../index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { failureOf } from './handlers/answer.js';
 import { identifyByToken, nameOrGuest } from './identify.js';

@@ -1,5 +1,4 @@
 import { GjallarError } from '../../base/errors.js';
-import type { Session } from '../../engine/session/session.js';
 import type { Config } from '../../host/config/options.js';
 import { audited } from '../../host/operations/reports.js';
 import type { Application, RunningApplication } from '../../host/runtime/application.js';
@@ -7,8 +6,8 @@ import { atMostEvery } from '../../host/runtime/intervals.js';
 import type { MachineWorker } from '../../host/runtime/machine-worker.js';
 import { readAction, replyOf, targetOf } from '../../host/runtime/operator/actions.js';
 import { OwnPort } from '../../host/runtime/own-port.js';
-import { adminGuardOf } from '../../io/http/guard.js';
-import { Cors } from '../../io/http/headers.js';
+import type { Session } from '../../index.js';
+import { Cors } from '../../io/http/index.js';
 import { PlainWebSockets } from '../../io/plain/index.js';
 import { RevocableAccounts } from '../accounts/revocations.js';
 import { serveApi } from '../api/api.js';
@@ -18,7 +17,7 @@ import { openHistory } from './conversations/kept-messages.js';
 import { chatReadings } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
-import type { Member } from './plain-members.js';
+import type { Member } from './plain/member.js';
 import type { ChatServer } from './protocol.js';
 import { WatchedRevocations } from './revocations.js';
 import type { StateSettings } from './state/service.js';
@@ -67,8 +66,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
   serveApi(app, engine, {
     cors,
     secure,
-    admin: adminGuardOf(config, log),
-    onError: (error) => log.error({ error }, 'a request failed'),
+    admin: port.admin,
     apiKey: config.apiKey,
     rooms: chat,
     states: chat.states,

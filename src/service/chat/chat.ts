@@ -3,7 +3,6 @@ import { own } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import { Tally } from '../../base/tally.js';
 import { systemClock } from '../../engine/clock.js';
-import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import { TopKeys } from '../../engine/top-keys.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import { Conversations } from '../../features/history/conversations/conversations.js';
@@ -12,6 +11,7 @@ import type { HistoryStore } from '../../features/history/store.js';
 import { PresenceRegistry } from '../../features/presence/registry.js';
 import type { ApplicationView } from '../../host/runtime/application.js';
 import type { OperatorSeam } from '../../host/runtime/operator/actions.js';
+import type { Engine } from '../../index.js';
 import type { AnyNamespace } from '../../io/any.js';
 import { serviceOf } from '../../io/rooms/index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
@@ -28,7 +28,9 @@ import { identifyByToken } from './identify.js';
 import { ChatCounters } from './metrics.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
 import { type ExportLine, exportOf, MessageDeletion } from './operator/messages.js';
-import { admitPlain, type Member, type PlainDelivery, PlainMembers } from './plain-members.js';
+import { admitPlain } from './plain/admit.js';
+import type { Member } from './plain/member.js';
+import { type PlainDelivery, PlainMembers } from './plain/members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
 import { answerTotals, type ChatStats, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
@@ -94,7 +96,7 @@ export interface ChatOptions {
   /** Whether presence events wait because the worker is busy. */
   isBusy?: () => boolean;
   /** Charges clients for requests that cost the worker more than they send. */
-  costs?: RequestCosts;
+  costs?: Engine['costs'];
   /** Called when a conversation has a new epoch; see `ConversationEvents`. */
   onNewEpoch?: (finding: Finding, lastUsed: number) => void;
   /** The state rooms. @default none */

@@ -1,9 +1,9 @@
 import type { Tally } from '../../base/tally.js';
-import type { RequestCosts } from '../../engine/limits/request-costs.js';
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import type { Conversations } from '../../features/history/conversations/conversations.js';
 import type { PresenceRegistry } from '../../features/presence/registry.js';
+import type { Engine } from '../../index.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import type { Expiry } from './expiry.js';
@@ -31,7 +31,7 @@ export interface ChatContext {
   readonly states: StateService;
   readonly counters: ChatCounters;
   /** Charges clients for requests that cost the worker more than they send; undefined for no charge. */
-  readonly costs: RequestCosts | undefined;
+  readonly costs: Engine['costs'] | undefined;
   /** The users that send the most events and messages. */
   readonly talkers: TopKeys;
   /** Whether new messages are refused because the worker is overloaded. */

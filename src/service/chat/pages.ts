@@ -2,13 +2,17 @@ import { readFileSync } from 'node:fs';
 import { GjallarError } from '../../base/errors.js';
 import { homepage, packagePath } from '../../base/package.js';
 import { thisProcess } from '../../base/process.js';
-import type { HttpHost } from '../../engine/http/guarded-requests.js';
-import { routeHttp } from '../../engine/routes.js';
-import type { TemplatedApp } from '../../engine/uws/app.js';
-import { addClientBundle, addHelper, HELPER, pageBundles } from '../../io/http/client-bundle.js';
-import { type Cors, dataHeaders, pageHeaders } from '../../io/http/headers.js';
-import { sendFailure } from '../../io/http/json.js';
-import { StaticFiles } from '../../io/http/static-files.js';
+import type { Engine, TemplatedApp } from '../../index.js';
+import {
+  addClientBundle,
+  addHelper,
+  answerHttp,
+  type Cors,
+  HELPER,
+  pageBundles,
+  pageHeaders,
+  StaticFiles,
+} from '../../io/http/index.js';
 
 export interface PagesOptions {
   cors: Cors;
@@ -22,7 +26,7 @@ export interface PagesOptions {
  * Serves the demo page and the client's bundle, and answers 404 on all other paths without a route: browsers get a page that
  * says where to go.
  */
-export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, demoPage }: PagesOptions): void {
+export function servePages(app: TemplatedApp, engine: Engine, { cors, secure, demoPage }: PagesOptions): void {
   const isServed = (name: string) => demoPage || name === HELPER;
   const files = new StaticFiles().add('/', packagePath('public'), isServed);
   addHelper(addClientBundle(files, '/socket.io/', pageBundles), '/socket.io/');
@@ -33,8 +37,7 @@ export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, de
   };
   const missing = readFileSync(packagePath('public/missing.html'));
   const forPages = pageHeaders(secure);
-  const forData = dataHeaders(secure);
-  routeHttp(app, host, {
+  answerHttp(app, engine, {
     pattern: '/*',
     secure,
     handle: (exchange) => {
@@ -46,7 +49,7 @@ export function servePages(app: TemplatedApp, host: HttpHost, { cors, secure, de
         return exchange.send(302, { ...forPages, Location: moved[path]! }, '');
       }
       if (!isRead || !/\btext\/html\b/.test(String(headers.accept))) {
-        return sendFailure(exchange, forData, new GjallarError('NOT_FOUND'));
+        throw new GjallarError('NOT_FOUND');
       }
       thisProcess.reports.rejected('NOT_FOUND', exchange.request);
       exchange.send(404, { ...forPages, 'Content-Type': 'text/html; charset=utf-8' }, missing);

@@ -4,7 +4,7 @@ import type { OperatorSeam } from '../../../host/runtime/operator/actions.js';
 import type { PlainSocket } from '../../../io/plain/index.js';
 import { normalForm } from '../../accounts/identity.js';
 import { type ChatContext, ioRoomOf } from '../context.js';
-import type { Member } from '../plain-members.js';
+import type { Member } from '../plain/member.js';
 import type { ChatSocket, Ended } from '../protocol.js';
 
 type PlainUser = PlainSocket<Member>;

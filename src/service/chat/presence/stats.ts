@@ -4,7 +4,7 @@ import type { PresenceRegistry } from '../../../features/presence/registry.js';
 import type { ApplicationView } from '../../../host/runtime/application.js';
 import { askServers } from '../../../io/rooms/index.js';
 import { chatRoomOf } from '../context.js';
-import type { PlainMembers } from '../plain-members.js';
+import type { PlainMembers } from '../plain/members.js';
 import type { ChatServer } from '../protocol.js';
 
 /** A worker's own counts. */

@@ -1,10 +1,10 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { RequestCosts } from '../../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import { openStateRoom } from '../../../features/state/open.js';
 import type { StateRoomOptions } from '../../../features/state/options.js';
 import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
-import { parseJson } from '../../../io/http/json.js';
+import type { Engine } from '../../../index.js';
+import { parseJson } from '../../../io/http/index.js';
 import { type Grant, type Identity, requireRoom } from '../../accounts/identity.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
@@ -38,7 +38,7 @@ export class StateService {
     io: ChatServer,
     { names, hasDemo = false, bounds }: StateSettings,
     private readonly isOverloaded: () => boolean,
-    private readonly costs?: RequestCosts,
+    private readonly costs?: Engine['costs'],
   ) {
     this.requests = new WorkQueue('requests for state rooms', costs);
     for (const name of new Set([...names.map(readRoom), ...(hasDemo ? [DEMO_ROOM] : [])])) {

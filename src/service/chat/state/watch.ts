@@ -4,7 +4,7 @@ import { requireRate } from '../../../features/state/options.js';
 import type { Identity } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 import { readObject, readRoom } from '../input.js';
-import { type Member, memberOf } from '../plain-members.js';
+import { type Member, memberOf } from '../plain/member.js';
 import type { ChatSocket, WatchReply } from '../protocol.js';
 
 /** Sends the client the newest values of a state room from now on. */

@@ -1,17 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { GjallarError } from '../../base/errors.js';
-import { Tally } from '../../base/tally.js';
-import { decodeRoom } from '../../io/http/json.js';
-import type { PlainMember, PlainRoute, PlainSocket } from '../../io/plain/index.js';
-import { atTime, type Identity, requireRoom } from '../accounts/identity.js';
-import { type ChatContext, chatRoomOf, ioRoomOf } from './context.js';
-import { postToRoom } from './conversations/post.js';
-import { identify } from './identify.js';
-import { readRoom, readText } from './input.js';
-import type { ChatMessage } from './protocol.js';
-import { admitWatcher } from './state/watch.js';
-
-type PlainRequest = Parameters<PlainRoute<Member>['admit']>[0];
+import { Tally } from '../../../base/tally.js';
+import type { PlainSocket } from '../../../io/plain/index.js';
+import { type Identity, requireRoom } from '../../accounts/identity.js';
+import { type ChatContext, chatRoomOf, ioRoomOf } from '../context.js';
+import { postToRoom } from '../conversations/post.js';
+import { readRoom, readText } from '../input.js';
+import type { ChatMessage } from '../protocol.js';
+import { type Member, memberOf } from './member.js';
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
@@ -102,57 +96,4 @@ export class PlainMembers {
     });
     return member;
   }
-}
-
-/** A user on a plain WebSocket. */
-export interface Member extends PlainMember {
-  readonly identity: Identity;
-}
-
-/** A member whose connection ends with its token. */
-export function memberOf(
-  { revoked }: ChatContext,
-  identity: Identity,
-  room: string | undefined,
-  { enter, say, leave }: Pick<PlainMember, 'enter' | 'say' | 'leave'>,
-): Member {
-  let cancelExpiry = () => {};
-  return {
-    room,
-    identity,
-    enter: async (client) => {
-      // The token may have been revoked since it was checked.
-      if (revoked?.isRevoked(identity)) throw new GjallarError('TOKEN_REVOKED');
-      cancelExpiry = atTime(identity.expires, () => client.refuse('TOKEN_EXPIRED'));
-      await enter(client);
-    },
-    say,
-    leave: () => {
-      cancelExpiry();
-      leave();
-    },
-  };
-}
-
-/** Watches a state room. */
-const STATE = /^\/api\/state\/([^/]+)$/;
-/** Paths that the server uses itself. A room with such a name is reached by encoding it: `/%61pi` is the room `api`. */
-const RESERVED = /^\/((socket\.io|api)(\/|$)|(healthz|readyz|metrics)$)/;
-
-/**
- * Admits a plain WebSocket: at `ws://HOST/ROOM` to a room, and at `ws://HOST/api/state/ROOM` to the changes of a state room.
- * @throws GjallarError NOT_FOUND, BAD_ROOM, BAD_NAME, BAD_INPUT, TOKEN_…, ROOM_FORBIDDEN
- */
-export async function admitPlain(
-  context: ChatContext,
-  members: PlainMembers,
-  { url, _query: query }: PlainRequest,
-): Promise<Member> {
-  const [path = ''] = url.split('?');
-  const watched = STATE.exec(path)?.[1];
-  if (watched === undefined && RESERVED.test(path)) throw new GjallarError('NOT_FOUND');
-  const room = decodeRoom(watched ?? path.slice(1));
-  readRoom(room);
-  const identity = await identify(context.accounts, query, randomBytes(3).toString('hex'));
-  return watched === undefined ? members.admit(context, room, identity) : admitWatcher(context, room, identity, query);
 }
