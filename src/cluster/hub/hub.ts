@@ -16,13 +16,12 @@ import {
   serviceEntry,
 } from '../backplanes/frames/hub/entries.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
-import { Fences, ticksNow, Withheld } from '../backplanes/frames/interest/withheld.js';
-import { messageOf, numbersMessage, numbersOf, readEmitted, types } from '../backplanes/frames/wire/message.js';
+import { messageOf, numbersOf, readEmitted, types } from '../backplanes/frames/wire/message.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
-import { RoomIndex } from './hub-frame.js';
 import { StatusBoard } from './hub-status.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { HubServices } from './services.js';
+import { Side } from './side.js';
 
 /** What one frame to another machine counts as in the window, in ms: its wake-ups at both hubs, at the server and at the workers there. */
 const FRAME_COST_MS = 0.6;
@@ -65,14 +64,6 @@ interface LocalPart {
   rooms: Set<RoomKey> | undefined;
 }
 
-/** A message that some have not got, because they had announced no members of its rooms. */
-interface Kept {
-  readonly keys: readonly RoomKey[];
-  readonly bytes: number;
-  readonly entry: Buffer;
-  readonly machine: string;
-}
-
 /** What a hub connects. */
 export interface HubParts {
   readonly machine: string;
@@ -103,16 +94,12 @@ const NO_HUBS: ReadonlyMap<string, OtherHub> = new Map();
  */
 export class Hub {
   private readonly locals = new Map<number, Local>();
-  private readonly localRooms = new RoomIndex<LocalPart>();
-  private readonly otherRooms = new RoomIndex<OtherHub>();
+  private readonly localParts = new Map<string, LocalPart>();
+  private readonly localSide: Side<LocalPart>;
+  private readonly otherSide: Side<OtherHub>;
   /** The links to other hubs; undefined without a bridge. */
   private readonly others: OtherHubs | undefined;
   private readonly services: HubServices;
-  private readonly fencesToOthers: Fences;
-  private readonly fencesToLocals: Fences;
-  private readonly localParts = new Map<string, LocalPart>();
-  private readonly withheldFromLocals = new Withheld<Kept>(() => {});
-  private readonly withheldFromOthers = new Withheld<Kept>(() => {});
   private readonly health: ConnectionHealth;
   private readonly status: StatusBoard;
   private readonly hold: () => void;
@@ -128,19 +115,36 @@ export class Hub {
         isAlone: bridge === undefined,
         workers: () => this.locals.keys(),
         sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
-        sendToHub: (service, hub, message) => this.sendToHub(hub, serviceEntry(service, message)),
+        sendToHub: (service, id, message) => {
+          const hub = this.hubs.get(id);
+          if (hub) this.add(hub, serviceEntry(service, message));
+        },
         attempt: (work) => this.toService(work),
       },
       loadService,
     );
     this.hold = window.share(() => (this.others?.flush() ?? 0) * FRAME_COST_MS);
-    this.fencesToOthers = new Fences((number, id) => {
-      this.hubs.get(id)?.out.addBytes(hubNumbers(types.ping, [number]));
+    this.localSide = new Side({
+      members: () => this.localParts,
+      tell: ({ worker, part }, type, numbers) =>
+        this.sendTo(worker.number, NO_MACHINE, hubNumbers(type, numbers, part)),
+      give: ({ worker }, entry, machine) => this.sendTo(worker.number, machine, entry),
     });
-    this.fencesToLocals = new Fences((number, id) => {
-      const part = this.localParts.get(id);
-      if (part) this.tell(part, numbersMessage(types.ping, [number]));
+    this.otherSide = new Side({
+      members: () => this.hubs,
+      tell: (hub, type, numbers) => {
+        hub.out.addBytes(hubNumbers(type, numbers));
+        // Somebody waits for it.
+        if (type === types.pong) this.others?.flush();
+        else this.hold();
+      },
+      give: (hub, entry) => this.add(hub, entry),
+      // Without a clock, nothing has come from there.
+      timeOf: ({ clock }, time) => (clock.isKnown ? clock.departure(time) : undefined),
+      isUp: () => this.health.isUp,
+      onAsked: () => nextTick(() => nextTick(() => this.others?.flush())),
     });
+    Side.join<LocalPart, OtherHub>(this.localSide, this.otherSide);
     if (bridge) this.others = this.connect(bridge);
     this.status = new StatusBoard(this.health, {
       workers: () => this.locals.keys(),
@@ -199,14 +203,7 @@ export class Hub {
     for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await delay(WAIT_MS);
     await others.begin();
     // It counts as up once the others know its rooms, too.
-    await this.passOthers(others);
-  }
-
-  /** Resolves when the workers of other machines have handled all that was sent to them. */
-  private passOthers(others: OtherHubs): Promise<boolean> {
-    const passed = this.fencesToOthers.pass(others.hubs.keys());
-    nextTick(() => nextTick(() => others.flush()));
-    return passed;
+    await this.otherSide.pass(true);
   }
 
   private get knowsRooms(): boolean {
@@ -220,8 +217,8 @@ export class Hub {
     clearInterval(this.timer);
     this.services.close();
     this.others?.close();
-    this.fencesToLocals.close();
-    this.fencesToOthers.close();
+    this.localSide.close();
+    this.otherSide.close();
     this.surroundings.workers.close();
     this.surroundings.bridge?.pubSub.close();
   }
@@ -246,8 +243,7 @@ export class Hub {
     this.locals.delete(number);
     for (const part of local.parts.values()) {
       this.localParts.delete(part.id);
-      this.fencesToLocals.leave(part.id);
-      this.announceToOthers([], this.localRooms.forget(part));
+      this.localSide.forget(part);
     }
     this.tellOthers(hubNumbers(hubTypes.gone, [number]));
     this.services.onWorker(number, false);
@@ -269,17 +265,17 @@ export class Hub {
     const { hubs } = this;
     switch (reader.kind) {
       case entryKinds.hub:
-        return this.heardFrom(this.partOf(local, reader.part), reader.type, numbersOf(reader.body));
+        return this.localSide.hear(this.partOf(local, reader.part), reader.type, numbersOf(reader.body));
       case entryKinds.all:
         for (const hub of hubs.values()) this.add(hub, reader);
         return;
-      case entryKinds.rooms: {
-        const { keys } = reader;
-        const receivers = this.otherRooms.of(keys);
-        for (const hub of receivers) this.add(hub, reader);
-        if (receivers.length < hubs.size) this.keep(this.withheldFromOthers, reader, keys, receivers, NO_MACHINE);
-        return;
-      }
+      case entryKinds.rooms:
+        return this.otherSide.route(
+          reader,
+          NO_MACHINE,
+          () => true,
+          (hub) => this.add(hub, reader),
+        );
       case entryKinds.worker: {
         const { worker, machine } = reader.receiver;
         for (const hub of hubs.values()) {
@@ -312,43 +308,9 @@ export class Hub {
     const made: LocalPart = { id: `${worker.number}:${part}`, worker, part, rooms: undefined };
     worker.parts.set(part, made);
     this.localParts.set(made.id, made);
-    this.tell(made, numbersMessage(types.rooms, this.otherRooms.union));
+    this.sendTo(worker.number, NO_MACHINE, hubNumbers(types.rooms, this.otherSide.rooms.union, part));
     this.hearEmitters(part);
     return made;
-  }
-
-  /** What a worker tells of its rooms. */
-  private heardFrom(local: LocalPart, type: number, numbers: readonly number[]): void {
-    const { localRooms } = this;
-    switch (type) {
-      case types.added: {
-        const [since = 0, ...keys] = numbers;
-        if (!local.rooms) return;
-        const added = localRooms.add(local, keys);
-        for (const { entry, machine } of this.withheldFromLocals.takeFor(local, keys, since)) {
-          this.sendTo(local.worker.number, machine, entry);
-        }
-        return this.announceToOthers(added, [], since);
-      }
-      case types.removed:
-        return this.announceToOthers([], localRooms.remove(local, numbers));
-      case types.rooms: {
-        const before = localRooms.forget(local);
-        const added = localRooms.add(local, numbers);
-        return this.announceToOthers(
-          added,
-          before.filter((key) => !localRooms.union.has(key)),
-        );
-      }
-      case types.ping: {
-        const pong = () => this.tell(local, numbersMessage(types.pong, numbers));
-        if (!this.health.isUp || this.hubs.size === 0 || !this.others) return pong();
-        const passed = this.passOthers(this.others).then(pong);
-        return own('asking other machines', passed);
-      }
-      case types.pong:
-        return this.fencesToLocals.answered(local.id, numbers[0] ?? 0);
-    }
   }
 
   // Other machines
@@ -356,7 +318,7 @@ export class Hub {
   /** What another hub must know first. */
   private introduce({ out }: OtherHub): void {
     out.addBytes(hubNumbers(hubTypes.here, this.locals.keys()));
-    out.addBytes(hubNumbers(types.rooms, this.localRooms.union));
+    out.addBytes(hubNumbers(types.rooms, this.localSide.rooms.union));
   }
 
   private fromOther(hub: OtherHub, reader: EntryReader): void {
@@ -368,22 +330,13 @@ export class Hub {
       case entryKinds.all:
         for (const { worker, part } of this.localParts.values()) if (part === reader.part) worker.out.add(reader);
         return;
-      case entryKinds.rooms: {
-        const { keys, part } = reader;
-        let missed = 0;
-        const owners = this.localRooms.of(keys);
-        const receivers: LocalPart[] = [];
-        for (const local of this.localParts.values()) {
-          if (local.part !== part) continue;
-          // Until a worker has announced its rooms, it gets everything.
-          if (owners.includes(local) || !local.rooms) {
-            local.worker.out.add(reader);
-            receivers.push(local);
-          } else missed++;
-        }
-        if (missed > 0) this.keep(this.withheldFromLocals, reader, keys, receivers, hub.machine);
-        return;
-      }
+      case entryKinds.rooms:
+        return this.localSide.route(
+          reader,
+          hub.machine,
+          ({ part }) => part === reader.part,
+          ({ worker }) => worker.out.add(reader),
+        );
       case entryKinds.worker:
         this.locals.get(reader.receiver.worker)?.out.add(reader);
         return;
@@ -395,44 +348,17 @@ export class Hub {
   }
 
   private heardFromOther(hub: OtherHub, type: number, numbers: readonly number[]): void {
-    const { otherRooms } = this;
-    switch (type) {
-      case hubTypes.here:
-        for (const number of numbers) hub.workers.add(number);
-        return this.sendToAll(hub.machine, hubNumbers(hubTypes.here, numbers));
-      case hubTypes.gone:
-        for (const number of numbers) hub.workers.delete(number);
-        return this.sendToAll(hub.machine, hubNumbers(hubTypes.gone, numbers));
-      case types.rooms:
-        return this.announceToLocals(otherRooms.add(hub, numbers), [], ticksNow());
-      case types.added: {
-        const [since = 0, ...keys] = numbers;
-        const added = otherRooms.add(hub, keys);
-        for (const { entry } of this.withheldFromOthers.takeFor(hub, keys, since)) hub.out.addBytes(entry);
-        if (!hub.out.isEmpty) this.hold();
-        return this.announceToLocals(added, [], since);
-      }
-      case types.removed:
-        return this.announceToLocals([], otherRooms.remove(hub, numbers), 0);
-      case types.ping: {
-        const passed = this.fencesToLocals.pass(this.localParts.keys()).then(() => {
-          if (this.hubs.get(hub.id) !== hub) return;
-          hub.out.addBytes(hubNumbers(types.pong, numbers));
-          this.others?.flush();
-        });
-        return own('asking the workers of this machine', passed);
-      }
-      case types.pong:
-        return this.fencesToOthers.answered(hub.id, numbers[0] ?? 0);
-    }
+    if (type === hubTypes.here) for (const number of numbers) hub.workers.add(number);
+    else if (type === hubTypes.gone) for (const number of numbers) hub.workers.delete(number);
+    else return this.otherSide.hear(hub, type, numbers);
+    this.sendToAll(hub.machine, hubNumbers(type, numbers));
   }
 
   private lost(hub: OtherHub): void {
-    this.fencesToOthers.leave(hub.id);
     this.services.onHub(hub.id, false);
     if (hub.workers.size > 0) this.sendToAll(hub.machine, hubNumbers(hubTypes.gone, hub.workers));
     hub.workers.clear();
-    this.announceToLocals([], this.otherRooms.forget(hub), 0);
+    this.otherSide.forget(hub);
   }
 
   /** Nobody waits any longer for answers to what has not arrived. */
@@ -466,64 +392,17 @@ export class Hub {
 
   // Sending
 
-  private add(hub: OtherHub, reader: EntryReader): void {
-    hub.out.add(reader);
-    this.sendSoon(hub);
-  }
-
-  private sendToHub(id: string, entry: Buffer): void {
-    const hub = this.hubs.get(id);
-    if (!hub) return;
-    hub.out.addBytes(entry);
-    this.sendSoon(hub);
-  }
-
-  private sendSoon(hub: OtherHub): void {
+  private add(hub: OtherHub, entry: EntryReader | Buffer): void {
+    if (entry instanceof EntryReader) hub.out.add(entry);
+    else hub.out.addBytes(entry);
     if (hub.out.bytes > MAX_HELD_BYTES) this.others?.send(hub);
     else this.hold();
-  }
-
-  private keep<Owner extends { readonly id: string }>(
-    withheld: Withheld<Kept>,
-    { entry }: EntryReader,
-    keys: readonly RoomKey[],
-    receivers: readonly Owner[],
-    machine: string,
-  ): void {
-    // The bytes that it came in may be many.
-    const kept = { keys, bytes: entry.length, entry: Buffer.from(entry), machine };
-    withheld.keep(kept, [...receivers], ticksNow());
   }
 
   private tellOthers(entry: Buffer): void {
     if (this.hubs.size === 0) return;
     for (const { out } of this.hubs.values()) out.addBytes(entry);
     this.hold();
-  }
-
-  /** @param since when the first of the members entered the added rooms */
-  private announceToOthers(added: readonly RoomKey[], removed: readonly RoomKey[], since = ticksNow()): void {
-    if (added.length === 0 && removed.length === 0) return;
-    for (const { out, clock } of this.hubs.values()) {
-      // Without a clock, nothing has come from there, so nothing that was sent is late.
-      if (added.length > 0 && !clock.isKnown) out.addBytes(hubNumbers(types.rooms, added));
-      else if (added.length > 0) out.addBytes(hubNumbers(types.added, [clock.departure(since), ...added]));
-      if (removed.length > 0) out.addBytes(hubNumbers(types.removed, removed));
-    }
-    this.hold();
-  }
-
-  private announceToLocals(added: readonly RoomKey[], removed: readonly RoomKey[], since: number): void {
-    if (added.length > 0) this.tellLocals(numbersMessage(types.added, [since, ...added]));
-    if (removed.length > 0) this.tellLocals(numbersMessage(types.removed, removed));
-  }
-
-  private tellLocals(message: Buffer): void {
-    for (const local of this.localParts.values()) this.tell(local, message);
-  }
-
-  private tell({ worker, part }: LocalPart, message: Buffer): void {
-    this.sendTo(worker.number, NO_MACHINE, Buffer.concat([hubHead(part, 0), message]));
   }
 
   private sendToAll(machine: string, entry: Buffer): void {
