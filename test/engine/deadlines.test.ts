@@ -22,28 +22,6 @@ describe('deadlines', () => {
     for (const item of [a, b, c]) item.queue?.remove(item);
   });
 
-  test('pass in the order in which they were set, each at its time', () => {
-    queue.add(a);
-    clock.advance(30);
-    queue.add(b);
-    clock.advance(69);
-    expect(passed).toEqual([]);
-    clock.advance(1);
-    expect(passed).toEqual(['a at 100']);
-    clock.advance(30);
-    expect(passed).toEqual(['a at 100', 'b at 130']);
-    expect(clock.running).toBe(0);
-  });
-
-  test('that are set anew count from then, and those that are removed never pass', () => {
-    for (const item of [a, b, c]) queue.add(item);
-    clock.advance(50);
-    queue.add(a);
-    queue.remove(b);
-    clock.advance(100);
-    expect(passed).toEqual(['c at 100', 'a at 150']);
-  });
-
   test('do not add up how late their timers were, unless that is more than a twentieth of the delay', () => {
     clock.advance(1000);
     queue.add(a, 995);

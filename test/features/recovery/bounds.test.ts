@@ -1,27 +1,19 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { beforeEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
-import { startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { movableClock } from '../../support/clock.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
-import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
+import { type Bounds, joinMesh, ofTest } from './support/recovering.js';
 
 const { ahead } = movableClock();
 let directory: string;
-let nodes: TestNode[];
 let buses: Backplane[];
-const clients: Wanderer[] = [];
+const { nodes, enter, away, start: startWorker } = ofTest();
 
 beforeEach(() => {
   directory = temporaryFolder();
-  nodes = [];
   buses = [];
-});
-
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const node of nodes) await node.close();
 });
 
 /** Starts two workers. */
@@ -30,11 +22,7 @@ async function start(bounds: Bounds, options: { maxDisconnectionDuration?: numbe
   for (const id of [1, 2]) {
     const bus = await joinMesh(directory, id, id === 1 ? [] : [1], { sweepMs: 100, ...bounds });
     buses.push(bus);
-    const node = await startMember(bus, {
-      server: { connectionStateRecovery: { maxDisconnectionDuration } },
-      ...(engine && { engine }),
-    });
-    nodes.push(node);
+    const node = await startWorker(bus, { maxDisconnectionDuration, engine });
     node.io.on('connection', (socket) => {
       if (socket.recovered) return;
       void socket.join('room');
@@ -43,18 +31,7 @@ async function start(bounds: Bounds, options: { maxDisconnectionDuration?: numbe
   }
 }
 
-async function client(): Promise<Wanderer> {
-  const wanderer = new Wanderer(nodes[0]!.url, 'websocket');
-  clients.push(wanderer);
-  await wanderer.heardAll(1);
-  return wanderer;
-}
-
-async function away(wanderer: Wanderer): Promise<void> {
-  const { id } = wanderer.socket;
-  await wanderer.cutOff();
-  await until(() => !nodes[0]!.io.of('/').sockets.has(id!));
-}
+const client = () => enter(nodes[0]!);
 
 const filler = 'x'.repeat(1000);
 
@@ -69,7 +46,7 @@ test('a client that lacks more than is kept gets a new session', async () => {
   emitMany(20, 'room');
   await wanderer.comeBack(nodes[1]!.url);
   expect(wanderer.of('many')).toHaveLength(20);
-  await away2(wanderer);
+  await away(wanderer);
   emitMany(100, 'room');
   await wanderer.comeBack(nodes[0]!.url);
   expect(wanderer.recovered).toEqual([true, false]);
@@ -84,12 +61,6 @@ test('a client that lacks more than is kept gets a new session', async () => {
   // Every worker reports what its machine keeps.
   await until(() => buses[1]!.recovery!.packets > 0);
 });
-
-async function away2(wanderer: Wanderer): Promise<void> {
-  const { id } = wanderer.socket;
-  await wanderer.cutOff();
-  await until(() => !nodes[1]!.io.of('/').sockets.has(id!));
-}
 
 test('a client that lacks more packets of its own than are kept gets a new session', async () => {
   await start({ maxBytes: 50_000 });

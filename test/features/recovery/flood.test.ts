@@ -5,32 +5,27 @@ import { Packets } from '../../../src/features/recovery/keeper/packets.js';
 import { PacketMemory } from '../../../src/features/recovery/keeper/stream.js';
 import { decodeOffset, encodeOffset } from '../../../src/features/recovery/offset.js';
 import { Gate, Turns } from '../../../src/features/recovery/returns/gate.js';
-import { startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { busyFor, stopwatch, until } from '../../support/until.js';
-import { type Bounds, joinMesh, Wanderer } from './support/recovering.js';
+import { type Bounds, joinMesh, ofTest } from './support/recovering.js';
 
 /** What a client can make its worker do by returning. */
 
 let directory: string;
-let nodes: TestNode[];
 let buses: Backplane[];
-const clients: Wanderer[] = [];
+const { nodes, clients, enter, away, start: startWorker } = ofTest();
 const extras: Client[] = [];
 let bounds: string[];
 
 beforeEach(() => {
   directory = temporaryFolder();
-  nodes = [];
   buses = [];
   bounds = [];
 });
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
   for (const client of extras.splice(0)) client.disconnect();
-  for (const node of nodes) await node.close();
 });
 
 async function start(limits: Bounds = {}): Promise<void> {
@@ -39,8 +34,7 @@ async function start(limits: Bounds = {}): Promise<void> {
       bounds.push(reason),
     );
     buses.push(bus);
-    const node = await startMember(bus, { server: { connectionStateRecovery: {} } });
-    nodes.push(node);
+    const node = await startWorker(bus);
     node.io.on('connection', (socket) => {
       socket.on('join', async (names: string[], done: () => void) => {
         await socket.join(names);
@@ -51,18 +45,7 @@ async function start(limits: Bounds = {}): Promise<void> {
   }
 }
 
-async function client(): Promise<Wanderer> {
-  const wanderer = new Wanderer(nodes[0]!.url, 'websocket');
-  clients.push(wanderer);
-  await wanderer.heardAll(1);
-  return wanderer;
-}
-
-async function away(wanderer: Wanderer): Promise<void> {
-  const { id } = wanderer.socket;
-  await wanderer.cutOff();
-  await until(() => nodes.every(({ io }) => !io.of('/').sockets.has(id!)));
-}
+const client = () => enter(nodes[0]!);
 
 const rooms = (count: number) => Array.from({ length: count }, (_, number) => `room ${number}`);
 

@@ -1,6 +1,6 @@
 import { constants } from 'node:buffer';
 import { createServer } from 'node:http';
-import { type AddressInfo, createConnection } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { Server as StockServer } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
@@ -15,33 +15,6 @@ afterEach(closeAll);
 afterEach(closeEngines);
 
 describe.each(classes)('options of %s', (_name, Class) => {
-  test('reach the handshake', async () => {
-    const { port } = await run(Class, undefined, {
-      path: '/elsewhere/',
-      pingInterval: 1234,
-      pingTimeout: 567,
-      maxHttpBufferSize: 8901,
-      cookie: { name: 'sticky' },
-      cors: { origin: 'https://example.com', credentials: true },
-      allowRequest: (request, done) => done(null, request.headers['x-key'] === 'right'),
-    });
-    const path = '/elsewhere/?EIO=4&transport=polling';
-    const headers = { origin: 'https://example.com', 'x-key': 'right' };
-    const answer = await get(port, path, { headers });
-    expect(JSON.parse(answer.body.slice(1))).toMatchObject({
-      pingInterval: 1234,
-      pingTimeout: 567,
-      maxPayload: 8901,
-      upgrades: ['websocket'],
-    });
-    expect(answer.headers).toMatchObject({
-      'access-control-allow-origin': 'https://example.com',
-      'access-control-allow-credentials': 'true',
-      'set-cookie': [expect.stringContaining('sticky=')],
-    });
-    expect((await get(port, path)).status).toBe(403);
-  });
-
   test('keep servers on two paths of an http.Server apart', async () => {
     const { http, io: one, url } = await run(Class);
     const other = closeLater(new Class(http, { path: '/other' }));
@@ -356,23 +329,6 @@ test("rooms on socket.io's own engine give a warning, and work", async () => {
     [expect.stringContaining('an Engine of gjallar'), { type: 'GjallarWarning', code: 'GJALLAR_OTHER_ENGINE' }],
   ]);
   warn.mockRestore();
-});
-
-test('node:http may keep the port, and does what only it can do', async () => {
-  const { io, port, url } = await run(Server, (_message, response) => response.end('fine'), { portOwner: 'node' });
-  const socket = createConnection(port, '127.0.0.1');
-  socket.write('GET / HTTP/1.0\r\n\r\n');
-  let text = '';
-  for await (const part of socket) text += part;
-  expect(text).toMatch(/200 OK[\s\S]*fine/);
-  io.on('connection', (one) => one.join('room'));
-  const clients = [['polling'], ['websocket'], ['websocket'], ['polling', 'websocket']].map((transports) =>
-    client(url, { transports }),
-  );
-  await Promise.all(clients.map((one) => nextEvent(one, 'connect')));
-  const heard = Promise.all(clients.map((one) => nextEvent(one, 'said')));
-  io.to('room').emit('said', 'x');
-  await heard;
 });
 
 test.each([['polling'], ['websocket']])('socket.request is what applications expect, on %s', async (transport) => {

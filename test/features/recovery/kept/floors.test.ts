@@ -1,30 +1,26 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import { Heads } from '../../../../src/features/recovery/heads.js';
 import { FloorCheck, Floors } from '../../../../src/features/recovery/keeper/memory.js';
-import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
-import { joinMesh, Wanderer } from '../support/recovering.js';
+import { joinMesh, ofTest, type Wanderer } from '../support/recovering.js';
 
 /** What was sent to a room before a client joined it is not for that client, whatever its offset says. */
 
 describe('a client that joins a room', () => {
   let directory: string;
-  let nodes: TestNode[];
   let buses: Backplane[];
-  const clients: Wanderer[] = [];
+  const { nodes, enter, away, start } = ofTest();
 
   beforeEach(async () => {
     directory = temporaryFolder();
-    nodes = [];
     buses = [];
     for (const id of [1, 2, 3]) {
       const others = [1, 2, 3].filter((other) => other < id);
       const bus = await joinMesh(directory, id, others);
       buses.push(bus);
-      const node = await startMember(bus, { server: { connectionStateRecovery: {} } });
-      nodes.push(node);
+      const node = await start(bus);
       node.io.on('connection', (socket) => {
         socket.on('join', async (room: string, done: () => void) => {
           await socket.join(room);
@@ -39,17 +35,7 @@ describe('a client that joins a room', () => {
     }
   });
 
-  afterEach(async () => {
-    for (const client of clients.splice(0)) client.close();
-    for (const node of nodes) await node.close();
-  });
-
-  async function client(at = 0): Promise<Wanderer> {
-    const wanderer = new Wanderer(nodes[at]!.url, 'websocket');
-    clients.push(wanderer);
-    await wanderer.heardAll(1);
-    return wanderer;
-  }
+  const client = (at = 0) => enter(nodes[at]!);
 
   /** A message that all workers have delivered. */
   async function emit(from: number, room: string, number: number): Promise<void> {
@@ -59,12 +45,6 @@ describe('a client that joins a room', () => {
     for (const one of witnesses) await until(() => one.of(room).includes(number));
     for (const one of witnesses) one.close();
   }
-
-  const away = async (wanderer: Wanderer) => {
-    const { id } = wanderer.socket;
-    await wanderer.cutOff();
-    await until(() => nodes.every(({ io }) => !io.of('/').sockets.has(id!)));
-  };
 
   const claim = (wanderer: Wanderer, offset: string) => {
     (wanderer.socket as unknown as { _lastOffset: string })._lastOffset = offset;

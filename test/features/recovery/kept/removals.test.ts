@@ -1,15 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Removals } from '../../../../src/features/recovery/keeper/memory.js';
-import { startMember } from '../../../io/rooms/support/node.js';
+import type { startMember } from '../../../io/rooms/support/node.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
-import { joinMesh, Wanderer } from '../support/recovering.js';
+import { joinMesh, ofTest } from '../support/recovering.js';
 
 type Worker = Awaited<ReturnType<typeof startMember>>;
 
 let directory: string;
-const nodes: Worker[] = [];
-const clients: Wanderer[] = [];
+const { nodes, enter: clientOf, start: startWorker } = ofTest();
 let middleware = () => Promise.resolve();
 
 beforeEach(() => {
@@ -17,16 +16,10 @@ beforeEach(() => {
   middleware = () => Promise.resolve();
 });
 
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const node of nodes.splice(0)) await node.close();
-});
-
 async function start(id: number): Promise<Worker> {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
   const bus = await joinMesh(directory, id, others);
-  const node = await startMember(bus, { server: { connectionStateRecovery: { skipMiddlewares: false } } });
-  nodes.push(node);
+  const node = await startWorker(bus, { skipMiddlewares: false });
   node.io.use((_socket, next) => void middleware().then(() => next(), next));
   node.io.on('connection', (socket) => {
     if (!socket.recovered) void socket.join('room');
@@ -35,16 +28,9 @@ async function start(id: number): Promise<Worker> {
   return node;
 }
 
-async function clientOf(node: Worker): Promise<Wanderer> {
-  const client = new Wanderer(node.url, 'websocket');
-  clients.push(client);
-  await client.heardAll(1);
-  return client;
-}
-
 /** Each worker has told the others everything. */
 async function untilTold(): Promise<void> {
-  const witnesses = await Promise.all(nodes.map(clientOf));
+  const witnesses = await Promise.all(nodes.map((node) => clientOf(node)));
   for (const { io } of nodes) io.emit('n', 'fence', 0);
   for (const witness of witnesses) await until(() => witness.of('fence').length === nodes.length);
   for (const witness of witnesses) witness.close();

@@ -1,16 +1,15 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { HubThread } from '../../../../src/cluster/hub/hub-thread.js';
 import { hubThread } from '../../../cluster/support/hub-thread.js';
-import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import type { TestNode } from '../../../io/rooms/support/node.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until, whileActing } from '../../../support/until.js';
-import { joinMesh, Wanderer } from '../support/recovering.js';
+import { joinMesh, ofTest, type Wanderer } from '../support/recovering.js';
 
 let directory: string;
 let thread: HubThread;
 const ends: string[] = [];
-const nodes: TestNode[] = [];
-const clients: Wanderer[] = [];
+const { nodes, enter, start: startWorker } = ofTest();
 
 beforeEach(async () => {
   directory = temporaryFolder();
@@ -19,25 +18,16 @@ beforeEach(async () => {
 });
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const node of nodes.splice(0)) await node.close();
   await thread.close();
 });
 
 async function start(id: number): Promise<TestNode> {
   const others = nodes.map((_, at) => at + 1);
   const bus = await joinMesh(directory, id, others, {}, undefined, undefined, true);
-  const node = await startMember(bus, { server: { connectionStateRecovery: {} } });
-  nodes.push(node);
-  return node;
+  return startWorker(bus);
 }
 
-async function client(at: TestNode): Promise<Wanderer> {
-  const one = new Wanderer(at.url, 'websocket');
-  clients.push(one);
-  await one.heardAll(10);
-  return one;
-}
+const client = (at: TestNode) => enter(at, 10);
 
 function expectEachOnce(one: Wanderer): void {
   for (const sender of ['worker 1', 'worker 2']) {

@@ -1,36 +1,32 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Emitter as StockEmitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import { Emitter } from '../../../../src/cluster/emitter/index.js';
-import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import type { TestNode } from '../../../io/rooms/support/node.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
-import { joinMachine, Wanderer } from '../support/recovering.js';
+import { joinMachine, ofTest, type Wanderer } from '../support/recovering.js';
 
 let redis: RedisProcess;
 let publisher: Redis;
 let directory: string;
-const nodes: TestNode[] = [];
 const wires: Wire[] = [];
-const clients: Wanderer[] = [];
+const { enter, start: startWorker } = ofTest();
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gjallar-recovery-'));
+  directory = temporaryFolder();
   redis = await RedisProcess.start();
   publisher = new Redis(redis.url);
 });
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const node of nodes.splice(0)) await node.close();
   for (const wire of wires.splice(0)) wire.close();
   publisher.disconnect();
   await redis.remove();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 interface Place {
@@ -48,8 +44,7 @@ async function start(bus: Bus, id: number, { port, machine }: Place = {}): Promi
   const choice = { bus, redisUrl: `redis://${server}` };
   const folder = machine === undefined ? directory : mkdtempSync(join(directory, machine));
   const backplane = await joinMachine({ ...choice, machine }, folder, id, others);
-  const node = await startMember(backplane, { server: { connectionStateRecovery: {} } });
-  nodes.push(node);
+  const node = await startWorker(backplane);
   node.io.on('connection', (socket) => {
     socket.on('join', async (room: string, done: () => void) => {
       await socket.join(room);
@@ -61,9 +56,7 @@ async function start(bus: Bus, id: number, { port, machine }: Place = {}): Promi
 }
 
 async function client(at: TestNode, room: string): Promise<Wanderer> {
-  const one = new Wanderer(at.url, 'websocket');
-  clients.push(one);
-  await one.heardAll(1);
+  const one = await enter(at);
   await one.socket.emitWithAck('join', room);
   return one;
 }

@@ -1,11 +1,11 @@
 import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
-import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import type { TestNode } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
-import { joinerOf, joinRedis, Wanderer } from '../support/recovering.js';
+import { joinerOf, joinRedis, ofTest, type Wanderer } from '../support/recovering.js';
 
 const joiners = {
   redis: (port: number) => joinRedis(`redis://127.0.0.1:${port}`),
@@ -20,22 +20,18 @@ async function serve(bus: (typeof buses)[number]): Promise<{ port: number; join(
   return { port: server.port, join: (port = server.port) => joiners[bus](port) };
 }
 
-const nodes: TestNode[] = [];
-const clients: Wanderer[] = [];
+const { nodes, clients, enter: client, start: startWorker } = ofTest();
 let remove: (() => Promise<void>) | undefined;
 let wire: Wire | undefined;
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const node of nodes.splice(0)) await node.close();
   wire?.close();
   wire = undefined;
   await remove?.();
 });
 
 async function start(join: () => Promise<Backplane>): Promise<TestNode> {
-  const node = await startMember(await join(), { server: { connectionStateRecovery: { skipMiddlewares: false } } });
-  nodes.push(node);
+  const node = await startWorker(await join(), { skipMiddlewares: false });
   node.io.on('connection', (socket) => {
     if (socket.recovered) return;
     void socket.join('room');
@@ -43,13 +39,6 @@ async function start(join: () => Promise<Backplane>): Promise<TestNode> {
   });
   await until(async () => (await node.io.of('/').adapter.serverCount()) === nodes.length);
   return node;
-}
-
-async function client(at: TestNode): Promise<Wanderer> {
-  const one = new Wanderer(at.url, 'websocket');
-  clients.push(one);
-  await one.heardAll(1);
-  return one;
 }
 
 async function cutOff(one: Wanderer, from: TestNode): Promise<void> {

@@ -1,29 +1,19 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { startMember, type TestNode } from '../../../io/rooms/support/node.js';
+import { beforeEach, expect, test } from '@jest/globals';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { LateLinks } from '../support/late-links.js';
-import { joinMesh, Wanderer } from '../support/recovering.js';
+import { joinMesh, ofTest, Wanderer } from '../support/recovering.js';
 
 let directory: string;
-const nodes: TestNode[] = [];
-const clients: Wanderer[] = [];
+const { nodes, clients, start: startWorker } = ofTest();
 
 beforeEach(() => {
   directory = temporaryFolder();
 });
 
-afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  for (const node of nodes.splice(0)) await node.close();
-});
-
 async function start(id: number, late?: LateLinks) {
   const others = Array.from({ length: id - 1 }, (_, at) => at + 1);
-  const node = await startMember(await joinMesh(directory, id, others, {}, late?.of), {
-    server: { connectionStateRecovery: {} },
-  });
-  nodes.push(node);
+  const node = await startWorker(await joinMesh(directory, id, others, {}, late?.of));
   node.io.on('connection', (socket) => {
     if (!socket.recovered) socket.emit('n', 'hello', 0);
   });

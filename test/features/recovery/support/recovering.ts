@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { afterEach } from '@jest/globals';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { hubServices } from '../../../../src/base/hub-service.js';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
@@ -11,11 +12,12 @@ import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
 import { HUB, Mesh, type MeshLinks } from '../../../../src/cluster/mesh/mesh.js';
 import { Node } from '../../../../src/cluster/node.js';
 import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
+import type { EngineOptions } from '../../../../src/engine/options.js';
 import { openHubService } from '../../../../src/features/recovery/hub-service.js';
 import type { RecoveryOptions } from '../../../../src/features/recovery/recovery.js';
 import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
 import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
-import { noMesh } from '../../../io/rooms/support/node.js';
+import { noMesh, startMember } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
 import { until } from '../../../support/until.js';
 
@@ -243,3 +245,39 @@ export class Wanderer {
     this.socket.disconnect();
   }
 }
+
+/** The workers and the clients of a test, which end with it. */
+export function ofTest() {
+  const nodes: Member[] = [];
+  const clients: Wanderer[] = [];
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.close();
+    for (const node of nodes.splice(0)) await node.close();
+  });
+  return {
+    nodes,
+    clients,
+    /** Starts a worker with recovery. */
+    start: async (bus: Backplane, { engine, ...recovery }: StartOptions = {}): Promise<Member> => {
+      const node = await startMember(bus, { server: { connectionStateRecovery: recovery }, engine });
+      nodes.push(node);
+      return node;
+    },
+    /** Connects a client, which has heard so many messages then. */
+    enter: async (node: Pick<Member, 'url'>, heard = 1): Promise<Wanderer> => {
+      const client = new Wanderer(node.url, 'websocket');
+      clients.push(client);
+      await client.heardAll(heard);
+      return client;
+    },
+    /** Cuts a client off, and waits until each worker has noticed. */
+    away: async (client: Wanderer): Promise<void> => {
+      const { id } = client.socket;
+      await client.cutOff();
+      await until(() => nodes.every(({ io }) => !io.of('/').sockets.has(id!)));
+    },
+  };
+}
+
+type Member = Awaited<ReturnType<typeof startMember>>;
+type StartOptions = { engine?: EngineOptions; maxDisconnectionDuration?: number; skipMiddlewares?: boolean };
