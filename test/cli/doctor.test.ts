@@ -10,6 +10,7 @@ import { doctor } from '../../src/cli/doctor/doctor.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { postgres } from '../support/databases.js';
+import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { NatsProcess } from '../support/nats.js';
 import { freePort } from '../support/ports.js';
@@ -109,24 +110,23 @@ test('beside a running server whose code fixes the port, only its problems count
   const { port } = page.address() as AddressInfo;
   const file = join(folder, 'file');
   await writeFile(file, '');
-  try {
-    for (const PORT of [String(port), String(await freePort())]) {
-      const { code, lines, failed } = await examine({ PORT, ADMIN_PORT: String(adminPort), DATA_DIR: file });
-      expect({ code, failed }).toEqual({ code: 0, failed: [] });
-      expect(lines).toContain(`ok    a server answers at ADMIN_PORT=${adminPort}`);
-      // An application has none.
-      expect(lines.join()).not.toContain('DATA_DIR');
-    }
-    const { code, failed } = await examine({ PORT: String(port), DATA_DIR: file });
-    expect(code).toBe(1);
-    expect(failed).toEqual([
-      expect.stringContaining(`cannot listen on PORT=${port} at HOST=127.0.0.1`),
-      expect.stringContaining(`DATA_DIR "${file}" cannot be written to: `),
-    ]);
-  } finally {
-    page.close();
-    await server.stop();
+  atEnd(
+    () => page.close(),
+    () => server.stop(),
+  );
+  for (const PORT of [String(port), String(await freePort())]) {
+    const { code, lines, failed } = await examine({ PORT, ADMIN_PORT: String(adminPort), DATA_DIR: file });
+    expect({ code, failed }).toEqual({ code: 0, failed: [] });
+    expect(lines).toContain(`ok    a server answers at ADMIN_PORT=${adminPort}`);
+    // An application has none.
+    expect(lines.join()).not.toContain('DATA_DIR');
   }
+  const { code, failed } = await examine({ PORT: String(port), DATA_DIR: file });
+  expect(code).toBe(1);
+  expect(failed).toEqual([
+    expect.stringContaining(`cannot listen on PORT=${port} at HOST=127.0.0.1`),
+    expect.stringContaining(`DATA_DIR "${file}" cannot be written to: `),
+  ]);
 });
 
 test('for gjallar run, only what it would open counts', async () => {

@@ -14,21 +14,15 @@ async function stateOf(url: string): Promise<unknown> {
 describe('a signal that arrives before the primary has loaded its modules is obeyed later', () => {
   test('SIGHUP reloads the chat service', async () => {
     const server = await startServer({ WORKERS: '1', ...at('SIGHUP') });
-    try {
-      await server.logged(({ msg }) => msg === 'reload finished');
-    } finally {
-      expect(await server.stop()).toBe(0);
-    }
+    await server.logged(({ msg }) => msg === 'reload finished');
+    expect(await server.stop()).toBe(0);
   });
 
   test('SIGUSR2 drains the chat service', async () => {
     const server = await startServer({ WORKERS: '1', ...at('SIGUSR2') });
-    try {
-      await server.logged(({ msg }) => msg?.startsWith('draining all clients to other machines') ?? false);
-      expect(await stateOf(server.url)).toBe('draining');
-    } finally {
-      expect(await server.stop()).toBe(0);
-    }
+    await server.logged(({ msg }) => msg?.startsWith('draining all clients to other machines') ?? false);
+    expect(await stateOf(server.url)).toBe('draining');
+    expect(await server.stop()).toBe(0);
   });
 });
 
@@ -36,14 +30,12 @@ test.each(['SIGTERM', 'SIGINT'])(
   '%s that arrives that early ends the server with code 0, and leaves nothing',
   async (signal) => {
     const folder = temporaryFolder();
-    try {
-      expect(await runToEnd([], { TMPDIR: folder, DATA_DIR: folder, ...at(signal) })).toMatchObject({
-        code: 0,
-        stdout: '',
-      });
-      expect(readdirSync(folder)).toEqual([]);
-    } finally {
-    }
+    atEnd(async () => {});
+    expect(await runToEnd([], { TMPDIR: folder, DATA_DIR: folder, ...at(signal) })).toMatchObject({
+      code: 0,
+      stdout: '',
+    });
+    expect(readdirSync(folder)).toEqual([]);
   },
 );
 

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals';
 import type { PubSub } from '../../src/cluster/backplanes/pub-sub.js';
 import { greeting } from '../../src/cluster/hub/hub-frame.js';
 import { OtherHubs } from '../../src/cluster/hub/other-hubs.js';
+import { atEnd } from '../support/ends.js';
 
 test('a hub that takes the place of one that ended without a word is here after that one is gone', () => {
   const pubSub = { health: { isUp: true, failures: 0 }, publish: () => Promise.resolve(undefined) };
@@ -12,15 +13,12 @@ test('a hub that takes the place of one that ended without a word is here after 
     onLost: ({ id }) => seen.push(`gone ${id}`),
     ...{ onLinked: ignore, onEntry: ignore, onFrameEnd: ignore, onUnsent: ignore },
   });
-  try {
-    const greet = (hub: string, machine: string) => hubs.onGreeting(greeting({ hub, machine, life: 1 }));
-    greet('hub-0001', 'machine1');
-    greet('hub-0002', 'machine2');
-    greet('hub-0003', 'machine1');
-    greet('hub-0003', 'machine1');
-    expect(seen).toEqual(['here hub-0001', 'here hub-0002', 'gone hub-0001', 'here hub-0003']);
-    expect([...hubs.hubs.keys()]).toEqual(['hub-0002', 'hub-0003']);
-  } finally {
-    hubs.close();
-  }
+  atEnd(() => hubs.close());
+  const greet = (hub: string, machine: string) => hubs.onGreeting(greeting({ hub, machine, life: 1 }));
+  greet('hub-0001', 'machine1');
+  greet('hub-0002', 'machine2');
+  greet('hub-0003', 'machine1');
+  greet('hub-0003', 'machine1');
+  expect(seen).toEqual(['here hub-0001', 'here hub-0002', 'gone hub-0001', 'here hub-0003']);
+  expect([...hubs.hubs.keys()]).toEqual(['hub-0002', 'hub-0003']);
 });

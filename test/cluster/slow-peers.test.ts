@@ -3,6 +3,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { SlowPeerDetector } from '../../src/cluster/mesh/framing.js';
+import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { until, whileActing } from '../support/until.js';
 
@@ -29,20 +30,19 @@ test('a worker that reads a burst slowly is not given up, one that does not read
     got += length;
     slow.other.pause();
   });
-  try {
-    for (const { link } of [slow, still]) detector.check(link);
-    // Between two turns of the detector, it reads a little.
-    await whileActing(
-      20,
-      () => slow.other.resume(),
-      until(() => stuck.length > 0),
-    );
-    expect(got).toBeGreaterThan(0);
-    expect(slow.link.writableLength).toBeGreaterThan(64 * MEGABYTE);
-    expect(stuck.map((link) => (link === still.link ? 'still' : 'slow'))).toEqual(['still']);
-  } finally {
+  atEnd(async () => {
     detector.close();
     for (const { link, other } of [slow, still]) for (const end of [link, other]) end.destroy();
     server.close();
-  }
+  });
+  for (const { link } of [slow, still]) detector.check(link);
+  // Between two turns of the detector, it reads a little.
+  await whileActing(
+    20,
+    () => slow.other.resume(),
+    until(() => stuck.length > 0),
+  );
+  expect(got).toBeGreaterThan(0);
+  expect(slow.link.writableLength).toBeGreaterThan(64 * MEGABYTE);
+  expect(stuck.map((link) => (link === still.link ? 'still' : 'slow'))).toEqual(['still']);
 });

@@ -5,6 +5,7 @@ import { expect, test } from '@jest/globals';
 import { io } from 'socket.io-client';
 import { writeCertificate } from '../support/certificate.js';
 import { nextEvent } from '../support/clients.js';
+import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { startServer } from '../support/server.js';
 import { until } from '../support/until.js';
@@ -27,25 +28,24 @@ test('SIGHUP makes the server use a renewed certificate, and clients come back b
   writeCertificate(key, cert);
   const server = await startServer({ TLS_KEY: key, TLS_CERT: cert, WORKERS: '2', DRAIN_TIMEOUT: '500ms' });
   const client = io(server.url, { rejectUnauthorized: false, transports: ['websocket'], reconnectionDelay: 50 });
-  try {
-    await nextEvent(client, 'connect');
-    const former = await fingerprintOn(server.port);
-    writeCertificate(`${key}.new`, `${cert}.new`);
-    renameSync(`${key}.new`, key);
-    renameSync(`${cert}.new`, cert);
-    expect(await fingerprintOn(server.port)).toBe(former);
+  atEnd(
+    () => client.disconnect(),
+    () => server.stop(),
+  );
+  await nextEvent(client, 'connect');
+  const former = await fingerprintOn(server.port);
+  writeCertificate(`${key}.new`, `${cert}.new`);
+  renameSync(`${key}.new`, key);
+  renameSync(`${cert}.new`, cert);
+  expect(await fingerprintOn(server.port)).toBe(former);
 
-    const returned = nextEvent(client, 'connect');
-    server.process.kill('SIGHUP');
-    await returned;
-    // Old workers accept until their successors do.
-    await until(async () => {
-      const shown = await Promise.all(Array.from({ length: 8 }, () => fingerprintOn(server.port).catch(() => former)));
-      return shown.every((fingerprint) => fingerprint !== former);
-    });
-    expect(await client.timeout(30_000).emitWithAck('echo', 'still here')).toBe('still here');
-  } finally {
-    client.disconnect();
-    await server.stop();
-  }
+  const returned = nextEvent(client, 'connect');
+  server.process.kill('SIGHUP');
+  await returned;
+  // Old workers accept until their successors do.
+  await until(async () => {
+    const shown = await Promise.all(Array.from({ length: 8 }, () => fingerprintOn(server.port).catch(() => former)));
+    return shown.every((fingerprint) => fingerprint !== former);
+  });
+  expect(await client.timeout(30_000).emitWithAck('echo', 'still here')).toBe('still here');
 });

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
+import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
@@ -36,17 +37,13 @@ afterAll(async () => {
 test('with NODE_EXTRA_CA_CERTS, the server trusts the private CA of Redis', async () => {
   const trusting = { ...environment, NODE_EXTRA_CA_CERTS: file('ca.crt') };
   const server = await startServer(trusting);
-  try {
-    const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
-    await until(async () => ((await readiness()) as { state: string }).state === 'ready');
-    expect(await readiness()).toMatchObject({ problems: [] });
-    const client = await connect(server.url);
-    expectOk(await client.emitWithAck('join', 'hall'));
-    expectOk(await client.emitWithAck('message', { room: 'hall', text: 'over TLS' }));
-  } finally {
-    disconnectAll();
-    await server.stop();
-  }
+  atEnd(disconnectAll, () => server.stop());
+  const readiness = async () => (await fetch(`${server.url}/readyz`)).json();
+  await until(async () => ((await readiness()) as { state: string }).state === 'ready');
+  expect(await readiness()).toMatchObject({ problems: [] });
+  const client = await connect(server.url);
+  expectOk(await client.emitWithAck('join', 'hall'));
+  expectOk(await client.emitWithAck('message', { room: 'hall', text: 'over TLS' }));
 });
 
 test('without it, gjallar doctor names the certificate', async () => {

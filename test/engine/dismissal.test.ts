@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import type { Session } from '../../src/engine/session/session.js';
 import { startWorker, stopWorkers } from '../cluster/support/workers.js';
+import { atEnd } from '../support/ends.js';
 import { TestClock } from './support/clock.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling } from './support/raw.js';
@@ -75,22 +76,19 @@ describe('on a WebSocket, a dismissed client', () => {
   });
 
   test('may have its connection on another worker', async () => {
-    try {
-      const owner = await startWorker();
-      const holder = await startWorker();
-      const opened = new Promise<Session>((resolve) => owner.engine.once('connection', resolve));
-      const polling = await openPolling(owner.url);
-      await polling.post('40');
-      const session = await opened;
-      expect((await polling.poll())[1]).toMatch(/^40/);
-      const client = await upgradeAt(holder.url, polling, session);
-      session.send('last words');
-      session.dismiss();
-      expect([await client.next(), await client.next()]).toEqual(['4last words', undefined]);
-      expect(await client.closed).toBe(1006);
-    } finally {
-      await stopWorkers();
-    }
+    atEnd(() => stopWorkers());
+    const owner = await startWorker();
+    const holder = await startWorker();
+    const opened = new Promise<Session>((resolve) => owner.engine.once('connection', resolve));
+    const polling = await openPolling(owner.url);
+    await polling.post('40');
+    const session = await opened;
+    expect((await polling.poll())[1]).toMatch(/^40/);
+    const client = await upgradeAt(holder.url, polling, session);
+    session.send('last words');
+    session.dismiss();
+    expect([await client.next(), await client.next()]).toEqual(['4last words', undefined]);
+    expect(await client.closed).toBe(1006);
   });
 });
 

@@ -4,6 +4,7 @@ import { createPresence } from '../../src/features/presence/index.js';
 import { alone } from '../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../io/rooms/support/clients.js';
 import { startNode } from '../io/rooms/support/node.js';
+import { atEnd } from '../support/ends.js';
 import { until } from '../support/until.js';
 
 afterEach(() => {
@@ -43,22 +44,21 @@ test.each([
 test('bounds what clients choose as names, and counts rooms of any type', async () => {
   const node = await startNode(alone);
   const presence = createPresence(node.io);
-  try {
-    const { socket } = await pairOn(node);
-    const name = 'x'.repeat(1000);
-    presence.track(socket, name);
-    const rooms = [7, '7', name, { toString: 1 }, 'hall'];
-    for (const room of rooms) await socket.join(room as string);
-    expect(presence.rooms() as Set<unknown>).toEqual(new Set([7, '7', 'hall']));
-    expect(presence.usersOf(7 as never).members).toBe(1);
-    const [user] = presence.usersOf('hall').users;
-    expect(user).toHaveLength(256);
-    const other = await pairOn(node);
-    presence.track(other.socket, `${name}y`);
-    await other.socket.join('hall');
-    expect(presence.usersOf('hall').members).toBe(2);
-  } finally {
-    presence.close();
-    await node.close();
-  }
+  atEnd(
+    () => presence.close(),
+    () => node.close(),
+  );
+  const { socket } = await pairOn(node);
+  const name = 'x'.repeat(1000);
+  presence.track(socket, name);
+  const rooms = [7, '7', name, { toString: 1 }, 'hall'];
+  for (const room of rooms) await socket.join(room as string);
+  expect(presence.rooms() as Set<unknown>).toEqual(new Set([7, '7', 'hall']));
+  expect(presence.usersOf(7 as never).members).toBe(1);
+  const [user] = presence.usersOf('hall').users;
+  expect(user).toHaveLength(256);
+  const other = await pairOn(node);
+  presence.track(other.socket, `${name}y`);
+  await other.socket.join('hall');
+  expect(presence.usersOf('hall').members).toBe(2);
 });

@@ -5,6 +5,7 @@ import { GjallarError } from '../../src/base/errors.js';
 import { loadConfig } from '../../src/host/config/load.js';
 import { allOptions } from '../../src/host/config/options.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../support/clients.js';
+import { atEnd } from '../support/ends.js';
 import { Lines } from '../support/lines.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
@@ -59,41 +60,38 @@ test('a server in use writes no key, password or token', async () => {
     ADMIN_USER: 'ops',
     ADMIN_PASSWORD: secretOf('admin'),
   });
-  try {
-    await written(/gjallar listens on http/);
-    const { url } = server;
-    const client = connect(url, { auth: { token }, query: { token: secretOf('query') } });
-    await connected(client);
-    expectOk(await client.emitWithAck('join', 'hall'));
-    expectOk(await client.emitWithAck('message', { room: 'hall', text: secretOf('text') }));
-    expect(await client.emitWithAck('token', secretOf('event'))).toMatchObject({ code: 'TOKEN_INVALID' });
-    const stranger = connect(url, { auth: { token: secretOf('auth') } });
-    await nextEvent(stranger, 'connect_error');
-    for (const given of [token, secretOf('plain')]) {
-      const plain = new WebSocket(`${url.replace('http', 'ws')}/hall?token=${given}`);
-      plain.on('error', () => {});
-      await Promise.race([nextEvent(plain, 'open'), nextEvent(plain, 'close')]);
-      plain.terminate();
-    }
-    const basic = (password: string) => `Basic ${Buffer.from(`ops:${password}`).toString('base64')}`;
-    for (const authorization of [`Bearer ${token}`, `Bearer ${secretOf('api')}`, `Bearer ${secretOf('bearer')}`]) {
-      await fetch(`${url}/api/rooms/hall/messages?key=${secretOf('parameter')}`, {
-        method: 'POST',
-        headers: { authorization, 'idempotency-key': secretOf('key'), cookie: secretOf('cookie') },
-        body: '{"text":"x"}',
-      });
-    }
-    for (const password of [secretOf('admin'), secretOf('wrong')]) {
-      await fetch(`${url}/metrics`, { headers: { authorization: basic(password) } });
-    }
-    await redis.stop();
-    await client.emitWithAck('message', { room: 'hall', text: secretOf('refused') });
-    await server.stop();
-    expect(output()).toMatch(/"level":"error"/);
-    expectNoSecret(output(), [token, basic(secretOf('admin')), basic(secretOf('wrong'))]);
-  } finally {
-    await redis.remove();
+  atEnd(() => redis.remove());
+  await written(/gjallar listens on http/);
+  const { url } = server;
+  const client = connect(url, { auth: { token }, query: { token: secretOf('query') } });
+  await connected(client);
+  expectOk(await client.emitWithAck('join', 'hall'));
+  expectOk(await client.emitWithAck('message', { room: 'hall', text: secretOf('text') }));
+  expect(await client.emitWithAck('token', secretOf('event'))).toMatchObject({ code: 'TOKEN_INVALID' });
+  const stranger = connect(url, { auth: { token: secretOf('auth') } });
+  await nextEvent(stranger, 'connect_error');
+  for (const given of [token, secretOf('plain')]) {
+    const plain = new WebSocket(`${url.replace('http', 'ws')}/hall?token=${given}`);
+    plain.on('error', () => {});
+    await Promise.race([nextEvent(plain, 'open'), nextEvent(plain, 'close')]);
+    plain.terminate();
   }
+  const basic = (password: string) => `Basic ${Buffer.from(`ops:${password}`).toString('base64')}`;
+  for (const authorization of [`Bearer ${token}`, `Bearer ${secretOf('api')}`, `Bearer ${secretOf('bearer')}`]) {
+    await fetch(`${url}/api/rooms/hall/messages?key=${secretOf('parameter')}`, {
+      method: 'POST',
+      headers: { authorization, 'idempotency-key': secretOf('key'), cookie: secretOf('cookie') },
+      body: '{"text":"x"}',
+    });
+  }
+  for (const password of [secretOf('admin'), secretOf('wrong')]) {
+    await fetch(`${url}/metrics`, { headers: { authorization: basic(password) } });
+  }
+  await redis.stop();
+  await client.emitWithAck('message', { room: 'hall', text: secretOf('refused') });
+  await server.stop();
+  expect(output()).toMatch(/"level":"error"/);
+  expectNoSecret(output(), [token, basic(secretOf('admin')), basic(secretOf('wrong'))]);
 });
 
 // With the one the bus is refused, with the other the history, whose error carries the command with the password.
@@ -102,15 +100,12 @@ test.each([
   ['embedded', /"error":.*WRONGPASS/],
 ])('a start that Redis refuses writes no password, BUS=%s', async (bus, line) => {
   const redis = await RedisProcess.start('--requirepass', 'another');
-  try {
-    const url = redis.url.replace('redis://', `redis://:${secretOf('redis')}@`);
-    const { server, written, output } = watched({ REDIS_URL: url, BUS: bus });
-    await written(line);
-    await server.stop();
-    expectNoSecret(output());
-  } finally {
-    await redis.remove();
-  }
+  atEnd(() => redis.remove());
+  const url = redis.url.replace('redis://', `redis://:${secretOf('redis')}@`);
+  const { server, written, output } = watched({ REDIS_URL: url, BUS: bus });
+  await written(line);
+  await server.stop();
+  expectNoSecret(output());
 });
 
 test.each(['postgres', 'mysql'])('a start whose %s does not answer writes no password', async (database) => {

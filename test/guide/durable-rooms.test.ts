@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 import { applicationWith } from '../io/server/support/package.js';
+import { atEnd } from '../support/ends.js';
 import { RedisProcess } from '../support/redis.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf } from './support/blocks.js';
@@ -38,12 +39,9 @@ test('server and client of docs/guide/durable-rooms.md keep what a client misses
       process.exit();
     `,
   });
-  try {
-    const options = { cwd: application, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
-    const output = 'status { paid: true }\nROOM_FORBIDDEN\nstatus shipped\n1\n';
-    expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: output, stderr: '' });
-  } finally {
-    await redis.remove();
-  }
+  atEnd(() => redis.remove());
+  const options = { cwd: application, env: cleanEnvironment(), encoding: 'utf8', timeout: 60_000 } as const;
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['program.mjs'], options);
+  const output = 'status { paid: true }\nROOM_FORBIDDEN\nstatus shipped\n1\n';
+  expect({ status, stdout, stderr }).toEqual({ status: 0, stdout: output, stderr: '' });
 });

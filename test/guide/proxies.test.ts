@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { own } from '../support/children.js';
 import { connect, expectOk, nextEvent, upgraded } from '../support/clients.js';
+import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { sharedServer } from '../support/server.js';
@@ -79,26 +80,25 @@ test.each(Object.entries(proxies))('%s, as the guide configures it', async (name
     errors += chunk;
   });
   const url = `http://127.0.0.1:${port}`;
-  try {
-    await until(async () => {
-      if (proxy.exitCode !== null) throw new Error(errors);
-      return (await fetch(`${url}/healthz`).catch(() => undefined))?.status === 200;
-    });
-    const clients = [connect(url), connect(url, { transports: ['websocket'] })];
-    await Promise.all(clients.map(upgraded));
-    const heard = clients.map((client) => nextEvent<[{ text: string }]>(client, 'message'));
-    for (const client of clients) expectOk(await client.emitWithAck('join', name));
-    expectOk(await clients[0]!.emitWithAck('message', { room: name, text: 'Hello!' }));
-    expect((await Promise.all(heard)).map(([{ text }]) => text)).toEqual(['Hello!', 'Hello!']);
-    await Promise.all(
-      clients.map((client) => {
-        const closed = nextEvent(client.io.engine, 'close');
-        client.disconnect();
-        return closed;
-      }),
-    );
-  } finally {
+  atEnd(async () => {
     proxy.kill('SIGTERM');
     if (proxy.exitCode === null) await once(proxy, 'exit');
-  }
+  });
+  await until(async () => {
+    if (proxy.exitCode !== null) throw new Error(errors);
+    return (await fetch(`${url}/healthz`).catch(() => undefined))?.status === 200;
+  });
+  const clients = [connect(url), connect(url, { transports: ['websocket'] })];
+  await Promise.all(clients.map(upgraded));
+  const heard = clients.map((client) => nextEvent<[{ text: string }]>(client, 'message'));
+  for (const client of clients) expectOk(await client.emitWithAck('join', name));
+  expectOk(await clients[0]!.emitWithAck('message', { room: name, text: 'Hello!' }));
+  expect((await Promise.all(heard)).map(([{ text }]) => text)).toEqual(['Hello!', 'Hello!']);
+  await Promise.all(
+    clients.map((client) => {
+      const closed = nextEvent(client.io.engine, 'close');
+      client.disconnect();
+      return closed;
+    }),
+  );
 });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { runApp, stopAll } from '../host/run/support/application.js';
 import { applicationWith } from '../io/server/support/package.js';
+import { atEnd } from '../support/ends.js';
 import { cleanEnvironment } from '../support/server.js';
 import { blockOf, blocksOf } from './support/blocks.js';
 
@@ -102,10 +103,7 @@ test('all blocks of the page are run here', () => {
 
 test('one worker is told nothing', async () => {
   const place = applicationWith({ 'server.mjs': ready });
-  try {
-    const app = await runApp(join(place, 'server.mjs'), { env: { WORKERS: '1' } });
-    expect(app.greeting).not.toContain('docs/');
-  } finally {
-    await stopAll();
-  }
+  atEnd(() => stopAll());
+  const app = await runApp(join(place, 'server.mjs'), { env: { WORKERS: '1' } });
+  expect(app.greeting).not.toContain('docs/');
 });

@@ -14,6 +14,7 @@ import {
   withoutHeartbeats,
 } from '../../src/io/socket-io.private.js';
 import { CHECKED_VERSIONS, installedCopy } from '../../src/io/socket-io-version.js';
+import { atEnd } from '../support/ends.js';
 
 /** Fails with what to do, instead of with a property that is undefined. */
 function has(what: string, isThere: boolean): void {
@@ -72,32 +73,29 @@ test('sockets of other workers are described by the class that fetchSockets() us
 
 test('an adapter with heartbeats can be kept from them, and knows other servers by what it is told', async () => {
   jest.useFakeTimers();
-  try {
-    const sent: number[] = [];
-    class HeartbeatAdapter extends ClusterAdapterWithHeartbeat {
-      constructor() {
-        super(new Server().of('/'), {});
-      }
-      protected override doPublish({ type }: { type: number }): Promise<string> {
-        sent.push(type);
-        return Promise.resolve('');
-      }
-      protected override doPublishResponse(): Promise<void> {
-        return Promise.resolve();
-      }
+  atEnd(() => jest.useRealTimers());
+  const sent: number[] = [];
+  class HeartbeatAdapter extends ClusterAdapterWithHeartbeat {
+    constructor() {
+      super(new Server().of('/'), {});
     }
-    const adapter = new HeartbeatAdapter();
-    const servers = withoutHeartbeats(adapter);
-    has('ClusterAdapterWithHeartbeat.nodesMap', servers instanceof Map);
-    adapter.init();
-    servers.set('other', 0);
-    has('ClusterAdapterWithHeartbeat.cleanupTimer and scheduleHeartbeat()', jest.getTimerCount() === 0);
-    jest.advanceTimersByTime(60_000);
-    expect(await adapter.serverCount()).toBe(2);
-    expect(sent).toHaveLength(1);
-  } finally {
-    jest.useRealTimers();
+    protected override doPublish({ type }: { type: number }): Promise<string> {
+      sent.push(type);
+      return Promise.resolve('');
+    }
+    protected override doPublishResponse(): Promise<void> {
+      return Promise.resolve();
+    }
   }
+  const adapter = new HeartbeatAdapter();
+  const servers = withoutHeartbeats(adapter);
+  has('ClusterAdapterWithHeartbeat.nodesMap', servers instanceof Map);
+  adapter.init();
+  servers.set('other', 0);
+  has('ClusterAdapterWithHeartbeat.cleanupTimer and scheduleHeartbeat()', jest.getTimerCount() === 0);
+  jest.advanceTimersByTime(60_000);
+  expect(await adapter.serverCount()).toBe(2);
+  expect(sent).toHaveLength(1);
 });
 
 test('a namespace makes sockets in a step of its own, in which they get another id', async () => {

@@ -5,6 +5,7 @@ import type { Socket } from 'socket.io-client';
 import { isWithin, supportedVersions } from '../../src/base/optional-packages.js';
 import { runApp, stopAll } from '../host/run/support/application.js';
 import { connect, disconnectAll, nextEvent } from '../support/clients.js';
+import { atEnd } from '../support/ends.js';
 import { InstalledPackage, root } from './support/installed.js';
 
 const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'));
@@ -124,16 +125,15 @@ test('a package in a version that does not work is named with its version, its f
   const installed = join(alone.modules, 'libsql');
   mkdirSync(installed);
   writeFileSync(join(installed, 'package.json'), '{ "name": "libsql", "version": "0.4.7" }');
-  try {
-    expect(await run([main], { PORT: '0' })).toEqual({
-      code: 1,
-      out: '',
-      error:
-        'gjallar: the chat service needs a package that is not installed, and libsql 0.5.29 or a newer 0.5.x, ' +
-        `not 0.4.7 in ${installed}. Run: npm install jose@6 libsql@0.5\n`,
-    });
-  } finally {
+  atEnd(async () => {
     // The other tests have none of these packages.
     rmSync(installed, { recursive: true });
-  }
+  });
+  expect(await run([main], { PORT: '0' })).toEqual({
+    code: 1,
+    out: '',
+    error:
+      'gjallar: the chat service needs a package that is not installed, and libsql 0.5.29 or a newer 0.5.x, ' +
+      `not 0.4.7 in ${installed}. Run: npm install jose@6 libsql@0.5\n`,
+  });
 });

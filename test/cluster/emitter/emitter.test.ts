@@ -15,6 +15,7 @@ import { machinesOn, onRedisFrames, startMember } from '../../io/rooms/support/n
 import { startStock } from '../../io/rooms/support/stock.js';
 import { expectedOf, forValues, outcomesOn } from '../../io/rooms/support/values.js';
 import { nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
@@ -70,27 +71,26 @@ afterAll(() => redis.remove());
 test('the process of docs/guide/emitter.md needs nothing but the connection', async () => {
   const lonely = await RedisProcess.start();
   const member = await startMember(onRedisFrames(redis.url));
-  try {
-    const { client, socket } = await pairOn(member);
-    await socket.join('reports');
-    const event = nextEvent(client, 'report');
-    const run = async (env: NodeJS.ProcessEnv) => {
-      const script = blockOf('docs/guide/emitter.md', 'import');
-      const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-        stdio: ['ignore', 'ignore', 'pipe'],
-        env: { ...process.env, ...env },
-      });
-      const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
-      return [code, output];
-    };
-    expect(await run({ REDIS_URL: redis.url })).toEqual([0, '']);
-    expect(await event).toEqual([{ ready: true }]);
-    expect(await run({ REDIS_URL: lonely.url })).toEqual([0, 'no server listens on this Redis\n']);
-  } finally {
-    disconnectAll();
-    await member.close();
-    await lonely.remove();
-  }
+  atEnd(
+    disconnectAll,
+    () => member.close(),
+    () => lonely.remove(),
+  );
+  const { client, socket } = await pairOn(member);
+  await socket.join('reports');
+  const event = nextEvent(client, 'report');
+  const run = async (env: NodeJS.ProcessEnv) => {
+    const script = blockOf('docs/guide/emitter.md', 'import');
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, ...env },
+    });
+    const [output, [code]] = await Promise.all([text(child.stderr), once(child, 'exit')]);
+    return [code, output];
+  };
+  expect(await run({ REDIS_URL: redis.url })).toEqual([0, '']);
+  expect(await event).toEqual([{ ready: true }]);
+  expect(await run({ REDIS_URL: lonely.url })).toEqual([0, 'no server listens on this Redis\n']);
 });
 
 test('flush says that no server listens, or what is lost', async () => {
@@ -121,29 +121,28 @@ test('a message whose answer is lost is not sent again, and flush says so', asyn
   const client = new Redis(wire.port, '127.0.0.1', options);
   client.on('error', () => {});
   const member = await startMember(onRedisFrames(redis.url));
-  try {
-    const pair = await pairOn(member);
-    if (client.status !== 'ready') await nextEvent(client, 'ready');
-    const emitter = new Emitter(client, { onError: () => {} });
-    const ready = nextEvent(client, 'ready');
-    wire.holdAnswers();
-    emitter.emit('n', 1);
-    await until(() => pair.received.length === 1);
-    wire.cut();
-    wire.mend();
-    await expect(emitter.flush()).rejects.toMatchObject({ code: 'EMIT_FAILED' });
-    await ready;
-    const ended = nextEvent(pair.client, 'end');
-    emitter.emit('end');
-    expect(await emitter.flush()).toEqual({ subscribers: 1 });
-    await ended;
-    expect(pair.received).toEqual([['n', 1], ['end']]);
-  } finally {
-    disconnectAll();
-    client.disconnect();
-    wire.close();
-    await member.close();
-  }
+  atEnd(
+    disconnectAll,
+    () => client.disconnect(),
+    () => wire.close(),
+    () => member.close(),
+  );
+  const pair = await pairOn(member);
+  if (client.status !== 'ready') await nextEvent(client, 'ready');
+  const emitter = new Emitter(client, { onError: () => {} });
+  const ready = nextEvent(client, 'ready');
+  wire.holdAnswers();
+  emitter.emit('n', 1);
+  await until(() => pair.received.length === 1);
+  wire.cut();
+  wire.mend();
+  await expect(emitter.flush()).rejects.toMatchObject({ code: 'EMIT_FAILED' });
+  await ready;
+  const ended = nextEvent(pair.client, 'end');
+  emitter.emit('end');
+  expect(await emitter.flush()).toEqual({ subscribers: 1 });
+  await ended;
+  expect(pair.received).toEqual([['n', 1], ['end']]);
 });
 
 test('a client that sends commands again is warned of', () => {
@@ -153,90 +152,86 @@ test('a client that sends commands again is warned of', () => {
     new Redis({ ...lazy, autoResendUnfulfilledCommands: false, maxRetriesPerRequest: 0 }),
     new Redis(lazy),
   ];
-  try {
-    for (const client of clients.slice(0, 1)) new Emitter(client);
-    expect(warnings).not.toHaveBeenCalled();
-    for (const client of clients.slice(1)) new Emitter(client);
-    expect(warnings).toHaveBeenCalledTimes(1);
-    expect(warnings.mock.calls[0]![0]).toMatch('autoResendUnfulfilledCommands: false');
-  } finally {
+  atEnd(async () => {
     warnings.mockRestore();
     for (const client of clients) client.disconnect();
-  }
+  });
+  for (const client of clients.slice(0, 1)) new Emitter(client);
+  expect(warnings).not.toHaveBeenCalled();
+  for (const client of clients.slice(1)) new Emitter(client);
+  expect(warnings).toHaveBeenCalledTimes(1);
+  expect(warnings.mock.calls[0]![0]).toMatch('autoResendUnfulfilledCommands: false');
 });
 
 test('what would end clients or call handlers of connections is rejected', async () => {
   const client = new Redis(redis.url);
   const member = await startMember(onRedisFrames(redis.url));
-  try {
-    const pair = await pairOn(member);
-    const emitter = new Emitter(client);
-    const rejected = expect.objectContaining({ code: 'BAD_INPUT' });
-    for (const event of [undefined, null, {}, 'disconnect', 'connect_error']) {
-      expect(() => emitter.emit(event as never)).toThrow(rejected);
-      expect(() => emitter.to('room').emit(event as never, 1)).toThrow(rejected);
-    }
-    for (const event of [undefined, 'connect', 'connection', 'new_namespace']) {
-      expect(() => emitter.serverSideEmit(event as never, {})).toThrow(rejected);
-    }
-    expect(() => emitter.emit('n', 1, () => {})).toThrow(rejected);
-    expect(() => emitter.to(pair.socket.id).emit('n', () => {})).toThrow(rejected);
-    expect(await emitter.flush()).toEqual({ subscribers: undefined });
-    const ended = nextEvent(pair.client, 'end');
-    emitter.emit('end');
-    await ended;
-    expect(pair.received).toEqual([['end']]);
-  } finally {
-    disconnectAll();
-    client.disconnect();
-    await member.close();
+  atEnd(
+    disconnectAll,
+    () => client.disconnect(),
+    () => member.close(),
+  );
+  const pair = await pairOn(member);
+  const emitter = new Emitter(client);
+  const rejected = expect.objectContaining({ code: 'BAD_INPUT' });
+  for (const event of [undefined, null, {}, 'disconnect', 'connect_error']) {
+    expect(() => emitter.emit(event as never)).toThrow(rejected);
+    expect(() => emitter.to('room').emit(event as never, 1)).toThrow(rejected);
   }
+  for (const event of [undefined, 'connect', 'connection', 'new_namespace']) {
+    expect(() => emitter.serverSideEmit(event as never, {})).toThrow(rejected);
+  }
+  expect(() => emitter.emit('n', 1, () => {})).toThrow(rejected);
+  expect(() => emitter.to(pair.socket.id).emit('n', () => {})).toThrow(rejected);
+  expect(await emitter.flush()).toEqual({ subscribers: undefined });
+  const ended = nextEvent(pair.client, 'end');
+  emitter.emit('end');
+  await ended;
+  expect(pair.received).toEqual([['end']]);
 });
 
 test('rooms may be numbers, and servers may have a parser of their own', async () => {
   const client = new Redis(redis.url);
   const member = await startMember(onRedisFrames(redis.url), { server: { parser: msgpack } });
-  try {
-    const pair = await pairOn(member, { parser: msgpack });
-    await pair.socket.join(7 as never);
-    const emitter = new Emitter(client, { parser: msgpack as never });
-    const ended = nextEvent(pair.client, 'end');
-    emitter.to(7).emit('seven', [7]);
-    emitter.to('7').emit('text');
-    emitter.emit('end', new Date(0).getTime());
-    await ended;
-    expect(pair.received).toEqual([
-      ['seven', [7]],
-      ['end', 0],
-    ]);
-  } finally {
-    disconnectAll();
-    client.disconnect();
-    await member.close();
-  }
+  atEnd(
+    disconnectAll,
+    () => client.disconnect(),
+    () => member.close(),
+  );
+  const pair = await pairOn(member, { parser: msgpack });
+  await pair.socket.join(7 as never);
+  const emitter = new Emitter(client, { parser: msgpack as never });
+  const ended = nextEvent(pair.client, 'end');
+  emitter.to(7).emit('seven', [7]);
+  emitter.to('7').emit('text');
+  emitter.emit('end', new Date(0).getTime());
+  await ended;
+  expect(pair.received).toEqual([
+    ['seven', [7]],
+    ['end', 0],
+  ]);
 });
 
 test('any value reaches clients of all machines as stock sends it, from an emitter and from a server', async () => {
   const client = new Redis(redis.url);
   const stock = await startStock();
   const members = [await startMember(onRedisFrames(redis.url)), await startMember(onRedisFrames(redis.url))];
-  try {
-    for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
-    const pairs = await Promise.all([0, 1, 1, 1].map((at) => pairOn(members[at]!)));
-    await Promise.all(pairs.map(({ socket }) => socket.join('room')));
-    const receivers = pairs.map((pair) => pair.client);
-    const emitters = [new Emitter(client), new Emitter(client, { parser: stockParser })];
-    await forValues(stock, async (values, onStock) => {
-      for (const sender of [...emitters, members[0]!.io]) {
-        for (const outcomes of await outcomesOn({ target: sender.to('room'), receivers }, values)) {
-          expect(outcomes).toEqual(expectedOf(onStock));
-        }
-      }
-    });
-  } finally {
+  atEnd(async () => {
     disconnectAll();
     client.disconnect();
     for (const member of members) await member.close();
     await stock.close();
-  }
+  });
+  for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+  const pairs = await Promise.all([0, 1, 1, 1].map((at) => pairOn(members[at]!)));
+  await Promise.all(pairs.map(({ socket }) => socket.join('room')));
+  const receivers = pairs.map((pair) => pair.client);
+  const emitters = [new Emitter(client), new Emitter(client, { parser: stockParser })];
+  await forValues(stock, async (values, onStock) => {
+    for (const sender of [...emitters, members[0]!.io]) {
+      for (const outcomes of await outcomesOn({ target: sender.to('room'), receivers }, values)) {
+        expect(outcomes).toEqual(expectedOf(onStock));
+      }
+    }
+  });
 });

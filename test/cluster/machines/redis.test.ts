@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { DURABLE, RedisProcess } from '../../support/redis.js';
 import { readinessOf } from '../../support/reports.js';
 import { type LogLine, type RunningServer, startServer } from '../../support/server.js';
@@ -151,33 +152,30 @@ describe('a server that keeps history', () => {
       const problem = 'Redis rejects writes: messages cannot be stored';
       const from = server.log.length;
       const isNew = (line: LogLine) => server.log.indexOf(line) >= from;
-      try {
-        const client = connect(server.url);
-        await upgraded(client);
-        await joinAll([client], words);
-        await admin.call(spoil[0], ...spoil.slice(1));
-        for (let n = 0; n < 5; n++) {
-          expect(await client.emitWithAck('message', { room: words, text: 'x' })).toMatchObject({ code });
-        }
-        const line = await server.logged((one) => one.msg === problem && isNew(one));
-        expect(line).toMatchObject({ level: 'error', error: { cause: { message: expect.stringContaining(words) } } });
-        await eventually(async () => {
-          expect(readinessOf(await (await fetch(`${server.url}/readyz`)).json())).toMatchObject({
-            state: 'degraded',
-            problems: expect.arrayContaining([problem]),
-          });
-          const metrics = await (await fetch(`${server.url}/metrics`)).text();
-          expect(metrics).toContain(`gjallar_problem{code="REDIS_WRITES_REJECTED",text="${problem}"} 1\n`);
-        });
-        await admin.call(repair[0], ...repair.slice(1));
-        // No client posts anything: the server finds out by itself.
-        await server.logged((one) => one.msg === `over: ${problem}` && isNew(one));
-        expect(server.log.filter((one) => one.msg === problem && isNew(one))).toHaveLength(1);
-        await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
-        expectOk(await client.emitWithAck('message', { room: words, text: 'again' }));
-      } finally {
-        admin.disconnect();
+      atEnd(() => admin.disconnect());
+      const client = connect(server.url);
+      await upgraded(client);
+      await joinAll([client], words);
+      await admin.call(spoil[0], ...spoil.slice(1));
+      for (let n = 0; n < 5; n++) {
+        expect(await client.emitWithAck('message', { room: words, text: 'x' })).toMatchObject({ code });
       }
+      const line = await server.logged((one) => one.msg === problem && isNew(one));
+      expect(line).toMatchObject({ level: 'error', error: { cause: { message: expect.stringContaining(words) } } });
+      await eventually(async () => {
+        expect(readinessOf(await (await fetch(`${server.url}/readyz`)).json())).toMatchObject({
+          state: 'degraded',
+          problems: expect.arrayContaining([problem]),
+        });
+        const metrics = await (await fetch(`${server.url}/metrics`)).text();
+        expect(metrics).toContain(`gjallar_problem{code="REDIS_WRITES_REJECTED",text="${problem}"} 1\n`);
+      });
+      await admin.call(repair[0], ...repair.slice(1));
+      // No client posts anything: the server finds out by itself.
+      await server.logged((one) => one.msg === `over: ${problem}` && isNew(one));
+      expect(server.log.filter((one) => one.msg === problem && isNew(one))).toHaveLength(1);
+      await untilReadinessIs(server, { status: 200, state: 'ready', problems: 0 });
+      expectOk(await client.emitWithAck('message', { room: words, text: 'again' }));
     },
   );
 });

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
+import { atEnd } from '../../support/ends.js';
 import { isAlive } from '../../support/process.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
@@ -47,26 +48,23 @@ describe('SIGHUP', () => {
 
 test('new workers that are not ready replace none, until they are', async () => {
   const redis = await RedisProcess.start();
-  try {
-    await start({ REDIS_URL: redis.url, BUS: 'embedded', WORKERS: '1' });
-    await until(async () => (await readyz(server)).status === 200);
-    const [old] = await pids(1);
-    await redis.stop();
-    server.process.kill('SIGHUP');
-    await pids(2);
-    // Its check takes a round trip; the next ones come every 200 ms.
-    const statuses = new Set();
-    await until(async () => statuses.add((await readyz(server)).status).size === 2);
-    expect(isAlive(old!)).toBe(true);
-    expect(server.log.some((line) => line.msg === 'reload finished')).toBe(false);
-    const back = new Date().toISOString();
-    await redis.start();
-    await over(1);
-    const { time } = server.log.find((line) => line.msg === 'reload finished')!;
-    expect(String(time) > back).toBe(true);
-  } finally {
-    await redis.remove();
-  }
+  atEnd(() => redis.remove());
+  await start({ REDIS_URL: redis.url, BUS: 'embedded', WORKERS: '1' });
+  await until(async () => (await readyz(server)).status === 200);
+  const [old] = await pids(1);
+  await redis.stop();
+  server.process.kill('SIGHUP');
+  await pids(2);
+  // Its check takes a round trip; the next ones come every 200 ms.
+  const statuses = new Set();
+  await until(async () => statuses.add((await readyz(server)).status).size === 2);
+  expect(isAlive(old!)).toBe(true);
+  expect(server.log.some((line) => line.msg === 'reload finished')).toBe(false);
+  const back = new Date().toISOString();
+  await redis.start();
+  await over(1);
+  const { time } = server.log.find((line) => line.msg === 'reload finished')!;
+  expect(String(time) > back).toBe(true);
 });
 
 test('SIGUSR2 also holds for a worker that comes later', async () => {

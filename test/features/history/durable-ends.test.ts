@@ -5,6 +5,7 @@ import type { AdapterWithServers } from '../../../src/io/rooms/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 
@@ -103,21 +104,20 @@ test('many failures make one warning for each kind of error, and later one with 
   let ahead = 10_000;
   const now = performance.now.bind(performance);
   const clock = jest.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
-  try {
-    const node = await startAlone();
-    const durable = await createDurableRooms(node.io, { rooms, dataDir, maxMessageBytes: 100 });
-    ends.push(() => durable.close());
-    const emit = () => node.io.to('order:1').emit('n', 'x'.repeat(100));
-    for (let count = 0; count < 1000; count++) emit();
-    await expect(durable.to('order:1').emit('n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
-    expect(warnings).toHaveBeenCalledTimes(1);
-    ahead += 10_000;
-    emit();
-    await expect(durable.to('order:1').emit('n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
-    const more = '(999 more of this kind since the last warning)';
-    expect(warnings.mock.calls).toEqual([[expect.anything()], [expect.stringContaining(more)]]);
-  } finally {
-    clock.mockRestore();
-    warnings.mockRestore();
-  }
+  atEnd(
+    () => clock.mockRestore(),
+    () => warnings.mockRestore(),
+  );
+  const node = await startAlone();
+  const durable = await createDurableRooms(node.io, { rooms, dataDir, maxMessageBytes: 100 });
+  ends.push(() => durable.close());
+  const emit = () => node.io.to('order:1').emit('n', 'x'.repeat(100));
+  for (let count = 0; count < 1000; count++) emit();
+  await expect(durable.to('order:1').emit('n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+  expect(warnings).toHaveBeenCalledTimes(1);
+  ahead += 10_000;
+  emit();
+  await expect(durable.to('order:1').emit('n', 'x'.repeat(100))).rejects.toMatchObject({ code: 'MESSAGE_TOO_LARGE' });
+  const more = '(999 more of this kind since the last warning)';
+  expect(warnings.mock.calls).toEqual([[expect.anything()], [expect.stringContaining(more)]]);
 });

@@ -14,6 +14,7 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
@@ -281,20 +282,17 @@ describe('durable rooms of one worker', () => {
     await reader.joined;
     const other = await SqliteHistoryStore.open({ dataDir });
     const hear = (notice: unknown) => io.of('/')._onServerSideEmit(['gjallar:durable', notice]);
-    try {
-      hear({ from: 'other', hello: 'new' });
-      await other.append(`room:${joinTexts('/', 'order:gap')}`, [
-        { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
-      ]);
-      for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }])
-        hear({ from: 'other', message: malformed });
-      for (const malformed of [undefined, 7, { from: 1, hello: 'met' }]) hear(malformed);
-      hear({ from: 'other', hello: 'met' });
-      await until(() => reader.heard.length === 1);
-      expect(reader.values()).toEqual([1]);
-    } finally {
-      await other.close();
-    }
+    atEnd(() => other.close());
+    hear({ from: 'other', hello: 'new' });
+    await other.append(`room:${joinTexts('/', 'order:gap')}`, [
+      { from: 'event', text: '{"p":"2[\\"n\\",1]"}', at: 1e12 * 3 },
+    ]);
+    for (const malformed of [undefined, 7, { messages: [{}] }, { positions: 'x' }])
+      hear({ from: 'other', message: malformed });
+    for (const malformed of [undefined, 7, { from: 1, hello: 'met' }]) hear(malformed);
+    hear({ from: 'other', hello: 'met' });
+    await until(() => reader.heard.length === 1);
+    expect(reader.values()).toEqual([1]);
   });
 
   test('many attachments arrive and are read, and what could not be read again is rejected', async () => {
@@ -387,24 +385,20 @@ test('the client helper asks a server that cannot answer more and more seldom', 
       reply({ ok: false, code: 'INTERNAL', message: '' });
     });
   });
-  try {
-    const { client, socket } = await pairOn(node);
-    const refusals: string[] = [];
-    const helper = new Helper(client);
-    await helper.join('news', { onMessage: () => {}, onRefused: ({ code }) => refusals.push(code) });
-    socket.emit('n', 0, position(2));
-    await until(() => refusals.length === 1);
-    client.on('fence', (reply) => reply());
-    for (const offset of numbers(3, 30)) {
-      socket.emit('n', 0, position(offset));
-      await socket.emitWithAck('fence');
-    }
-    expect(refusals[0]).toBe('INTERNAL');
-    // Not one for each message.
-    expect(reads).toBeLessThan(10);
-    helper.close();
-  } finally {
-    disconnectAll();
-    await node.close();
+  atEnd(disconnectAll, () => node.close());
+  const { client, socket } = await pairOn(node);
+  const refusals: string[] = [];
+  const helper = new Helper(client);
+  await helper.join('news', { onMessage: () => {}, onRefused: ({ code }) => refusals.push(code) });
+  socket.emit('n', 0, position(2));
+  await until(() => refusals.length === 1);
+  client.on('fence', (reply) => reply());
+  for (const offset of numbers(3, 30)) {
+    socket.emit('n', 0, position(offset));
+    await socket.emitWithAck('fence');
   }
+  expect(refusals[0]).toBe('INTERNAL');
+  // Not one for each message.
+  expect(reads).toBeLessThan(10);
+  helper.close();
 });

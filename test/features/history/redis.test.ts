@@ -5,6 +5,7 @@ import { errorCodes } from '../../../src/base/errors.js';
 import { BUCKETS, Keys } from '../../../src/features/history/redis/keys.js';
 import { RedisHistoryStore, redisClientOptions } from '../../../src/features/history/redis/store.js';
 import type { HistoryError } from '../../../src/features/history/store.js';
+import { atEnd } from '../../support/ends.js';
 import { DURABLE, RedisProcess, until } from '../../support/redis.js';
 import { Wire } from '../../support/wire.js';
 import { changesFrom, type Harness, HOUR, say, texts } from './contract/subject.js';
@@ -147,19 +148,16 @@ describe('Redis', () => {
       const grant = (...rights: string[]) => client.call('ACL', 'SETUSER', 'app', ...rights);
       await grant('reset', 'on', '>secret', '~*', '&*', '+@all');
       const own = await RedisHistoryStore.open({ redis: `redis://app:secret@${hostname}:${port}` });
-      try {
-        const conversation = `without ${command}`;
-        await own.append(conversation, [say('one')]);
-        await grant(`-${command}`);
-        await expect(own.append(conversation, [say('two')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
-        await grant(`+${command}`);
-        expect(await own.append(conversation, [say('three')])).toMatchObject([{ offset: kept.length }]);
-        const page = await own.read(conversation, { after: 0, limit: 10 });
-        expect(texts(page.messages)).toEqual(kept);
-        expect(page).toMatchObject({ complete: true, offset: kept.length });
-      } finally {
-        await own.close();
-      }
+      atEnd(() => own.close());
+      const conversation = `without ${command}`;
+      await own.append(conversation, [say('one')]);
+      await grant(`-${command}`);
+      await expect(own.append(conversation, [say('two')])).rejects.toMatchObject({ code: 'HISTORY_REFUSED' });
+      await grant(`+${command}`);
+      expect(await own.append(conversation, [say('three')])).toMatchObject([{ offset: kept.length }]);
+      const page = await own.read(conversation, { after: 0, limit: 10 });
+      expect(texts(page.messages)).toEqual(kept);
+      expect(page).toMatchObject({ complete: true, offset: kept.length });
     });
 
     test('goes on with a conversation whose newest offset is behind its messages', async () => {
@@ -248,30 +246,29 @@ describe('Redis', () => {
       const wire = await Wire.to(server.port);
       const { redis } = optionsFor(`redis://127.0.0.1:${wire.port}`);
       const own = await RedisHistoryStore.open({ redis });
-      try {
-        await own.append('room', [say('1')]);
-        // What there is hangs for ever, as behind a frozen master. New connections reach the one that took its place.
-        wire.hold();
-        wire.holdAnswers();
-        await until(() =>
-          own.append('room', [say('2')], { key: 'key' }).then(
-            () => true,
-            () => false,
-          ),
-        );
-        // An idle connection, too.
-        wire.hold();
-        wire.holdAnswers();
-        const { connections } = wire;
-        await until(() => wire.connections > connections);
-        await own.ready();
-        expect(await own.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
-      } finally {
+      atEnd(async () => {
         await own.close();
         if (typeof redis !== 'string') redis.disconnect();
         wire.close();
         await done();
-      }
+      });
+      await own.append('room', [say('1')]);
+      // What there is hangs for ever, as behind a frozen master. New connections reach the one that took its place.
+      wire.hold();
+      wire.holdAnswers();
+      await until(() =>
+        own.append('room', [say('2')], { key: 'key' }).then(
+          () => true,
+          () => false,
+        ),
+      );
+      // An idle connection, too.
+      wire.hold();
+      wire.holdAnswers();
+      const { connections } = wire;
+      await until(() => wire.connections > connections);
+      await own.ready();
+      expect(await own.append('room', [say('3')])).toMatchObject([{ offset: 3 }]);
     });
 
     test('a restart with an append-only file loses nothing, and positions stay good', async () => {

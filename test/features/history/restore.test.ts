@@ -10,6 +10,7 @@ import { connect, disconnectAll, expectOk, upgraded } from '../../support/client
 import { cleanEnvironment, runToEnd, startServer } from '../../support/server.js';
 import { say, texts } from './contract/subject.js';
 import '../../support/long.js';
+import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 
 let folder: string;
@@ -75,11 +76,8 @@ describe('a database keeps its epochs', () => {
     const [{ epoch } = { epoch: '' }] = await post('a');
     const other = own(spawn(process.execPath, ['--eval', MARKING, mark], { stdio: ['ignore', 'pipe', 'inherit'] }));
     await once(other.stdout!, 'data');
-    try {
-      for (let count = 0; count < 200; count++) expect((await head()).epoch).toBe(epoch);
-    } finally {
-      await end(other);
-    }
+    atEnd(() => end(other));
+    for (let count = 0; count < 200; count++) expect((await head()).epoch).toBe(epoch);
   });
 });
 

@@ -3,6 +3,7 @@ import { Emitter } from '@socket.io/redis-emitter';
 import { Redis } from 'ioredis';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import { startMember, type TestNode } from '../../io/rooms/support/node.js';
+import { atEnd } from '../../support/ends.js';
 import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 import { joinRedis, Wanderer } from './support/recovering.js';
@@ -54,24 +55,21 @@ async function untilKeepersMeet(): Promise<void> {
 test('a client that may lack a message of an emitter gets a new session', async () => {
   const publisher = new Redis(redis.url);
   const emitter = new Emitter(publisher);
-  try {
-    await away(0);
-    emitter.to('elsewhere').emit('n', 'emitter', 1);
-    await wanderer.comeBack(nodes[1]!.url);
-    expect(wanderer.recovered).toEqual([true]);
-    emitter.to('room').emit('n', 'emitter', 2);
-    await wanderer.heardAll(2);
-    await away(1);
-    const witness = new Wanderer(nodes[0]!.url, 'websocket');
-    await witness.heardAll(1);
-    emitter.to('room').emit('n', 'emitter', 3);
-    await witness.heardAll(2);
-    witness.close();
-    await wanderer.comeBack(nodes[0]!.url);
-    expect(wanderer.recovered).toEqual([true, false]);
-  } finally {
-    publisher.disconnect();
-  }
+  atEnd(() => publisher.disconnect());
+  await away(0);
+  emitter.to('elsewhere').emit('n', 'emitter', 1);
+  await wanderer.comeBack(nodes[1]!.url);
+  expect(wanderer.recovered).toEqual([true]);
+  emitter.to('room').emit('n', 'emitter', 2);
+  await wanderer.heardAll(2);
+  await away(1);
+  const witness = new Wanderer(nodes[0]!.url, 'websocket');
+  await witness.heardAll(1);
+  emitter.to('room').emit('n', 'emitter', 3);
+  await witness.heardAll(2);
+  witness.close();
+  await wanderer.comeBack(nodes[0]!.url);
+  expect(wanderer.recovered).toEqual([true, false]);
 });
 
 test('a client that was away during an outage of Redis gets what the bus has lost', async () => {

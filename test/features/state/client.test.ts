@@ -5,6 +5,7 @@ import { type Socket as Client, io as connect } from 'socket.io-client';
 import { StateMap } from '../../../public/gjallar-client.js';
 import { createStateRoom, type StateMeta, type StateRoom } from '../../../src/features/state/index.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { atEnd } from '../../support/ends.js';
 
 let node: TestNode;
 let room: StateRoom;
@@ -95,13 +96,10 @@ test('a map that is closed while its request is in progress asks no more', () =>
   closed.on('error', (error) => errors.push(error));
   closed.close();
   const timers = jest.spyOn(globalThis, 'setTimeout');
-  try {
-    replies[0]!(null, { ok: false, code: 'STATE_BUSY' });
-    replies[0]!(new Error('no reply'), undefined);
-    replies[0]!(null, { ok: false, code: 'STATE_FORBIDDEN' });
-    expect(timers).not.toHaveBeenCalled();
-    expect(errors).toEqual([]);
-  } finally {
-    timers.mockRestore();
-  }
+  atEnd(() => timers.mockRestore());
+  replies[0]!(null, { ok: false, code: 'STATE_BUSY' });
+  replies[0]!(new Error('no reply'), undefined);
+  replies[0]!(null, { ok: false, code: 'STATE_FORBIDDEN' });
+  expect(timers).not.toHaveBeenCalled();
+  expect(errors).toEqual([]);
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { readinessOf } from '../../support/reports.js';
 import '../../support/long.js';
+import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { cleanEnvironment } from '../../support/server.js';
 
@@ -172,24 +173,23 @@ describe('without a binary', () => {
     const env = { ...cleanEnvironment(), PORT: '0', HOST: '127.0.0.1', WORKERS: '1', DATA_DIR: data };
     const child = spawn(process.execPath, ['dist/main.js'], { cwd: folder, env, stdio: ['ignore', 'pipe', 'inherit'] });
     const ended = new Promise((resolve) => child.once('exit', resolve));
-    try {
-      const lines = new Map<string, { level: string; msg: string; url?: string }>();
-      for await (const text of createInterface(child.stdout)) {
-        const line = JSON.parse(text);
-        lines.set(line.msg.slice(0, 11), line);
-        if (lines.has('the sockets')) break;
-      }
-      expect(lines.get('the sockets')).toMatchObject({
-        level: 'warn',
-        msg: expect.stringMatching(/^the sockets are portable.*npm install/),
-      });
-      const response = await fetch(`${lines.get('gjallar lis')!.url}/readyz`);
-      const { ok, warnings } = readinessOf(await response.json());
-      expect({ ok, warnings }).toEqual({ ok: true, warnings: [expect.stringMatching(/^the sockets are portable/)] });
-    } finally {
-      child.kill('SIGTERM');
-      await ended;
+    atEnd(
+      () => child.kill('SIGTERM'),
+      () => ended,
+    );
+    const lines = new Map<string, { level: string; msg: string; url?: string }>();
+    for await (const text of createInterface(child.stdout)) {
+      const line = JSON.parse(text);
+      lines.set(line.msg.slice(0, 11), line);
+      if (lines.has('the sockets')) break;
     }
+    expect(lines.get('the sockets')).toMatchObject({
+      level: 'warn',
+      msg: expect.stringMatching(/^the sockets are portable.*npm install/),
+    });
+    const response = await fetch(`${lines.get('gjallar lis')!.url}/readyz`);
+    const { ok, warnings } = readinessOf(await response.json());
+    expect({ ok, warnings }).toEqual({ ok: true, warnings: [expect.stringMatching(/^the sockets are portable/)] });
   });
 });
 

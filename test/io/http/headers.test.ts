@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
+import { atEnd } from '../../support/ends.js';
 import { sharedServer } from '../../support/server.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
 
@@ -68,16 +69,13 @@ describe('what comes with every answer', () => {
       const lengths = response.rawHeaders.filter((_, index, all) => /^content-length$/i.test(all[index - 1] ?? ''));
       return { body, lengths, isSameConnection: call.reusedSocket };
     };
-    try {
-      const head = await answerTo('HEAD', path);
-      const healthz = await answerTo('GET', '/healthz');
-      expect(healthz).toEqual({ body: '{"ok":true}\n', lengths: ['12'], isSameConnection: true });
-      expect(head.lengths).toHaveLength(1);
-      if (!pages.includes(path)) return;
-      expect(head.lengths).toEqual((await answerTo('GET', path)).lengths);
-    } finally {
-      agent.destroy();
-    }
+    atEnd(() => agent.destroy());
+    const head = await answerTo('HEAD', path);
+    const healthz = await answerTo('GET', '/healthz');
+    expect(healthz).toEqual({ body: '{"ok":true}\n', lengths: ['12'], isSameConnection: true });
+    expect(head.lengths).toHaveLength(1);
+    if (!pages.includes(path)) return;
+    expect(head.lengths).toEqual((await answerTo('GET', path)).lengths);
   });
 
   test.each([...pages, '/healthz', '/readyz', '/metrics'])('%s: HEAD has the status of GET', async (path) => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { until } from '../../support/until.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
@@ -217,18 +218,13 @@ test('each broadcast with members here counts once, however many they are', asyn
     return node.engine.counters.broadcasts - before;
   };
   const { io } = node;
-  try {
-    const pairs = await Promise.all([1, 2, 3, 4].map(() => pairOn(node)));
-    for (const [at, { socket }] of pairs.entries())
-      for (let room = 0; room <= at; room++) await socket.join(`r${room}`);
-    for (let room = 0; room < 4; room++) expect(counted(() => io.to(`r${room}`).emit('n', Buffer.of(1)))).toBe(1);
-    expect(counted(() => io.emit('n'))).toBe(1);
-    expect(counted(() => io.to(['r0', 'r1', 'none']).emit('n'))).toBe(1);
-    expect(counted(() => io.to('none').emit('n'))).toBe(0);
-    expect(counted(() => io.to(pairs[0]!.socket.id).emit('n'))).toBe(0);
-    expect(counted(() => pairs[0]!.socket.emit('n'))).toBe(0);
-  } finally {
-    disconnectAll();
-    await node.close();
-  }
+  atEnd(disconnectAll, () => node.close());
+  const pairs = await Promise.all([1, 2, 3, 4].map(() => pairOn(node)));
+  for (const [at, { socket }] of pairs.entries()) for (let room = 0; room <= at; room++) await socket.join(`r${room}`);
+  for (let room = 0; room < 4; room++) expect(counted(() => io.to(`r${room}`).emit('n', Buffer.of(1)))).toBe(1);
+  expect(counted(() => io.emit('n'))).toBe(1);
+  expect(counted(() => io.to(['r0', 'r1', 'none']).emit('n'))).toBe(1);
+  expect(counted(() => io.to('none').emit('n'))).toBe(0);
+  expect(counted(() => io.to(pairs[0]!.socket.id).emit('n'))).toBe(0);
+  expect(counted(() => pairs[0]!.socket.emit('n'))).toBe(0);
 });

@@ -5,6 +5,7 @@ import { alone } from '../../../src/io/server/default-adapter.js';
 import { joinMesh } from '../../features/recovery/support/recovering.js';
 import { View } from '../../features/state/support/view.js';
 import { nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
 import { disconnectAll, pairOn } from './support/clients.js';
@@ -101,20 +102,17 @@ describe('rooms that keep values', () => {
     const view = new View(client, 'state');
     room.join(socket);
     let runs = 0;
-    try {
-      await forValues(stock, async (values, onStock) => {
-        const expected = onStock.map((outcome, index) => inStateRoom(outcome, values[index]));
-        const outcomes = values.map((value, index) => thrownBy(() => room.set(`${index}`, value)));
-        const run = ++runs;
-        room.set('end', run);
-        await view.until(() => view.map.get('end') === run);
-        const arrived = outcomes.map((thrown, index) => thrown ?? { arrived: comparable(view.map.get(`${index}`)) });
-        expect(arrived).toEqual(expected);
-        for (const key of room.keys()) room.delete(key);
-      });
-    } finally {
-      room.close();
-    }
+    atEnd(() => room.close());
+    await forValues(stock, async (values, onStock) => {
+      const expected = onStock.map((outcome, index) => inStateRoom(outcome, values[index]));
+      const outcomes = values.map((value, index) => thrownBy(() => room.set(`${index}`, value)));
+      const run = ++runs;
+      room.set('end', run);
+      await view.until(() => view.map.get('end') === run);
+      const arrived = outcomes.map((thrown, index) => thrown ?? { arrived: comparable(view.map.get(`${index}`)) });
+      expect(arrived).toEqual(expected);
+      for (const key of room.keys()) room.delete(key);
+    });
   });
 });
 

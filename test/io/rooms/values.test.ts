@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import * as lean from '../../../src/engine/parser/parser.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { bases } from '../../engine/bases/support/bases.js';
+import { atEnd } from '../../support/ends.js';
 import { until } from '../../support/until.js';
 import { disconnectAll, type Pair, pairOn } from './support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from './support/node.js';
@@ -129,13 +130,12 @@ describe('values to other workers', () => {
   test('of a worker that has no others', async () => {
     const alone = await Machine.start();
     const node = await startMember(await alone.openBackplane());
-    try {
-      const { client } = await pairOn(node);
-      await asOnStock({ target: node.io, receivers: [client] });
-    } finally {
-      await node.close();
-      await alone.remove();
-    }
+    atEnd(
+      () => node.close(),
+      () => alone.remove(),
+    );
+    const { client } = await pairOn(node);
+    await asOnStock({ target: node.io, receivers: [client] });
   });
 
   test('what cannot be encoded leaves no request behind', () => {

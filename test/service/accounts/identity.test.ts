@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { hasInvisibleCharacters } from '../../../src/service/accounts/identity.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import type { RunningServer } from '../../support/server.js';
 import { sharedServer } from '../../support/server.js';
 import { sharedService, startServiceHere } from '../../support/service-here.js';
@@ -121,15 +122,11 @@ describe('with JWT_SECRET', () => {
 test('JWT_USER_CLAIM names the claim that identifies users', async () => {
   const claim = 'https://a.example/user';
   const server = await startServiceHere({ JWT_SECRET: SECRET, JWT_USER_CLAIM: claim, WORKERS: '1' });
-  try {
-    const client = await enter(server, { [claim]: 'ann', sub: '1234' });
-    expectOk(await client.emitWithAck('join', 'hall'));
-    expect(expectOk(await client.emitWithAck('who', 'hall')).users).toEqual(['ann']);
-    expect((await tokenRefusal(server, { sub: 'ann' })).message).toContain(`"${claim}"`);
-  } finally {
-    disconnectAll();
-    await server.stop();
-  }
+  atEnd(disconnectAll, () => server.stop());
+  const client = await enter(server, { [claim]: 'ann', sub: '1234' });
+  expectOk(await client.emitWithAck('join', 'hall'));
+  expect(expectOk(await client.emitWithAck('who', 'hall')).users).toEqual(['ann']);
+  expect((await tokenRefusal(server, { sub: 'ann' })).message).toContain(`"${claim}"`);
 });
 
 describe('without tokens', () => {

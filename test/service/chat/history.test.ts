@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ChatMessage, DirectMessage } from '../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { sharedServer } from '../../support/server.js';
 import { startServiceHere } from '../../support/service-here.js';
 
@@ -73,21 +74,18 @@ describe('direct messages', () => {
 
   test('the first between two users does not wait for others', async () => {
     const alone = await startServiceHere({ WORKERS: '1' });
-    try {
-      const [dora, emil] = [
-        connect(alone.url, { auth: { name: 'dora' } }),
-        connect(alone.url, { auth: { name: 'emil' } }),
-      ];
-      await Promise.all([dora, emil].map(upgraded));
-      const heard: string[] = [];
-      emil.on('direct', ({ text }) => heard.push(text));
-      expectOk(await dora.emitWithAck('direct', { to: 'emil', text: 'hello' }));
-      // It is on its way before its acknowledgement reaches dora, so this reply comes behind it.
-      expectOk(await emil.emitWithAck('join', 'anywhere'));
-      expect(heard).toEqual(['hello']);
-    } finally {
-      await alone.stop();
-    }
+    atEnd(() => alone.stop());
+    const [dora, emil] = [
+      connect(alone.url, { auth: { name: 'dora' } }),
+      connect(alone.url, { auth: { name: 'emil' } }),
+    ];
+    await Promise.all([dora, emil].map(upgraded));
+    const heard: string[] = [];
+    emil.on('direct', ({ text }) => heard.push(text));
+    expectOk(await dora.emitWithAck('direct', { to: 'emil', text: 'hello' }));
+    // It is on its way before its acknowledgement reaches dora, so this reply comes behind it.
+    expectOk(await emil.emitWithAck('join', 'anywhere'));
+    expect(heard).toEqual(['hello']);
   });
 
   async function connectAs(name: string): Promise<ChatClient> {

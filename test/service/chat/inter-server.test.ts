@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { connect, connected, disconnectAll, expectOk } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { sumOf } from '../../support/metrics.js';
 import { RedisProcess } from '../../support/redis.js';
 import { startServer } from '../../support/server.js';
@@ -41,28 +42,27 @@ test.each([
   const redis = await RedisProcess.start();
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url, BUS: 'redis', ...environment });
   const other = new Redis(redis.url);
-  try {
-    const client = connect(server.url);
-    await connected(client);
-    expectOk(await client.emitWithAck('join', 'hall'));
-    await other.publish('socket.io#/#', 'x');
-    for (const data of garbage) {
-      await other.publish('socket.io-request#/#', JSON.stringify({ uid: 'x', type: 6, data }));
-    }
-    const count = (source: string) =>
-      sumOf([server.url], 'gjallar_bus_malformed_total', { labels: `source="${source}"` });
-    await until(async () => (await count('application')) === garbage.length);
-    expect(await count('bus')).toBe(1);
-    const said = new Promise((resolve) => client.once('message', resolve));
-    expectOk(await client.emitWithAck('message', { room: 'hall', text: 'still here' }));
-    expect(await said).toMatchObject({ text: 'still here' });
-    expect(await client.emitWithAck('who', 'hall')).toMatchObject({ members: 1 });
-    const lines = server.log.filter(({ msg }) => msg?.startsWith('malformed messages'));
-    expect(lines).toEqual([expect.objectContaining({ level: 'warn', source: 'bus', reason: expect.any(String) })]);
-    expect(server.log.filter(({ msg }) => msg?.startsWith('unhandled'))).toEqual([]);
-  } finally {
-    other.disconnect();
-    await server.stop();
-    await redis.remove();
+  atEnd(
+    () => other.disconnect(),
+    () => server.stop(),
+    () => redis.remove(),
+  );
+  const client = connect(server.url);
+  await connected(client);
+  expectOk(await client.emitWithAck('join', 'hall'));
+  await other.publish('socket.io#/#', 'x');
+  for (const data of garbage) {
+    await other.publish('socket.io-request#/#', JSON.stringify({ uid: 'x', type: 6, data }));
   }
+  const count = (source: string) =>
+    sumOf([server.url], 'gjallar_bus_malformed_total', { labels: `source="${source}"` });
+  await until(async () => (await count('application')) === garbage.length);
+  expect(await count('bus')).toBe(1);
+  const said = new Promise((resolve) => client.once('message', resolve));
+  expectOk(await client.emitWithAck('message', { room: 'hall', text: 'still here' }));
+  expect(await said).toMatchObject({ text: 'still here' });
+  expect(await client.emitWithAck('who', 'hall')).toMatchObject({ members: 1 });
+  const lines = server.log.filter(({ msg }) => msg?.startsWith('malformed messages'));
+  expect(lines).toEqual([expect.objectContaining({ level: 'warn', source: 'bus', reason: expect.any(String) })]);
+  expect(server.log.filter(({ msg }) => msg?.startsWith('unhandled'))).toEqual([]);
 });

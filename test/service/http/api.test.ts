@@ -6,6 +6,7 @@ import { MAX_PAGE } from '../../../src/features/history/store.js';
 import { routes } from '../../../src/service/api/api.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
 import { connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { type RunningServer, startServer } from '../../support/server.js';
 import { startServiceHere } from '../../support/service-here.js';
 
@@ -256,33 +257,26 @@ describe('what is refused', () => {
 
   test('everything if the operator set no key, and the response says how to turn it on', async () => {
     const bare = await startServiceHere({ WORKERS: '1' });
-    try {
-      for (const body of [undefined, good]) {
-        const refused = await call('/api/rooms/a/messages', { body, url: bare.url });
-        expect(refused).toMatchObject({ status: 404, body: { code: 'API_OFF' } });
-        expect(refused.body.message).toContain('API_KEY');
-      }
-      expect(resolved((await call('/api/openapi.json', { url: bare.url })).body)).toEqual(document);
-    } finally {
-      await bare.stop();
+    atEnd(() => bare.stop());
+    for (const body of [undefined, good]) {
+      const refused = await call('/api/rooms/a/messages', { body, url: bare.url });
+      expect(refused).toMatchObject({ status: 404, body: { code: 'API_OFF' } });
+      expect(refused.body.message).toContain('API_KEY');
     }
+    expect(resolved((await call('/api/openapi.json', { url: bare.url })).body)).toEqual(document);
   });
 
   test('history, and keys that would need one, where none is kept', async () => {
     const bare = await startServiceHere({ API_KEY, HISTORY_TTL: '0', WORKERS: '1' });
     const { url } = bare;
-    try {
-      const member = connect(url);
-      expectOk(await member.emitWithAck('join', 'a'));
-      const heard = nextEvent<[ChatMessage]>(member, 'message');
-      expect(await call('/api/rooms/a/messages', { body: good, url })).toEqual({ status: 200, body: { ok: true } });
-      expect((await heard)[0]).toMatchObject({ from: 'api', text: 'x' });
-      const keyed = { body: good, headers: { 'Idempotency-Key': 'k' }, url };
-      expect((await call('/api/rooms/a/messages', keyed)).body.code).toBe('HISTORY_OFF');
-      expect((await call('/api/rooms/a/messages', { url })).body.code).toBe('HISTORY_OFF');
-    } finally {
-      disconnectAll();
-      await bare.stop();
-    }
+    atEnd(disconnectAll, () => bare.stop());
+    const member = connect(url);
+    expectOk(await member.emitWithAck('join', 'a'));
+    const heard = nextEvent<[ChatMessage]>(member, 'message');
+    expect(await call('/api/rooms/a/messages', { body: good, url })).toEqual({ status: 200, body: { ok: true } });
+    expect((await heard)[0]).toMatchObject({ from: 'api', text: 'x' });
+    const keyed = { body: good, headers: { 'Idempotency-Key': 'k' }, url };
+    expect((await call('/api/rooms/a/messages', keyed)).body.code).toBe('HISTORY_OFF');
+    expect((await call('/api/rooms/a/messages', { url })).body.code).toBe('HISTORY_OFF');
   });
 });

@@ -3,6 +3,7 @@ import { get } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { connect, connected, disconnectAll, expectOk, nextEvent, upgraded } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { sharedServer } from '../../support/server.js';
 import { startServiceHere } from '../../support/service-here.js';
 import { eventually } from '../../support/until.js';
@@ -161,25 +162,21 @@ describe('without an operator', () => {
   test('everybody sees counts; rooms are named only where there are no accounts', async () => {
     const open = await startServiceHere({ WORKERS: '1' });
     const closed = await startServiceHere({ WORKERS: '1', JWT_SECRET: 'x'.repeat(32) });
-    try {
-      const client = connect(open.url);
-      expectOk(await client.emitWithAck('join', 'hall'));
-      expect(await (await fetch(`${open.url}/api/stats`)).json()).toMatchObject({
-        totals: { workers: 1, clients: 1, rooms: 1 },
-        rooms: [{ room: 'hall', members: 1 }],
-      });
-      expect(await (await fetch(`${closed.url}/api/stats`)).json()).toEqual({
-        ok: true,
-        totals: { workers: 1, clients: 0, messages: 0, rooms: 0 },
-      });
-      for (const { url } of [open, closed]) {
-        const response = await fetch(`${url}/metrics`);
-        expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-        expect(await response.text()).not.toContain('hall');
-      }
-    } finally {
-      disconnectAll();
-      await Promise.all([open.stop(), closed.stop()]);
+    atEnd(disconnectAll, () => Promise.all([open.stop(), closed.stop()]));
+    const client = connect(open.url);
+    expectOk(await client.emitWithAck('join', 'hall'));
+    expect(await (await fetch(`${open.url}/api/stats`)).json()).toMatchObject({
+      totals: { workers: 1, clients: 1, rooms: 1 },
+      rooms: [{ room: 'hall', members: 1 }],
+    });
+    expect(await (await fetch(`${closed.url}/api/stats`)).json()).toEqual({
+      ok: true,
+      totals: { workers: 1, clients: 0, messages: 0, rooms: 0 },
+    });
+    for (const { url } of [open, closed]) {
+      const response = await fetch(`${url}/metrics`);
+      expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+      expect(await response.text()).not.toContain('hall');
     }
   });
 });

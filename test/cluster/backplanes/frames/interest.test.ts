@@ -12,6 +12,7 @@ import { ENTRIES } from '../../../../src/cluster/hub/hub-frame.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../../io/rooms/support/clients.js';
 import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
+import { atEnd } from '../../../support/ends.js';
 import { RedisProcess, until } from '../../../support/redis.js';
 import { Wire } from '../../../support/wire.js';
 
@@ -331,23 +332,22 @@ describe('a join without await', () => {
   ])('%s, a client hears what is sent after its join is acknowledged', async (_name, start) => {
     const place = await start();
     const members = [await startMember(await place.open()), await startMember(await place.open())] as const;
-    try {
-      const [one, other] = [await pairOn(members[0]), await pairOn(members[1])];
-      one.socket.on('enter', (room: string, done: () => void) => {
-        void one.socket.join(room);
-        done();
-      });
-      other.socket.on('say', (room: string) => members[1].io.to(room).emit('said', room));
-      for (let number = 0; number < 100; number++) {
-        const heard = nextEvent(one.client, 'said');
-        await one.client.emitWithAck('enter', `entered ${number}`);
-        other.client.emit('say', `entered ${number}`);
-        expect(await heard).toEqual([`entered ${number}`]);
-      }
-    } finally {
+    atEnd(async () => {
       disconnectAll();
       for (const member of members) await member.close();
       await place.remove();
+    });
+    const [one, other] = [await pairOn(members[0]), await pairOn(members[1])];
+    one.socket.on('enter', (room: string, done: () => void) => {
+      void one.socket.join(room);
+      done();
+    });
+    other.socket.on('say', (room: string) => members[1].io.to(room).emit('said', room));
+    for (let number = 0; number < 100; number++) {
+      const heard = nextEvent(one.client, 'said');
+      await one.client.emitWithAck('enter', `entered ${number}`);
+      other.client.emit('say', `entered ${number}`);
+      expect(await heard).toEqual([`entered ${number}`]);
     }
   });
 
@@ -359,45 +359,44 @@ describe('a join without await', () => {
       await startMember(onRedisFrames(`redis://127.0.0.1:${wire.port}`)),
       await startMember(onRedisFrames(redis.url)),
     ] as const;
-    try {
-      const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
-      const [{ socket }, speaker] = pairs;
-      await speaker.socket.join('room');
-      const brought: unknown[] = [];
-      members[0].io.of('/').adapter.on('broadcast', ({ data }: { data: unknown[] }) => brought.push(data[0]));
-      const say = async (...words: string[]) => {
-        const heard = nextEvent(speaker.client, words.at(-1)!);
-        for (const word of words) members[1].io.to(['room', 'no room']).emit(word);
-        await heard;
-      };
-      await until(async () => {
-        brought.length = 0;
-        await say('is it brought?');
-        await receivedBy(pairs, members);
-        return !brought.includes('is it brought?');
-      });
-      await say('before');
-      // Longer than the shortest way of a message, and the accuracy of clocks.
-      await new Promise((resolve) => setTimeout(resolve, 100));
-      wire.hold();
-      void socket.join('room');
-      await say('first', 'second', 'third');
-      wire.release();
-      await receivedBy(pairs, members, ['room']);
-      await say('fourth');
-      await receivedBy(pairs, members, ['room']);
-      // The room is announced once more, and nothing is repeated.
-      socket.leave('room');
-      await receivedBy(pairs, members);
-      await socket.join('room');
-      const [heard] = await receivedBy(pairs, members, ['room']);
-      expect(heard!.flat()).toEqual(['first', 'second', 'third', 'fourth']);
-    } finally {
+    atEnd(async () => {
       disconnectAll();
       for (const member of members) await member.close();
       wire.close();
       await redis.remove();
-    }
+    });
+    const pairs = [await pairOn(members[0]), await pairOn(members[1])] as const;
+    const [{ socket }, speaker] = pairs;
+    await speaker.socket.join('room');
+    const brought: unknown[] = [];
+    members[0].io.of('/').adapter.on('broadcast', ({ data }: { data: unknown[] }) => brought.push(data[0]));
+    const say = async (...words: string[]) => {
+      const heard = nextEvent(speaker.client, words.at(-1)!);
+      for (const word of words) members[1].io.to(['room', 'no room']).emit(word);
+      await heard;
+    };
+    await until(async () => {
+      brought.length = 0;
+      await say('is it brought?');
+      await receivedBy(pairs, members);
+      return !brought.includes('is it brought?');
+    });
+    await say('before');
+    // Longer than the shortest way of a message, and the accuracy of clocks.
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    wire.hold();
+    void socket.join('room');
+    await say('first', 'second', 'third');
+    wire.release();
+    await receivedBy(pairs, members, ['room']);
+    await say('fourth');
+    await receivedBy(pairs, members, ['room']);
+    // The room is announced once more, and nothing is repeated.
+    socket.leave('room');
+    await receivedBy(pairs, members);
+    await socket.join('room');
+    const [heard] = await receivedBy(pairs, members, ['room']);
+    expect(heard!.flat()).toEqual(['first', 'second', 'third', 'fourth']);
   });
 });
 
@@ -407,49 +406,48 @@ test('of four machines on one Redis, only those with members of a room are sent 
   /** The events in the frames to each machine. */
   const sent = new Map<string, string[]>();
   const nodes: (Member & { machine: string })[] = [];
-  try {
-    for (let count = 0; count < 4; count++) {
-      const machine = `machine${count}`;
-      nodes.push({ ...(await startMember(onRedisFrames(redis.url, 'socket.io', machine))), machine });
-      sent.set(machine, []);
-    }
-    await spy.psubscribe('socket.io:frames:hubs:*');
-    spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
-      const machine = channel.toString().split(':').at(-1)!;
-      const events = sent.get(machine)!;
-      const reader = new EntryReader(frame, ENTRIES);
-      while (reader.next()) {
-        if (reader.type !== types.broadcast) continue;
-        events.push(JSON.parse(decodeBroadcast(reader.body).encoded[0]!.slice(1) as string)[0]);
-      }
-    });
-    const pairs = await Promise.all(nodes.map((node) => pairOn(node)));
-    const rooms: [room: string, one: number, other: number][] = [];
-    for (const one of [0, 1, 2, 3])
-      for (const other of [1, 2, 3]) if (one < other) rooms.push([`${one}${other}`, one, other]);
-    for (const [room, ...both] of rooms) for (const node of both) await pairs[node]!.socket.join(room);
-    for (let turn = 0; turn < 20; turn++) {
-      for (const [room, one, other] of rooms) nodes[turn % 2 ? one : other]!.io.to(room).emit(room);
-    }
-    const received = await receivedBy(pairs, nodes);
-    // The spy may get the frames later than the machines. Each of them is in three rooms.
-    const seen = (machine: string) => sent.get(machine)!.filter((event) => !event.startsWith('fence ')).length;
-    await until(() => nodes.every(({ machine }) => seen(machine) >= 30));
-    for (const [index, { machine }] of nodes.entries()) {
-      const own = rooms.filter(([, ...both]) => both.includes(index)).map(([room]) => room);
-      const counts = new Map<string, number>();
-      for (const event of sent.get(machine)!) {
-        if (!event.startsWith('fence ')) counts.set(event, (counts.get(event) ?? 0) + 1);
-      }
-      // Each machine sends half of the messages of its rooms itself.
-      expect(new Map([...counts].sort())).toEqual(new Map(own.map((room) => [room, 10])));
-      expect(received[index]!.filter(([event]) => own.includes(String(event)))).toHaveLength(60);
-      expect(received[index]).toHaveLength(60);
-    }
-  } finally {
+  atEnd(async () => {
     disconnectAll();
     spy.disconnect();
     for (const node of nodes) await node.close();
     await redis.remove();
+  });
+  for (let count = 0; count < 4; count++) {
+    const machine = `machine${count}`;
+    nodes.push({ ...(await startMember(onRedisFrames(redis.url, 'socket.io', machine))), machine });
+    sent.set(machine, []);
+  }
+  await spy.psubscribe('socket.io:frames:hubs:*');
+  spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
+    const machine = channel.toString().split(':').at(-1)!;
+    const events = sent.get(machine)!;
+    const reader = new EntryReader(frame, ENTRIES);
+    while (reader.next()) {
+      if (reader.type !== types.broadcast) continue;
+      events.push(JSON.parse(decodeBroadcast(reader.body).encoded[0]!.slice(1) as string)[0]);
+    }
+  });
+  const pairs = await Promise.all(nodes.map((node) => pairOn(node)));
+  const rooms: [room: string, one: number, other: number][] = [];
+  for (const one of [0, 1, 2, 3])
+    for (const other of [1, 2, 3]) if (one < other) rooms.push([`${one}${other}`, one, other]);
+  for (const [room, ...both] of rooms) for (const node of both) await pairs[node]!.socket.join(room);
+  for (let turn = 0; turn < 20; turn++) {
+    for (const [room, one, other] of rooms) nodes[turn % 2 ? one : other]!.io.to(room).emit(room);
+  }
+  const received = await receivedBy(pairs, nodes);
+  // The spy may get the frames later than the machines. Each of them is in three rooms.
+  const seen = (machine: string) => sent.get(machine)!.filter((event) => !event.startsWith('fence ')).length;
+  await until(() => nodes.every(({ machine }) => seen(machine) >= 30));
+  for (const [index, { machine }] of nodes.entries()) {
+    const own = rooms.filter(([, ...both]) => both.includes(index)).map(([room]) => room);
+    const counts = new Map<string, number>();
+    for (const event of sent.get(machine)!) {
+      if (!event.startsWith('fence ')) counts.set(event, (counts.get(event) ?? 0) + 1);
+    }
+    // Each machine sends half of the messages of its rooms itself.
+    expect(new Map([...counts].sort())).toEqual(new Map(own.map((room) => [room, 10])));
+    expect(received[index]!.filter(([event]) => own.includes(String(event)))).toHaveLength(60);
+    expect(received[index]).toHaveLength(60);
   }
 });

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
+import { atEnd } from '../../../support/ends.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { StoredWorkers, stateOf, storedIn } from '../support/stored.js';
 
@@ -20,26 +21,25 @@ test('a room that another worker fills before Redis is connected for the first t
     if (isOpen) pass(socket);
   }).listen(0, '127.0.0.1');
   await once(gate, 'listening');
-  try {
-    const one = await workers.start();
-    one.room.set('a', 1);
-    await one.room.stored();
-    const { port } = gate.address() as AddressInfo;
-    const two = await workers.open({ redis: `redis://127.0.0.1:${port}` });
-    const outages: string[] = [];
-    two.room.on('storeDown', (reason) => outages.push(reason));
-    await two.room.ready();
-    expect(stateOf(two.room)).toEqual({ a: 1 });
-    two.room.set('b', 2);
-    isOpen = true;
-    for (const socket of [...sockets]) pass(socket);
-    await two.room.stored();
-    expect(await storedIn(redis.url)).toMatchObject({ a: '1', b: '2' });
-    expect(outages).toEqual([]);
-  } finally {
+  atEnd(async () => {
     await workers.stopAll();
     for (const socket of sockets) socket.destroy();
     gate.close();
     await redis.remove();
-  }
+  });
+  const one = await workers.start();
+  one.room.set('a', 1);
+  await one.room.stored();
+  const { port } = gate.address() as AddressInfo;
+  const two = await workers.open({ redis: `redis://127.0.0.1:${port}` });
+  const outages: string[] = [];
+  two.room.on('storeDown', (reason) => outages.push(reason));
+  await two.room.ready();
+  expect(stateOf(two.room)).toEqual({ a: 1 });
+  two.room.set('b', 2);
+  isOpen = true;
+  for (const socket of [...sockets]) pass(socket);
+  await two.room.stored();
+  expect(await storedIn(redis.url)).toMatchObject({ a: '1', b: '2' });
+  expect(outages).toEqual([]);
 });

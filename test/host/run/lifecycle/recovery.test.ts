@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../../support/clients.js';
+import { atEnd } from '../../../support/ends.js';
 import { sumOf } from '../../../support/metrics.js';
 import { until } from '../../../support/until.js';
 import { type RunningApplication, runApp, stopAll } from '../support/application.js';
@@ -72,16 +73,13 @@ test('clients of any application recover after a reload, with what they missed',
 test('the client of an only worker recovers, too', async () => {
   const shared = app;
   app = await runApp('lifecycle/recovery.mjs', { env: { WORKERS: '1', DRAIN_TIMEOUT: '0' } });
-  try {
-    const { socket } = await listen();
-    const back = nextEvent(socket, 'connect');
-    app.process.kill('SIGHUP');
-    await back;
-    const { pid, recovered, since } = await stateOf(socket);
-    expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
-  } finally {
-    app = shared;
-  }
+  atEnd(() => (app = shared));
+  const { socket } = await listen();
+  const back = nextEvent(socket, 'connect');
+  app.process.kill('SIGHUP');
+  await back;
+  const { pid, recovered, since } = await stateOf(socket);
+  expect({ recovered, isReplaced: pid !== since }).toEqual({ recovered: true, isReplaced: true });
 });
 
 test('clients that are away get all that a replaced worker has sent until it ended', async () => {
