@@ -13,7 +13,7 @@ afterEach(() => disconnectAll());
 
 test('a worker that does not answer is left out', async () => {
   const machine = await Machine.start();
-  const members: (TestNode & { bus: Backplane })[] = [];
+  const members: Awaited<ReturnType<typeof startMember>>[] = [];
   for (let count = 0; count < 3; count++) members.push(await startMember(await machine.openBackplane()));
   atEnd(async () => {
     disconnectAll();
