@@ -4,14 +4,16 @@ import { Listeners } from '../../base/listeners.js';
 import { joinTexts } from '../../base/names.js';
 import { thisProcess } from '../../base/process.js';
 import type { AnySocket } from '../../io/any.js';
-import { RoomCore } from './core.js';
 import { bytesOf } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
+import { Publisher } from './members/publisher.js';
 import { listenFor, listenNoMore } from './members/sockets.js';
 import { openRooms } from './open-rooms.js';
 import { type Joined, type JoinOptions, requireRate, type SetOptions, type StateRoomSettings } from './options.js';
 import type { SequencerClient } from './replica/client.js';
+import type { Overlay } from './replica/overlay.js';
+import { Replica } from './replica/replica.js';
 import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
 import { storeAddressOf } from './sequencer/store/address.js';
@@ -34,7 +36,8 @@ const MAX_TTL_MS = 31_536_000_000;
 
 /** A state room on this worker. */
 export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateRoom {
-  private readonly core: RoomCore;
+  private readonly replica: Replica;
+  private readonly publisher: Publisher;
   private readonly bySocket = new Map<AnySocket, Member>();
   private readonly format: StateFormat;
   private readonly store: StoreReports | undefined;
@@ -54,23 +57,25 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const store = stored && storeAddressOf(stored, nsp.name, name, client.isLocal);
     if (store) this.store = StoreReports.of(store);
     this.store?.add(this);
-    this.core = new RoomCore(
-      nsp,
-      name,
+    const id = joinTexts(String(thisProcess.numberOf?.(nsp.server) ?? 0), nsp.name, name);
+    this.replica = new Replica(
       client,
+      { id, bounds: { maxKeys, maxBytes }, store },
       {
-        id: joinTexts(String(thisProcess.numberOf?.(nsp.server) ?? 0), nsp.name, name),
-        bounds: { maxKeys, maxBytes },
-        store,
-      },
-      {
-        onChange: (keys) => {
-          if (this.hasListeners('change')) this.tell('change', keys());
-        },
+        onChanges: () => this.publisher.hold(),
+        onRenewed: (before) => this.publisher.renewed(before),
         onStore: (news) => this.onStore(news),
       },
     );
+    this.publisher = new Publisher(nsp, name, this.replica, (keys) => {
+      if (this.hasListeners('change')) this.tell('change', keys());
+    });
+    this.replica.open();
     openRooms.add(this);
+  }
+
+  private get overlay(): Overlay {
+    return this.replica.overlay;
   }
 
   set(key: string, value: unknown, options?: SetOptions): void {
@@ -78,7 +83,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const expires = expiryOf(options);
     this.checkKey(key);
     this.checkPlace(key, encoded);
-    this.core.change(key, encoded, expires);
+    this.replica.change(key, encoded, expires);
   }
 
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
@@ -86,7 +91,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const { fields: encoded, value } = this.patched(key, fields);
     this.checkPlace(key, value);
     if (Buffer.byteLength(encoded) > MAX_PATCH_BYTES) throw new GjallarError('STATE_PATCH_SIZE');
-    const done = this.core.patch(key, encoded, value);
+    const done = this.replica.patch(key, encoded, value);
     // Whoever does not wait for it has seen all errors that this worker knows.
     done.catch(() => {});
     return done;
@@ -95,7 +100,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   private patched(key: string, fields: unknown): Patched {
     // The rest of the value was checked when it was set.
     const encoded = encodeValue(fields);
-    const patched = patchedValue(this.core.overlay.get(key), encoded);
+    const patched = patchedValue(this.overlay.get(key), encoded);
     if (typeof patched === 'object') return { fields: encoded as string, value: patched.value };
     if (patched === 'BAD_STATE_VALUE') {
       throw new GjallarError(patched, 'patch() changes fields of an object. Use set() for any other value.');
@@ -112,41 +117,41 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const encoded = value === undefined ? undefined : encodeValue(value);
     if (encoded !== undefined) this.checkPlace(key, encoded);
     const before = expected === undefined ? undefined : encodeValue(expected);
-    return this.core.compareAndSet(key, before, encoded, expiryOf(options));
+    return this.replica.compareAndSet(key, before, encoded, expiryOf(options));
   }
 
   /** Bytes of the encoded value of a key; undefined if it has none. */
   sizeOf(key: string): number | undefined {
-    const value = this.core.overlay.get(key);
+    const value = this.overlay.get(key);
     return value === undefined ? undefined : Buffer.byteLength(value);
   }
 
   delete(key: string): boolean {
     this.checkKey(key);
-    const isKnown = this.core.overlay.get(key) !== undefined;
-    if (isKnown) this.core.change(key, undefined);
+    const isKnown = this.overlay.get(key) !== undefined;
+    if (isKnown) this.replica.change(key, undefined);
     return isKnown;
   }
 
   get(key: string): unknown {
-    const value = this.core.overlay.get(key);
+    const value = this.overlay.get(key);
     return value === undefined ? undefined : decodeValue(value);
   }
 
   *entries(): Generator<[key: string, value: unknown]> {
-    for (const [key, value] of this.core.overlay.present()) yield [key, decodeValue(value)];
+    for (const [key, value] of this.overlay.present()) yield [key, decodeValue(value)];
   }
 
   *keys(): Generator<string> {
-    for (const [key] of this.core.overlay.present()) yield key;
+    for (const [key] of this.overlay.present()) yield key;
   }
 
   get bytes(): number {
-    return this.core.overlay.bytes;
+    return this.overlay.bytes;
   }
 
   get size(): number {
-    return this.core.overlay.size;
+    return this.overlay.size;
   }
 
   /** Whether a client may join by itself. */
@@ -167,7 +172,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
       return { ok: false, code: error.code, message: error.message };
     }
     if (before) {
-      this.core.members.remove(before);
+      this.publisher.members.remove(before);
       member.marks = before.marks;
     }
     this.bySocket.set(socket, member);
@@ -180,14 +185,14 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     if (!member) return;
     this.bySocket.delete(socket);
     listenNoMore(socket, this);
-    this.core.members.remove(member);
+    this.publisher.members.remove(member);
   }
 
-  /** */
+  /** The client has read a message with a mark. */
   acknowledge(socket: AnySocket, marks: Readonly<Record<string, unknown>>): void {
     const mark = marks[this.settings.event];
     const member = this.bySocket.get(socket);
-    if (member && typeof mark === 'number') this.core.members.acknowledge(member, mark);
+    if (member && typeof mark === 'number') this.publisher.members.acknowledge(member, mark);
   }
 
   /**
@@ -197,33 +202,34 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
    */
   joinReader(reader: StateReader, format: StateFormat, options: JoinOptions = {}): () => void {
     const member = this.admit(reader, format, options);
-    return () => this.core.members.remove(member);
+    return () => this.publisher.members.remove(member);
   }
 
   ready(): Promise<void> {
-    return new Promise((resolve) => this.core.whenReady(resolve));
+    return new Promise((resolve) => this.replica.whenReady(resolve));
   }
 
   caughtUp(): Promise<void> {
-    return this.core.caughtUp();
+    return this.replica.caughtUp();
   }
 
   stored(): Promise<void> {
-    return this.core.stored();
+    return this.replica.stored();
   }
 
   stats(): StateRoomStats {
-    const { changes, members } = this.core;
+    const { publisher, replica } = this;
+    const { members } = publisher;
     return {
       keys: this.size,
       bytes: this.bytes,
       members: members.size,
       behind: members.behind,
       behindLong: members.behindLong,
-      changes,
+      changes: replica.changes,
       conflated: members.conflated,
       savedBytes: Math.round(members.savedBytes),
-      unstored: this.core.unstored,
+      unstored: replica.unstored,
     };
   }
 
@@ -243,7 +249,8 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
 
   private async end(): Promise<void> {
     openRooms.remove(this);
-    const closed = this.core.close();
+    this.publisher.close();
+    const closed = this.replica.close();
     for (const socket of this.bySocket.keys()) listenNoMore(socket, this);
     this.bySocket.clear();
     const unwritten = await closed;
@@ -263,10 +270,10 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const { version, maxRate } = options ?? {};
     requireRate(maxRate);
     if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
-    if (this.core.members.isCrowded(MAX_BEHIND)) throw new GjallarError('STATE_BUSY');
+    if (this.publisher.members.isCrowded(MAX_BEHIND)) throw new GjallarError('STATE_BUSY');
     const rate = Math.min(maxRate ?? Number.POSITIVE_INFINITY, this.settings.maxRate ?? Number.POSITIVE_INFINITY);
     const member = new Member(reader, format, 1000 / rate);
-    this.core.join(member, version);
+    this.publisher.join(member, version);
     return member;
   }
 
@@ -289,7 +296,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
         `The value is larger than ${MAX_VALUE_BYTES} bytes. Spread it over several keys.`,
       );
     }
-    const before = this.core.overlay.sizeOf(key);
+    const before = this.overlay.sizeOf(key);
     if (before === undefined && size >= maxKeys) {
       throw new GjallarError(
         'STATE_FULL',

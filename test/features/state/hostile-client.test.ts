@@ -92,7 +92,7 @@ test('a client that joins and leaves in a loop is one member, and has the hub as
   const { epoch, number, timeMs } = parseVersion(other.view.version)!;
   // Another worker could have written it, so this one has to ask the hub.
   const version = encodeVersion({ epoch, number: number + 1000, timeMs });
-  const { client: sequencer } = (two.room as unknown as { core: { client: SequencerClient } }).core;
+  const { client: sequencer } = (two.room as unknown as { replica: { client: SequencerClient } }).replica;
   const { asked } = sequencer as unknown as { asked: Map<number, unknown> };
   let pings = 0;
   const ask = sequencer.ask.bind(sequencer);

@@ -49,7 +49,7 @@ test.each([
   const entries = new Entries(10);
   entries.apply({ key: 'k', value: 'x'.repeat(MB), clock: 1, origin: 'a' });
   const members = new Members({
-    ...{ entries, outbox, published: entries.seq, compressFrom: undefined, changeBytes: 1 },
+    ...{ entries, outbox, published: entries.seq, compressFrom: undefined },
     ...{ versionAt: () => 'v', topicOf: () => 't' },
   });
   const readers = Array.from({ length: 30 }, () => new Reader(outbox));

@@ -1,9 +1,10 @@
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { Adapter } from 'socket.io-adapter';
 import * as msgpack from 'socket.io-msgpack-parser';
 import { GjallarError } from '../../../src/base/errors.js';
 import { featureFigures } from '../../../src/base/figures.js';
 import type { Session } from '../../../src/engine/session/session.js';
+import { Entries } from '../../../src/features/state/entries.js';
 import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../../src/features/state/index.js';
 import { openRooms } from '../../../src/features/state/open-rooms.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
@@ -214,6 +215,18 @@ describe('a member', () => {
       expect(room.join(socket, options as never)).toMatchObject({ ok: true, event: 'quote' });
     }
   });
+});
+
+test('in one process, a change is applied once', async () => {
+  await start();
+  const { view } = await member();
+  const put = jest.spyOn(Entries.prototype, 'put');
+  room.set('a', 1);
+  expect(await room.compareAndSet('a', 1, 2)).toBe(true);
+  await view.shows(({ a }) => a === 2);
+  expect(put).toHaveBeenCalledTimes(2);
+  put.mockRestore();
+  expect(room.stats()).toMatchObject({ keys: 1, changes: 2, bytes: 2 });
 });
 
 test('every parser carries a state room', async () => {

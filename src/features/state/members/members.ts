@@ -43,8 +43,6 @@ export interface MembersHost {
   readonly published: number;
   /** Messages of this number of bytes or more are compressed; undefined for never. */
   readonly compressFrom: number | undefined;
-  /** Bytes of a change, on average. */
-  readonly changeBytes: number;
   /** What a client may say later to continue from a number. */
   versionAt(seq: number): string;
   topicOf(format: StateFormat): string;
@@ -352,7 +350,8 @@ export class Members {
 
   private count(conflated: number): void {
     this.conflated += conflated;
-    this.savedBytes += conflated * this.host.changeBytes;
+    const { bytes, size } = this.host.entries;
+    this.savedBytes += (conflated * bytes) / Math.max(1, size);
   }
 
   private enterTopic(member: Member): void {

@@ -2,9 +2,10 @@ import { nextTick } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
 import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
-import type { RoomCore } from '../core.js';
 import type { Change } from '../entries.js';
 import type { Request, ToSequencer, ToWorker } from '../sequencer/messages.js';
+import { HybridClock } from '../version.js';
+import type { Replica } from './replica.js';
 
 /** How long the sequencer, which waits for Redis, is waited for when a room is closed, in ms. */
 const MAX_CLOSE_MS = 6000;
@@ -13,6 +14,8 @@ const MAX_CLOSE_MS = 6000;
 export interface SequencerLink {
   /** Whether the sequencer is in this process, and answers within the call. */
   readonly isLocal: boolean;
+  /** That of the sequencer, if it is in this process. */
+  readonly clock?: HybridClock;
   /** Hands a message to the system at once. Returns false if the sequencer is not there. */
   send(message: ToSequencer): boolean;
   /** There is one listener. */
@@ -23,7 +26,7 @@ export interface SequencerLink {
 export type Reply = ToWorker & { type: 'reply' };
 
 interface Asked {
-  readonly replica: RoomCore;
+  readonly replica: Replica;
   readonly request: Request;
   resolve(reply: Reply): void;
   reject(error: GjallarError): void;
@@ -33,15 +36,17 @@ interface Asked {
 export class SequencerClient {
   /** Names this worker in what a sequencer has not numbered. */
   readonly node = randomBytes(9).toString('base64url');
-  private readonly replicas = new Map<string, RoomCore>();
+  readonly clock: HybridClock;
+  private readonly replicas = new Map<string, Replica>();
   private readonly asked = new Map<number, Asked>();
-  private readonly changed = new Map<RoomCore, Change[]>();
+  private readonly changed = new Map<Replica, Change[]>();
   private isHere = false;
   private isFlushDue = false;
   private numbers = 0;
   private catchingUp: Promise<void> | undefined;
 
   constructor(private readonly link: SequencerLink) {
+    this.clock = link.clock ?? new HybridClock();
     link.listen({
       onHere: () => this.onHere(),
       onMessage: (message) => this.onMessage(message),
@@ -54,13 +59,13 @@ export class SequencerClient {
     return this.link.isLocal;
   }
 
-  add(replica: RoomCore): void {
+  add(replica: Replica): void {
     this.replicas.set(replica.id, replica);
     if (this.isHere) this.link.send(replica.opening());
   }
 
   /** Resolves with how many changes the store of the room lacks, if this was the last worker that had it. */
-  async remove(replica: RoomCore): Promise<number> {
+  async remove(replica: Replica): Promise<number> {
     const reply = this.isHere ? within(MAX_CLOSE_MS, this.ask(replica, { type: 'close' })) : undefined;
     this.replicas.delete(replica.id);
     const { unwritten } = (await reply) ?? {};
@@ -69,7 +74,7 @@ export class SequencerClient {
   }
 
   /** Sends a change. Returns its number. */
-  change(replica: RoomCore, change: Change): number {
+  change(replica: Replica, change: Change): number {
     const changes = this.changed.get(replica);
     if (changes) changes.push(change);
     else this.changed.set(replica, [change]);
@@ -88,7 +93,7 @@ export class SequencerClient {
   }
 
   /** Resolves with the reply. @throws GjallarError with its code, or OVERLOADED if the sequencer is gone */
-  ask(replica: RoomCore, request: Request): Promise<Reply> {
+  ask(replica: Replica, request: Request): Promise<Reply> {
     this.flush();
     const id = ++this.numbers;
     return new Promise((resolve, reject) => {
@@ -98,7 +103,7 @@ export class SequencerClient {
   }
 
   /** Resolves once this worker has what the others of the machine had changed before the call. */
-  caughtUp(replica: RoomCore): Promise<void> {
+  caughtUp(replica: Replica): Promise<void> {
     // Callers in one turn share a question.
     this.catchingUp ??= new Promise((resolve) => {
       nextTick(() => {
@@ -125,7 +130,7 @@ export class SequencerClient {
     const last = this.numbers;
     for (const replica of this.replicas.values()) {
       this.link.send(replica.opening());
-      const changes = replica.unacked();
+      const changes = replica.overlay.changes;
       if (changes.length > 0) this.link.send({ type: 'given', room: replica.id, changes, last });
     }
     for (const [id, { replica, request, resolve }] of this.asked) {

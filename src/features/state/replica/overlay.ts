@@ -9,11 +9,22 @@ interface Pending {
 
 /** The entries of a room with what this worker has changed and the sequencer has not numbered yet on top. */
 export class Overlay {
-  size = 0;
-  bytes = 0;
+  /** How many keys and bytes there are more than in the entries. */
+  private moreKeys = 0;
+  private moreBytes = 0;
   private readonly pending = new Map<string, Pending>();
 
   constructor(private entries: Entries) {}
+
+  /** Keys that have a value. */
+  get size(): number {
+    return this.entries.size + this.moreKeys;
+  }
+
+  /** Bytes of these keys and their values. */
+  get bytes(): number {
+    return this.entries.bytes + this.moreBytes;
+  }
 
   get changes(): Change[] {
     return [...this.pending.values()].map(({ change }) => change);
@@ -68,20 +79,22 @@ export class Overlay {
 
   /** The entries are others from now on. */
   replace(entries: Entries): void {
+    for (const key of this.pending.keys()) this.count(key, -1);
     this.entries = entries;
-    this.size = 0;
-    this.bytes = 0;
-    for (const [key] of this.present()) {
-      this.size++;
-      this.bytes += this.sizeOf(key)!;
-    }
+    for (const key of this.pending.keys()) this.count(key, 1);
   }
 
   private around(key: string, act: () => void): void {
-    const before = this.sizeOf(key);
+    this.count(key, -1);
     act();
-    const now = this.sizeOf(key);
-    this.size += (now === undefined ? 0 : 1) - (before === undefined ? 0 : 1);
-    this.bytes += (now ?? 0) - (before ?? 0);
+    this.count(key, 1);
+  }
+
+  /** What a key has more than the entries. */
+  private count(key: string, sign: 1 | -1): void {
+    if (!this.pending.has(key)) return;
+    const [now, before] = [this.sizeOf(key), this.entries.get(key)?.bytes];
+    this.moreKeys += sign * ((now === undefined ? 0 : 1) - (before === undefined ? 0 : 1));
+    this.moreBytes += sign * ((now ?? 0) - (before ?? 0));
   }
 }

@@ -17,15 +17,16 @@ export function localLink(nsp: Namespace): SequencerLink {
   const isShared = hasOthers(nsp.adapter);
   const sequencer = new Sequencer({
     hasOthers: isShared,
+    isLocal: true,
     sendToWorker: (_worker, message) => onMessage(message),
     sendToMachine: (process, message) => channel?.send(message.toString('base64'), process),
   });
   if (isShared) channel = joinProcesses(nsp, sequencer);
   return {
     isLocal: true,
+    clock: sequencer.clock,
     send: (message) => {
       checked(() => sequencer.onMessage(SELF, message));
-      sequencer.flush();
       return true;
     },
     listen: (listener) => {

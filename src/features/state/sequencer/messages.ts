@@ -1,5 +1,5 @@
 import { MalformedMessage } from '../../../base/errors.js';
-import type { Change } from '../entries.js';
+import type { Change, Entries } from '../entries.js';
 import { isTick } from '../version.js';
 import type { StoreAddress } from './store/address.js';
 
@@ -67,6 +67,8 @@ export type ToWorker = { readonly room: string } & (
       readonly next?: number | undefined;
       /** The number of the latest change, on the last page. */
       readonly seq: number;
+      /** In the process of the sequencer: all there is, and all that there will be. */
+      readonly shared?: Entries | undefined;
     }
   | {
       readonly type: 'changes';

@@ -27,6 +27,8 @@ const IDLE_MS = 60_000;
 export interface SequencerHost {
   /** Whether there can be other machines. */
   readonly hasOthers: boolean;
+  /** Whether the only worker is in this process, and shares the entries. */
+  readonly isLocal?: boolean;
   sendToWorker(worker: number, message: ToWorker): void;
   sendToMachine(hub: string, message: Buffer): void;
 }
@@ -55,7 +57,7 @@ interface Room extends SharedRoom {
 /** Gives the changes of the workers of a machine one order, and exchanges them with other machines and Redis. */
 export class Sequencer {
   private readonly node = randomBytes(9).toString('base64url');
-  private readonly clock = new HybridClock();
+  readonly clock = new HybridClock();
   private readonly rooms = new Map<string, Room>();
   private readonly machines: Machines;
   private readonly expiry = new Expiry();
@@ -217,8 +219,10 @@ export class Sequencer {
     const { entries, epoch, name } = sequenced;
     const { forgottenSeq, seq } = entries;
     const isFirst = from === 0 || from < forgottenSeq;
-    const { changes, next } = pageOf(entries, isFirst ? 0 : from);
-    this.host.sendToWorker(worker, { type: 'page', room: name, epoch, isFirst, forgottenSeq, changes, next, seq });
+    const shared = this.host.isLocal ? entries : undefined;
+    const { changes, next }: Page = shared ? { changes: [] } : pageOf(entries, isFirst ? 0 : from);
+    const page = { epoch, isFirst, forgottenSeq, changes, next, seq, shared };
+    this.host.sendToWorker(worker, { type: 'page', room: name, ...page });
     if (next !== undefined) return;
     follower.isOpen = true;
     follower.sent = seq;
@@ -334,7 +338,7 @@ export class Sequencer {
     const { entries, name } = room.sequenced;
     const { acked } = follower;
     while (follower.sent < entries.seq || acked !== follower.toldAcked) {
-      if (follower.sent < entries.forgottenSeq) {
+      if (follower.sent < entries.forgottenSeq && !this.host.isLocal) {
         follower.isOpen = false;
         return this.sendPage(room, worker, follower, 0);
       }
@@ -348,6 +352,7 @@ export class Sequencer {
 
   /** Most workers are equally far: what one is sent, others are sent too. */
   private pageAfter({ entries }: SequencedRoom, after: number): Page {
+    if (this.host.isLocal) return { changes: [] };
     const { seq } = entries;
     if (this.recent?.entries !== entries || this.recent.seq !== seq || this.recent.after !== after) {
       this.recent = { entries, seq, after, page: pageOf(entries, after) };

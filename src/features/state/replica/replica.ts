@@ -1,0 +1,222 @@
+import { within } from '../../../base/within.js';
+import { type Change, changeOf, Entries } from '../entries.js';
+import type { NumberedChange, RoomBounds, StoreNews, ToSequencer, ToWorker } from '../sequencer/messages.js';
+import { pageOf } from '../sequencer/room.js';
+import type { StoreAddress } from '../sequencer/store/address.js';
+import type { Encoded } from '../values.js';
+import type { SequencerClient } from './client.js';
+import { Overlay } from './overlay.js';
+
+/** How long a hub that has ended is waited for, in ms. */
+const MAX_CATCH_UP_MS = 2000;
+
+interface ReplicaSettings {
+  /** Unique among the rooms of all namespaces. */
+  readonly id: string;
+  readonly bounds: RoomBounds;
+  readonly store: StoreAddress | undefined;
+}
+
+/** What the room of a replica is told. */
+interface ReplicaListener {
+  /** There are further changes. */
+  onChanges(): void;
+  /** There are other entries in the place of these, in an order of their own. */
+  onRenewed(before: Entries): void;
+  onStore(news: StoreNews): void;
+}
+
+/**
+ * What a worker has of a room: a copy of what the sequencer has, and on top what the worker has changed since. A sequencer in this
+ * process shares its entries instead, which have a change at once.
+ */
+export class Replica {
+  entries: Entries;
+  readonly overlay: Overlay;
+  epoch = '';
+  /** Changes since the start. */
+  changes = 0;
+  /** The number of the change up to which the sequencer has told of everything. */
+  private seq = 0;
+  private isShared = false;
+  /** What comes of a room whose first page has come: it takes the place of what is here. */
+  private arriving: { readonly epoch: string; readonly entries: Entries } | undefined;
+  /** Up to this number, Redis has everything. */
+  private written = 0;
+  /** Keys that this worker has changed, and Redis may not have. */
+  private readonly changed = new Set<string>();
+  private isReady = false;
+  private isClosed = false;
+  private waiting: (() => void)[] = [];
+
+  constructor(
+    private readonly client: SequencerClient,
+    private readonly settings: ReplicaSettings,
+    private readonly listener: ReplicaListener,
+  ) {
+    this.entries = new Entries(settings.bounds.maxKeys);
+    this.overlay = new Overlay(this.entries);
+  }
+
+  /** Asks for the room. */
+  open(): void {
+    this.client.add(this);
+  }
+
+  get id(): string {
+    return this.settings.id;
+  }
+
+  /** Whether the sequencer is in this process. */
+  get isLocal(): boolean {
+    return this.client.isLocal;
+  }
+
+  /** Calls back once everything is here, or the room is closed. */
+  whenReady(listener: () => void): void {
+    if (this.isReady || this.isClosed) listener();
+    else this.waiting.push(listener);
+  }
+
+  /** Sets a key, or deletes it. */
+  change(key: string, value: Encoded | undefined, expires?: number): void {
+    const change = this.newChange(key, value, expires);
+    if (!this.isShared) this.overlay.add(change, this.client.nextNumber);
+    this.client.change(this, change);
+  }
+
+  /** Changes fields of a key. */
+  async patch(key: string, fields: string, patched: string): Promise<void> {
+    if (!this.isShared) this.overlay.add(this.newChange(key, patched), this.client.nextNumber);
+    await this.client.ask(this, { type: 'patch', changes: [this.newChange(key, fields)] });
+  }
+
+  async compareAndSet(
+    key: string,
+    expected: Encoded | undefined,
+    value: Encoded | undefined,
+    expires?: number,
+  ): Promise<boolean> {
+    const changes = [this.newChange(key, expected), this.newChange(key, value, expires)] as const;
+    const { isDone } = await this.client.ask(this, { type: 'compareAndSet', changes });
+    return isDone === true;
+  }
+
+  async caughtUp(): Promise<void> {
+    if (!this.isClosed) await within(MAX_CATCH_UP_MS, this.client.caughtUp(this));
+  }
+
+  /** From which number a client continues that has had everything on another machine at a time; undefined for a snapshot. */
+  async numberAt(epoch: string, time: number): Promise<number | undefined> {
+    const { epoch: before } = this;
+    const reply = await within(MAX_CATCH_UP_MS, this.client.ask(this, { type: 'continue', epoch, time }));
+    return this.epoch === before ? reply?.from : undefined;
+  }
+
+  /** Keys that this worker has changed and that are not stored yet. */
+  get unstored(): number {
+    for (const key of this.changed) {
+      const { seq } = this.entries.find(key) ?? { seq: 0 };
+      if (seq <= this.written && !this.overlay.has(key)) this.changed.delete(key);
+    }
+    return this.changed.size;
+  }
+
+  /** Resolves once everything is stored. */
+  async stored(): Promise<void> {
+    if (!this.settings.store || this.isClosed) return;
+    const { written } = await this.client.ask(this, { type: 'stored' });
+    this.written = Math.max(this.written, written ?? 0);
+  }
+
+  /** Resolves with how many changes the store lacks, if no other worker has the room. */
+  close(): Promise<number> {
+    const closed = this.client.remove(this);
+    this.isClosed = true;
+    this.ready();
+    return closed;
+  }
+
+  /** What it says to a sequencer that is there for the first time, or again. */
+  opening(): ToSequencer {
+    const { bounds, store } = this.settings;
+    this.arriving = undefined;
+    return { type: 'open', room: this.id, epoch: this.epoch, number: this.entries.seq, bounds, store };
+  }
+
+  onMessage(message: Exclude<ToWorker, { type: 'reply' }>): void {
+    if (this.isClosed) return;
+    switch (message.type) {
+      case 'give': {
+        const { changes, next } = pageOf(this.entries, message.after);
+        const all = changes.map(changeOf);
+        return this.client.send({ type: 'given', room: this.id, changes: all, next, isAll: next === undefined });
+      }
+      case 'page':
+        return this.onPage(message);
+      case 'changes':
+        this.take(message.changes, message.seq);
+        return this.overlay.acked(message.acked);
+      case 'store':
+        this.written = message.written;
+        return this.listener.onStore(message);
+    }
+  }
+
+  private newChange(key: string, value: Encoded | undefined, expires?: number): Change {
+    if (this.settings.store) this.changed.add(key);
+    return { key, clock: this.client.clock.tick(), origin: this.client.node, value, expires };
+  }
+
+  /** @param changes those that are not shared */
+  private take(changes: readonly NumberedChange[], seq: number): void {
+    this.changes += seq - this.seq;
+    this.seq = seq;
+    for (const change of changes) {
+      this.client.clock.heard(change.clock);
+      // Another worker has changed it since.
+      if (!this.overlay.has(change.key)) this.changed.delete(change.key);
+      this.overlay.put(change, change.seq);
+    }
+    if (!this.isShared) this.entries.seq = seq;
+    this.listener.onChanges();
+  }
+
+  private onPage({ epoch, isFirst, forgottenSeq, changes, next, seq, shared }: ToWorker & { type: 'page' }): void {
+    if (isFirst) this.arriving = { epoch, entries: shared ?? new Entries(this.settings.bounds.maxKeys) };
+    const { arriving } = this;
+    if (arriving) {
+      arriving.entries.forgottenSeq = Math.max(arriving.entries.forgottenSeq, forgottenSeq);
+      for (const change of changes) {
+        this.client.clock.heard(change.clock);
+        arriving.entries.put(change, change.seq);
+      }
+    } else this.take(changes, next ?? seq);
+    if (next !== undefined) return this.client.send({ type: 'more', room: this.id, after: next });
+    if (arriving) {
+      this.arriving = undefined;
+      arriving.entries.seq = seq;
+      this.isShared = shared !== undefined;
+      this.renew(arriving.epoch, arriving.entries);
+    }
+    this.isReady = true;
+    this.ready();
+  }
+
+  /** The order of changes is another one from now on: the sequencer has started again, or this worker was far behind. */
+  private renew(epoch: string, entries: Entries): void {
+    const { entries: before } = this;
+    this.epoch = epoch;
+    this.entries = entries;
+    this.seq = entries.seq;
+    this.written = 0;
+    this.overlay.replace(entries);
+    // What this worker has changed is in them.
+    if (this.isShared) this.overlay.acked(Number.POSITIVE_INFINITY);
+    this.listener.onRenewed(before);
+  }
+
+  private ready(): void {
+    for (const listener of this.waiting.splice(0)) listener();
+  }
+}
