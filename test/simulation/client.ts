@@ -77,7 +77,7 @@ export class Client {
   private onClosed(): void {
     this.connection = undefined;
     this.isConnected = false;
-    if (this.session) this.session.cutAtMs = this.world.scheduler.now;
+    if (this.session) Object.assign(this.session, { cutAtMs: this.world.scheduler.now, isAway: true });
     this.later(MAX_AWAY_MS * this.random.next() ** 2);
   }
 
@@ -104,6 +104,7 @@ export class Client {
     const before = this.session;
     const isRecovered = pid === this.pid;
     this.session = model.sessions.get(sid)!;
+    this.session.isAway = false;
     if (isRecovered !== (before === this.session)) throw new Violation('identity', `${this.name} is ${sid}`);
     if (before && !isRecovered && this.world.mustRecover(before))
       throw new Violation('new session', `${this.name} was ${before.sid}, and is ${sid}`);
@@ -129,7 +130,9 @@ export class Client {
     // A client that gives up an attempt closes its connection. What was left of it would take the session from the next one.
     if (this.isConnected) return this.connection!.cut(noticedMs);
     // Of more attempts at once, the worker rejects some.
-    if (this.connection && this.givenUp++ < MAX_GIVEN_UP) this.connection.cut(0);
+    if (!this.connection || this.givenUp++ >= MAX_GIVEN_UP) return;
+    if (this.session) this.session.gaveUpMs = this.world.scheduler.now;
+    this.connection.cut(0);
   }
 
   /** Leaves for good. */

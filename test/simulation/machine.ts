@@ -1,21 +1,27 @@
 import { EventEmitter } from 'node:events';
 import { type Namespace, Server } from 'socket.io';
 import { hubServices } from '../../src/base/hub-service.js';
+import { thisProcess } from '../../src/base/process.js';
 import type { Backplane } from '../../src/cluster/backplanes/backplane.js';
-import { Hub } from '../../src/cluster/hub/hub.js';
+import { Hub, type HubParts } from '../../src/cluster/hub/hub.js';
 import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
+import { hubOn } from '../../src/cluster/hub/open.js';
 import { HUB } from '../../src/cluster/mesh/mesh.js';
 import { Node } from '../../src/cluster/node.js';
 import { Outbox } from '../../src/engine/delivery/outbox.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
 import { openHubService as openKeeper } from '../../src/features/recovery/hub-service.js';
+import { openHubService as openSequencer } from '../../src/features/state/hub-service.js';
 import { loadBackplane } from '../../src/host/runtime/open-bus.js';
+import type { Carrier } from './carrier.js';
 import type { Connection } from './connection.js';
 import { MachineNetwork } from './network.js';
 import { type MachineClock, Process, type Scheduler } from './scheduler.js';
 
 /** Loaded before the scheduler owns the time. */
 const openEmbedded = await loadBackplane({ bus: 'embedded', redisUrl: undefined });
+const openFrames = await loadBackplane({ bus: 'redis-frames', redisUrl: 'redis://simulated' });
+const services = { [hubServices.recovery]: openKeeper, [hubServices.state]: openSequencer };
 
 /** How long a session can be recovered, and within what time a server finds a connection dead, in ms. */
 export const DURATION_MS = 10_000;
@@ -56,6 +62,8 @@ export class Machine {
     readonly id: string,
     private readonly scheduler: Scheduler,
     private readonly events: MachineEvents,
+    /** What it reaches other machines over, if there are some. */
+    private readonly carrier: Carrier | undefined,
   ) {
     this.network = new MachineNetwork(scheduler, id);
   }
@@ -65,16 +73,13 @@ export class Machine {
     const process = new Process(`hub ${this.id}.${this.lives++}`, this.clock);
     this.scheduler.add(this.scheduler.now + START_MS, process, () => {
       const mesh = this.network.open(HUB, process);
-      const hub = new Hub({
-        ...{
-          machine: this.id,
-          workers: workersOnMesh(mesh.asMesh),
-          window: ownWindow(),
-        },
+      const parts: HubParts = {
+        ...{ machine: this.id, workers: workersOnMesh(mesh.asMesh), window: ownWindow() },
         isLinked: mesh.join([...this.network.meshes.keys()].filter((id) => id !== HUB)),
-        loadService: (service) => (service === hubServices.recovery ? openKeeper : undefined),
-      });
-      this.hub = { process, hub };
+        loadService: (service) => services[service as keyof typeof services],
+      };
+      const { carrier } = this;
+      this.hub = { process, hub: carrier ? hubOn(carrier.connect(process), { prefix: '' }, parts) : new Hub(parts) };
     });
     process.onEnd.push(() => {
       this.hub = undefined;
@@ -94,14 +99,17 @@ export class Machine {
     process.onEnd.push(() => this.workers.delete(number));
     this.scheduler.add(this.scheduler.now + START_MS, process, async () => {
       const mesh = this.network.open(number, process);
-      const node = new Node(mesh.asMesh, this.id, true, hubOnMesh(mesh.asMesh));
+      const node = new Node(mesh.asMesh, this.id, !this.carrier, hubOnMesh(mesh.asMesh));
       await mesh.join([...this.network.meshes.keys()].filter((id) => id !== number));
-      const bus = openEmbedded({
+      const open = this.carrier ? openFrames : openEmbedded;
+      const bus = open({
         ...{ node, window: worker.outbox, prefix: '' },
         recovery: { link: node.service(hubServices.recovery) },
       });
       worker.bus = bus;
       worker.io = this.serve(worker, bus);
+      // In place of the other workers of this process, while the application opens its parts.
+      thisProcess.hubLink = (service) => node.service(service);
       this.events.onServer(worker.io, worker);
       await bus.ready();
       this.workers.set(number, worker);

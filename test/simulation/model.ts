@@ -34,8 +34,12 @@ export class Session {
   /** The name of the worker that has it. */
   worker = '';
   connectedAtMs = 0;
+  /** When its client last gave up an attempt to return. */
+  gaveUpMs = Number.NEGATIVE_INFINITY;
   /** When its client was cut off. */
   cutAtMs = 0;
+  /** Whether its client knows that it is not connected. */
+  isAway = false;
   /** Whether it need not be recovered. */
   mayEnd = false;
 
@@ -77,6 +81,12 @@ export class Violation extends Error {
   }
 }
 
+/** How long messages between machines may be on their way before an interruption, and after it, in ms. */
+const BEFORE_MS = 1000;
+const AFTER_MS = 2500;
+
+const machineOf = (worker: string) => worker.split('w')[0];
+
 /** The last moments before a worker is killed, which nobody else may know: docs/guarantees.md. */
 const DOUBT_MS = 12;
 
@@ -85,6 +95,8 @@ export class Model {
   readonly sessions = new Map<string, Session>();
   readonly emissions = new Map<string, Emission[]>();
   private order = 0;
+  /** Until when messages between machines may be lost. */
+  private riskyUntilMs = 0;
 
   constructor(private readonly now: () => number) {}
 
@@ -96,7 +108,20 @@ export class Model {
       ...{ order: ++this.order, atMs: this.now() },
     };
     known.push(emission);
+    if (this.now() < this.riskyUntilMs) this.mayBeLost(emission);
     return emission;
+  }
+
+  /** The way between machines is interrupted. Clients that are away get what they miss when they return. */
+  interrupted(ms: number): void {
+    this.riskyUntilMs = Math.max(this.riskyUntilMs, this.now() + ms + AFTER_MS);
+    for (const sent of this.emissions.values())
+      for (const one of sent) if (one.atMs > this.now() - BEFORE_MS) this.mayBeLost(one);
+  }
+
+  private mayBeLost(emission: Emission): void {
+    for (const session of this.sessions.values())
+      if (!session.isAway && machineOf(session.worker) !== machineOf(emission.sender)) session.doubtful.add(emission);
   }
 
   /** A server has connected a client. */

@@ -12,13 +12,18 @@ type ActionOf =
   | readonly [kind: 'pause worker', worker: number, ms: number]
   | readonly [kind: 'pause hub', machine: number, ms: number]
   | readonly [kind: 'kill worker', worker: number]
-  | readonly [kind: 'kill hub', machine: number];
+  | readonly [kind: 'kill hub', machine: number]
+  | readonly [kind: 'set' | 'swap', worker: number, key: number]
+  | readonly [kind: 'fail carrier', carrier: number, ms: number]
+  | readonly [kind: 'step clock', machine: number, ms: number];
 
 /** What a simulation is made of. */
 export interface Setup {
   readonly seed: number;
   readonly clients: number;
+  /** Of each machine. */
   readonly workers: number;
+  readonly machines?: number;
 }
 
 export interface Script extends Setup {
@@ -37,13 +42,24 @@ const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] 
   [3, (random) => ['pause worker', random.below(8), 5 + random.below(300)]],
   [1, (random) => ['pause hub', 0, 5 + random.below(200)]],
   [1, (random) => ['kill worker', random.below(8)]],
+  [10, (random) => ['set', random.below(8), random.below(3)]],
+  [6, (random) => ['swap', random.below(8), random.below(2)]],
 ];
 
 const kinds = weighted.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
 
+/** What happens seldom, to some scripts. */
+const faults: readonly ((random: Random) => ActionOf)[] = [
+  (random) => ['fail carrier', 0, 1 + random.below(1500)],
+  (random) => ['step clock', random.below(2), random.below(1800) - 900],
+];
+
 /** A script by chance. */
 export function scriptOf(seed: number, random: Random): Script {
-  const setup = { seed, clients: 2 + random.below(4), workers: 2 + random.below(2) };
+  const machines = 1 + random.below(2);
+  const setup = { seed, clients: 2 + random.below(4), workers: 2 + random.below(2), machines };
+  const fault = random.pick(faults);
+  const faultChance = random.chance(0.5) ? 0.02 : 0;
   const count = 20 + random.below(150);
   const pauseMs = 1 + random.below(60);
   const actions: Action[] = [];
@@ -51,7 +67,8 @@ export function scriptOf(seed: number, random: Random): Script {
   for (let number = 0; number < count; number++) {
     // Often, several things happen at once.
     if (random.chance(0.6)) at += Math.round(pauseMs * random.next() * 100) / 100;
-    actions.push([at, ...random.pick(kinds)(random)]);
+    const make = random.chance(faultChance) ? fault : random.pick(kinds);
+    actions.push([at, ...make(random)]);
   }
   return { ...setup, actions };
 }

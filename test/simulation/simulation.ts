@@ -1,15 +1,23 @@
 import type { Server } from 'socket.io';
+import { Carrier } from './carrier.js';
 import { Client } from './client.js';
 import { checkLeftovers, watchKeepers } from './leftovers.js';
 import { DURATION_MS, Machine, type Worker } from './machine.js';
 import { Model, type Session, Violation } from './model.js';
 import { Process, Scheduler } from './scheduler.js';
 import type { Action, Script } from './script.js';
+import { States } from './state.js';
 
 /** How long a simulation may take to come to rest, in ms. */
 const QUIET_MS = 30_000;
 /** Until nothing is left of clients that have left, in ms: what is kept, and what is swept seldom. */
 const EXPIRY_MS = 2 * DURATION_MS + 20_000;
+/** How long a machine takes to start, in ms. */
+const START_MS = 190;
+/** How long a hub takes to be there again, in ms. */
+const HUB_MS = 1000;
+/** Until machines have compared their state rooms, in ms. */
+const MERGE_MS = 35_000;
 /** Until everything has arrived, in ms. */
 const ARRIVAL_MS = 3000;
 
@@ -39,7 +47,10 @@ class Simulation {
   private readonly clients: readonly Client[];
   /** Where actions come from. */
   private readonly script = new Process('script', { aheadMs: 0 });
-  /** When a hub was last lost, in ms. */
+  private readonly carrier: Carrier | undefined;
+  private readonly states: States;
+  /** When a fault has occurred after which clients may get new sessions, in ms. */
+  private faultMs = Number.NEGATIVE_INFINITY;
   private hubKilledMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -47,7 +58,14 @@ class Simulation {
     private readonly given: Script,
   ) {
     this.model = new Model(() => scheduler.now);
-    this.machines = [new Machine('machine0', scheduler, { onServer: (io, worker) => this.serve(io, worker) })];
+    this.states = new States(() => scheduler.now);
+    const { machines = 1 } = given;
+    if (machines > 1) this.carrier = new Carrier(scheduler);
+    const events = { onServer: (io: Server, worker: Worker) => this.serve(io, worker) };
+    this.machines = Array.from(
+      { length: machines },
+      (_, number) => new Machine(`machine${number}`, scheduler, events, this.carrier),
+    );
     this.clients = Array.from({ length: given.clients }, (_, at) => new Client(`c${at}`, this));
   }
 
@@ -58,7 +76,9 @@ class Simulation {
   mustRecover(session: Session): boolean {
     const { now } = this.scheduler;
     if (session.mayEnd) return false;
-    return now - session.cutAtMs < DURATION_MS - 3000 && now - this.hubKilledMs > DURATION_MS;
+    // It may be on its way to the machine of an attempt that its client has given up.
+    if (this.carrier && now - session.gaveUpMs < DURATION_MS) return false;
+    return now - session.cutAtMs < DURATION_MS - 3000 && now - this.faultMs > 2 * DURATION_MS;
   }
 
   async run(): Promise<void> {
@@ -67,15 +87,17 @@ class Simulation {
       machine.startHub();
       for (let count = 0; count < given.workers; count++) machine.startWorker();
     }
-    await scheduler.run(190);
+    await scheduler.run(START_MS);
+    // Machines take longer to meet.
+    await scheduler.run(scheduler.now + QUIET_MS, () => this.workers().length === given.workers * machines.length);
+    const late = scheduler.now - START_MS;
     for (const client of clients) client.connect();
-    for (const action of given.actions) scheduler.add(action[0], this.script, () => this.act(action));
-    const { now } = scheduler;
-    await scheduler.run(Math.max(now, given.actions.at(-1)?.[0] ?? 0));
+    for (const action of given.actions) scheduler.add(late + action[0], this.script, () => this.act(action));
+    await scheduler.run(Math.max(scheduler.now, late + (given.actions.at(-1)?.[0] ?? 0)));
     await scheduler.run(scheduler.now + QUIET_MS, () => this.isQuiet);
     if (scheduler.failure) return;
     if (!this.isQuiet) throw new Violation('not quiet', 'some clients are not connected');
-    await scheduler.run(scheduler.now + ARRIVAL_MS);
+    await scheduler.run(scheduler.now + (machines.length > 1 ? MERGE_MS : ARRIVAL_MS));
     this.check();
     for (const client of clients) client.leave();
     await scheduler.run(scheduler.now + EXPIRY_MS);
@@ -83,18 +105,22 @@ class Simulation {
   }
 
   private get isQuiet(): boolean {
-    return this.clients.every(({ isConnected }) => isConnected) && this.workers().length >= this.given.workers;
+    const workers = this.given.workers * this.machines.length;
+    return this.clients.every(({ isConnected }) => isConnected) && this.workers().length >= workers;
   }
 
   private check(): void {
     if (this.scheduler.failure) return;
     const alive = new Set(this.workers().map(({ name }) => name));
+    this.states.complete(this.machines.length === 1);
     for (const { session } of this.clients) this.model.complete(session!, (sender) => alive.has(sender));
   }
 
   /** An application. */
-  private serve(io: Server, { name }: Worker): void {
+  private serve(io: Server, worker: Worker): void {
     const { model } = this;
+    const { name } = worker;
+    this.states.open({ ...worker, io });
     io.on('connection', (socket) => {
       const client = (socket.handshake.auth as { name: string }).name;
       const session = model.connected(client, name, socket.id, socket.rooms, socket.recovered);
@@ -139,14 +165,36 @@ class Simulation {
         if (worker && worker.machine.workers.size > 1) this.kill(worker);
         return;
       case 'kill hub':
+        this.faultMs = now;
         this.hubKilledMs = now;
+        if (this.carrier) this.model.interrupted(HUB_MS);
         return machine.hub?.process.kill();
+      case 'set':
+      case 'swap':
+        if (worker)
+          this.scheduler.add(now, worker.process, () => {
+            if (kind === 'set') return this.states.set(worker.name, other);
+            return this.states.swap(worker.name, `swap${other} of ${worker.machine.id}`);
+          });
+        return;
+      case 'fail carrier':
+        if (!this.carrier) return;
+        this.faultMs = now + other;
+        this.model.interrupted(other);
+        return this.carrier.fail(other);
+      case 'step clock':
+        this.faultMs = Number.POSITIVE_INFINITY;
+        machine.clock.aheadMs += other;
+        return;
     }
   }
 
   private kill({ machine, process, name }: Worker): void {
     const { now } = this.scheduler;
-    this.model.killed(name, process.pausedUntil > now ? process.pausedAt : now);
+    const runningMs = process.pausedUntil > now ? process.pausedAt : now;
+    this.model.killed(name, runningMs);
+    // What the worker alone has kept for the next hub goes with it.
+    this.states.killed(name, now - this.hubKilledMs < 2 * HUB_MS ? this.hubKilledMs - 50 : runningMs);
     process.kill();
     machine.startWorker();
   }
