@@ -51,7 +51,7 @@ const kinds = weighted.flatMap(([weight, make]) => Array.from({ length: weight }
 /** What happens seldom, to some scripts. */
 const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
-  (random) => ['step clock', random.below(2), random.below(1800) - 900],
+  (random) => ['step clock', random.below(2), random.below(900) - 450],
 ];
 
 /** A script by chance. */

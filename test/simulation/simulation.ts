@@ -184,7 +184,7 @@ class Simulation {
         return this.carrier.fail(other);
       case 'step clock':
         this.faultMs = Number.POSITIVE_INFINITY;
-        machine.clock.aheadMs += other;
+        machine.clock.aheadMs = other;
         return;
     }
   }
