@@ -41,6 +41,36 @@ test.each([
   expect(warnings).not.toHaveBeenCalled();
 });
 
+test('makes display names known, counts users without a socket, and can leave rooms out', async () => {
+  const node = await startNode(alone);
+  const presence = createPresence(node.io, { isRoom: (room) => room.startsWith('hall') });
+  try {
+    const { socket, client } = await pairOn(node);
+    presence.track(socket, 'ada', 'Ada L.');
+    await socket.join(['hall', 'private']);
+    presence.add('hall', 'ben', 'Ben');
+    presence.add('hall', 'ben', 'Ben');
+    expect([...presence.rooms()]).toEqual(['hall']);
+    const names = () => Object.fromEntries(presence.usersOf('hall').names ?? []);
+    expect(names()).toEqual({ ada: 'Ada L.', ben: 'Ben' });
+    presence.rename(socket, 'Countess');
+    await socket.join('hall of fame');
+    expect(names()).toEqual({ ada: 'Countess', ben: 'Ben' });
+    expect(presence.usersOf('hall of fame').names).toEqual(new Map([['ada', 'Countess']]));
+    presence.remove('hall', 'ben');
+    expect(presence.usersOf('hall').members).toBe(2);
+    presence.remove('hall', 'ben');
+    expect(presence.usersOf('hall').members).toBe(1);
+    presence.rename(socket, undefined);
+    expect(names()).toEqual({});
+    client.disconnect();
+    await until(() => presence.rooms().size === 0);
+  } finally {
+    presence.close();
+    await node.close();
+  }
+});
+
 test('bounds what clients choose as names, and counts rooms of any type', async () => {
   const node = await startNode(alone);
   const presence = createPresence(node.io);

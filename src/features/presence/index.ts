@@ -27,6 +27,19 @@ export interface PresentUsers {
   members: number;
   /** The names of the users. In a room where one worker alone has more than {@link MAX_NAMED} users, some are missing. */
   users: Set<string>;
+  /** The display names of those users that have one; undefined if none has. */
+  names?: ReadonlyMap<string, string> | undefined;
+}
+
+export interface PresenceOptions {
+  /** Which rooms have users. The members of others cost nothing. @default all */
+  isRoom?: (room: string) => boolean;
+}
+
+/** A user as a socket is tracked. */
+interface Tracked {
+  readonly user: string;
+  displayName: string | undefined;
 }
 
 /** The events of {@link Presence}. */
@@ -41,8 +54,8 @@ export interface PresenceEvents {
  * Makes known which users are in the rooms of a namespace. Call it on every worker.
  * @param of the server, whose namespace `/` it watches, or another namespace; its adapter must span the workers
  */
-export function createPresence(of: AnyServer | AnyNamespace): Presence {
-  return new Presence(of);
+export function createPresence(of: AnyServer | AnyNamespace, options?: PresenceOptions): Presence {
+  return new Presence(of, options);
 }
 
 /**
@@ -59,14 +72,22 @@ export function createPresence(of: AnyServer | AnyNamespace): Presence {
 export class Presence extends Listeners<PresenceEvents> {
   private readonly nsp: AnyNamespace;
   private readonly registry: PresenceRegistry;
-  private readonly users = new Map<string, string>();
+  private readonly isRoom: (room: string) => boolean;
+  private readonly tracked = new Map<string, Tracked>();
   private readonly onJoin = (room: unknown, id: string) => this.each(room, id, (...what) => this.registry.add(...what));
   private readonly onLeave = (room: unknown, id: string) =>
-    this.each(room, id, (...what) => this.registry.remove(...what));
+    this.each(room, id, (name, user) => this.registry.remove(name, user));
+  /** One function for all sockets, which is called with the socket as `this`. */
+  private readonly onDisconnect: (this: AnySocket) => void;
 
   /** Use {@link createPresence}. */
-  constructor(of: AnyServer | AnyNamespace) {
+  constructor(of: AnyServer | AnyNamespace, { isRoom = () => true }: PresenceOptions = {}) {
     super();
+    this.isRoom = isRoom;
+    const { tracked } = this;
+    this.onDisconnect = function onDisconnect() {
+      tracked.delete(this.id);
+    };
     const nsp = namespaceOf(of);
     this.nsp = nsp;
     const open = serviceOf(nsp, EVENT, (reason) => this.tell('malformed', reason));
@@ -82,19 +103,37 @@ export class Presence extends Listeners<PresenceEvents> {
    * more than 256 characters are left out.
    * @param user the identity of the user, which several sockets may share. Of more than 256 characters, it is shortened: a hash
    *   stands for the rest.
+   * @param displayName the name to show, which need not be unique. Of several for a user, the newest of each worker counts.
    */
-  track(socket: AnySocket, user: string): void {
-    if (this.users.has(socket.id)) throw new TypeError('This socket is tracked already. Call track() once for each.');
-    this.users.set(socket.id, shortened(nameOf(user)));
+  track(socket: AnySocket, user: string, displayName?: string): void {
+    if (this.tracked.has(socket.id)) throw new TypeError('This socket is tracked already. Call track() once for each.');
+    this.tracked.set(socket.id, { user: shortened(nameOf(user)), displayName });
     for (const room of socket.rooms) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.
-    socket.once('disconnect', () => this.users.delete(socket.id));
+    socket.on('disconnect', this.onDisconnect);
+  }
+
+  /** Gives the user of a tracked socket another display name, or none, in the rooms of the socket and those that it joins. */
+  rename(socket: AnySocket, displayName: string | undefined): void {
+    const tracked = this.tracked.get(socket.id);
+    if (!tracked) return;
+    tracked.displayName = displayName;
+    for (const room of socket.rooms) this.each(room, socket.id, (...what) => this.registry.rename(...what));
+  }
+
+  /** Counts a user who is in a room without a socket, such as one on a plain WebSocket, until as many calls of `remove()`. */
+  add(room: string, user: string, displayName?: string): void {
+    this.registry.add(nameOf(room), shortened(nameOf(user)), displayName);
+  }
+
+  /** The user that `add()` has counted has left the room. */
+  remove(room: string, user: string): void {
+    this.registry.remove(nameOf(room), shortened(nameOf(user)));
   }
 
   /** The users of a room. */
   usersOf(room: string): PresentUsers {
-    const { members, users } = this.registry.usersOf(nameOf(room));
-    return { members, users };
+    return this.registry.usersOf(nameOf(room));
   }
 
   /** The rooms with at least one user. */
@@ -109,13 +148,14 @@ export class Presence extends Listeners<PresenceEvents> {
     this.registry.close();
   }
 
-  private each(room: unknown, id: string, change: (room: string, user: string) => void): void {
-    const user = this.users.get(id);
+  private each(room: unknown, id: string, change: (room: string, user: string, displayName?: string) => void): void {
+    const tracked = this.tracked.get(id);
     // Each socket's own room is not a room of users.
-    if (user === undefined || room === id) return;
+    if (tracked === undefined || room === id) return;
     const name = nameOf(room);
     // Another worker cannot have a room that is an object.
-    if (!isNamedHere(name) && name.length <= MAX_NAME_CHARACTERS) change(name, user);
+    if (isNamedHere(name) || name.length > MAX_NAME_CHARACTERS || !this.isRoom(name)) return;
+    change(name, tracked.user, tracked.displayName);
   }
 }
 

@@ -219,20 +219,3 @@ function areUsers(value: unknown): boolean {
 const isListOf = (value: unknown, fits: (each: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(fits);
 const areTexts = (value: unknown): boolean => isListOf(value, (each) => typeof each === 'string');
-
-/** Display names as a client receives them, by user. */
-export type NamesByUser = Readonly<Record<string, string>>;
-
-/** The display names of some users; undefined if none of them has one. Earlier sources take precedence. */
-export function namesOf(
-  users: Iterable<string>,
-  ...sources: (ReadonlyMap<string, string> | undefined)[]
-): NamesByUser | undefined {
-  if (!sources.some((source) => source)) return undefined;
-  const pairs: [string, string][] = [];
-  for (const user of users) {
-    const displayName = sources.find((source) => source?.has(user))?.get(user);
-    if (displayName !== undefined) pairs.push([user, displayName]);
-  }
-  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
-}

@@ -8,16 +8,16 @@ import type { Said } from '../../features/history/conversations/conversation.js'
 import { Conversations } from '../../features/history/conversations/conversations.js';
 import type { Finding } from '../../features/history/loss/continuation.js';
 import type { HistoryStore } from '../../features/history/store.js';
-import { PresenceRegistry } from '../../features/presence/registry.js';
+import { createPresence } from '../../features/presence/index.js';
 import type { ApplicationView } from '../../host/runtime/application.js';
 import type { OperatorSeam } from '../../host/runtime/operator/actions.js';
 import type { Engine } from '../../index.js';
-import type { AnyNamespace } from '../../io/any.js';
+import type { AnyNamespace, AnySocket } from '../../io/any.js';
 import { serviceOf } from '../../io/rooms/index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import { admit, identityOf } from './admission.js';
-import { type ChatContext, ioRoomOf, ioRoomOfUser, roomsOf } from './context.js';
+import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser } from './context.js';
 import type { LateArchive } from './conversations/archiving.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
@@ -132,17 +132,21 @@ export function startChat(
     serviceOf(io.of('/') as AnyNamespace, event, (reason) =>
       thisProcess.reports.malformed('application', `${event}: ${reason}`),
     );
-  const presenceRegistry = new PresenceRegistry(service('chat:presence'), (room) => {
-    memberLists.forget(room);
-    presenceBroadcaster.note(room);
-  });
+  const presence = createPresence(io.of('/') as AnyNamespace, { isRoom: (ioRoom) => chatRoomOf(ioRoom) !== undefined })
+    .on('change', (ioRoom) => {
+      const room = chatRoomOf(ioRoom)!;
+      memberLists.forget(room);
+      presenceBroadcaster.note(room);
+    })
+    .on('malformed', (reason) => thisProcess.reports.malformed('application', `presence: ${reason}`));
+  const roster = { usersOf: (room: string) => presence.usersOf(ioRoomOf(room)) };
   const ownTotals = (): WorkerTotals => ({
     clients: io.of('/').sockets.size + plainMembers.size,
     messages: counters.roomMessages + counters.directMessages,
   });
-  const memberLists: MemberLists = new MemberLists(presenceRegistry);
+  const memberLists: MemberLists = new MemberLists(roster);
   const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
-    presenceRegistry,
+    roster,
     (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
     (room) => hasRoom(ioRoomOf(room)),
     isBusy,
@@ -165,7 +169,7 @@ export function startChat(
     io.local.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
   const context: ChatContext = {
     io,
-    presenceRegistry,
+    presence,
     presenceBroadcaster,
     memberLists,
     conversations,
@@ -195,7 +199,6 @@ export function startChat(
   const names = [...handlers.keys(), 'echo'];
   function onDisconnecting(this: ChatSocket): void {
     context.expiry.forget(this);
-    for (const room of roomsOf(this)) presenceRegistry.remove(room, this.data.name);
   }
 
   io.on('revoked', () => onRevocation());
@@ -207,10 +210,13 @@ export function startChat(
     // The token may have been revoked since it was checked.
     const identity = identityOf(socket);
     if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
-    context.expiry.set(socket, identity);
+    presence.track(socket as unknown as AnySocket, socket.data.name, socket.data.displayName);
+    if (identity) {
+      context.expiry.set(socket, identity);
+      socket.on('disconnecting', onDisconnecting);
+    }
     if (isInstrumented(socket)) for (const name of names) socket.on(name as 'echo', onEvent.bind(socket, name));
     else socket.onAny(onEvent);
-    socket.on('disconnecting', onDisconnecting);
   });
   return {
     admit: (request) => admitPlain(context, plainMembers, request),
@@ -224,13 +230,13 @@ export function startChat(
     endRevoked: () => endRevoked(context, plain?.all ?? []),
     announceRevocation: () => io.serverSideEmit('revoked'),
     view: viewOf(plainMembers, talkers),
-    stats: (limit) => readStats(io, presenceRegistry, ownTotals(), limit),
+    stats: (limit) => readStats(io, presence, ownTotals(), limit),
     identify: accounts && ((token) => identifyByToken(accounts, token)),
     isAnswering: (conn) => context.inFlight.has(conn),
     close: () => {
       conversations?.close();
       presenceBroadcaster.close();
-      presenceRegistry.close();
+      presence.close();
       context.states.close();
     },
   };

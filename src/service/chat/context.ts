@@ -2,7 +2,7 @@ import type { Tally } from '../../base/tally.js';
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Said } from '../../features/history/conversations/conversation.js';
 import type { Conversations } from '../../features/history/conversations/conversations.js';
-import type { PresenceRegistry } from '../../features/presence/registry.js';
+import type { Presence } from '../../features/presence/index.js';
 import type { Engine } from '../../index.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
@@ -16,7 +16,8 @@ import type { StateService } from './state/service.js';
 /** The parts that the handlers of client events use. */
 export interface ChatContext {
   readonly io: ChatServer;
-  readonly presenceRegistry: PresenceRegistry;
+  /** The users of the rooms of Socket.IO that are chat rooms. */
+  readonly presence: Presence;
   readonly presenceBroadcaster: PresenceBroadcaster;
   readonly memberLists: MemberLists;
   /** The stored messages; undefined if the server keeps no history. */

@@ -1,7 +1,7 @@
 import type { Server, Socket } from 'socket.io';
 import type { ErrorCode } from '../../base/errors.js';
-import type { NamesByUser } from '../../features/presence/registry.js';
 import type { Grant } from '../accounts/identity.js';
+import type { NamesByUser } from './presence/member-lists.js';
 
 /** The reply to a failed event. The documentation lists the codes. */
 export interface Failure {

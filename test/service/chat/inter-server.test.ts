@@ -12,7 +12,7 @@ afterEach(disconnectAll);
 const position = { epoch: 'e', offset: 1 };
 const said = { ...position, from: 'a', text: 'b', at: 1 };
 
-const events = ['chat:presence', 'chat:messages'] as const;
+const events = ['gjallar:presence', 'chat:messages'] as const;
 const from = (message: unknown) => ({ from: 'another', number: 1, message });
 
 /** Events that no chat sends, with their values. */
@@ -23,11 +23,11 @@ const garbage: unknown[][] = [
     [event, from(5)],
     [event, { ...from({}), from: null }],
   ]),
-  ['chat:presence', from({ type: 'changes' })],
-  ['chat:presence', from({ type: 'changes', rooms: null })],
-  ['chat:presence', from({ type: 'state', rooms: { a: null } })],
-  ['chat:presence', from({ type: 'state', rooms: { a: [5] } })],
-  ['chat:presence', from({ type: 'heartbeat', rooms: {} })],
+  ['gjallar:presence', from({ type: 'changes' })],
+  ['gjallar:presence', from({ type: 'changes', rooms: null })],
+  ['gjallar:presence', from({ type: 'state', rooms: { a: null } })],
+  ['gjallar:presence', from({ type: 'state', rooms: { a: [5] } })],
+  ['gjallar:presence', from({ type: 'heartbeat', rooms: {} })],
   ['chat:messages', from({ messages: [{ key: 'room:a', messages: [] }] })],
   ['chat:messages', from({ messages: [{ key: 'room:a', messages: [null] }] })],
   ['chat:messages', from({ messages: [{ key: 'x', messages: [said] }] })],
@@ -37,7 +37,7 @@ const garbage: unknown[][] = [
 test.each([
   ['with a history', {}, garbage],
   // Without one, nothing listens to messages.
-  ['without a history', { HISTORY_TTL: '0' }, garbage.filter(([event]) => event === 'chat:presence')],
+  ['without a history', { HISTORY_TTL: '0' }, garbage.filter(([event]) => event === 'gjallar:presence')],
 ])('malformed events between chats are counted and dropped, %s', async (_name, environment, garbage) => {
   const redis = await RedisProcess.start();
   const server = await startServer({ WORKERS: '1', REDIS_URL: redis.url, BUS: 'redis', ...environment });

@@ -14,27 +14,18 @@ export const MAX_ROOMS = 100;
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { presenceRegistry, presenceBroadcaster, memberLists, workerId } = context;
-  const { name, displayName } = socket.data;
+  const { presenceBroadcaster, memberLists, workerId } = context;
   if (!socket.rooms.has(ioRoomOf(room))) {
     if (roomsOf(socket).length >= MAX_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');
     presenceBroadcaster.watch(room);
-    const joined = socket.join(ioRoomOf(room));
-    // In the same turn as the socket's own rooms: it may leave, join again or disconnect before the backplane has joined.
-    presenceRegistry.add(room, name, displayName);
-    await joined;
+    await socket.join(ioRoomOf(room));
   }
   const position = await context.conversations?.follow(room);
   return { room, members: memberLists.count(room), worker: workerId, ...position };
 }
 
-export async function leave({ presenceRegistry }: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
-  const room = readRoom(input);
-  if (socket.rooms.has(ioRoomOf(room))) {
-    const left = socket.leave(ioRoomOf(room));
-    presenceRegistry.remove(room, socket.data.name);
-    await left;
-  }
+export async function leave(_context: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
+  await socket.leave(ioRoomOf(readRoom(input)));
   return {};
 }
 
@@ -83,17 +74,15 @@ export async function who({ memberLists, costs }: ChatContext, socket: ChatSocke
 
 /** Replaces a token before it expires. The connection continues with the rights of the new token. */
 export async function token(context: ChatContext, socket: ChatSocket, input: unknown): Promise<TokenReply> {
-  const { accounts, expiry, presenceRegistry, states } = context;
+  const { accounts, expiry, presence, states } = context;
   if (!accounts) throw new GjallarError('TOKENS_OFF');
   const identity = await identifyByToken(accounts, input);
   const { name, displayName, grant, expires } = identity;
   if (name !== socket.data.name) throw new GjallarError('TOKEN_OTHER_USER');
   Object.assign(socket.data, { grant, displayName });
   expiry.set(socket, identity);
-  for (const room of roomsOf(socket)) {
-    if (isAllowed(grant, 'join', room)) presenceRegistry.rename(room, name, displayName);
-    else await leave(context, socket, room);
-  }
+  presence.rename(socket, displayName);
+  for (const room of roomsOf(socket)) if (!isAllowed(grant, 'join', room)) await leave(context, socket, room);
   for (const room of states.all) if (!isAllowed(grant, 'join', room.name)) room.leave(socket);
   return { name, expires };
 }

@@ -13,7 +13,7 @@ type PlainUser = PlainSocket<Member>;
  * How the chat takes part in the operator's actions: clients learn why they are disconnected.
  * @param plain the plain WebSockets of this worker
  */
-export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<PlainUser>): OperatorSeam {
+export function chatSeam({ io }: ChatContext, plain: Iterable<PlainUser>): OperatorSeam {
   return {
     nameOf: normalForm,
     userOf: ({ data }) => (data as ChatSocket['data']).name,
@@ -36,7 +36,6 @@ export function chatSeam({ io, presenceRegistry }: ChatContext, plain: Iterable<
         count++;
         tellEnded(socket, 'ROOM_CLOSED', room);
         void socket.leave(ioRoomOf(room));
-        presenceRegistry.remove(room, socket.data.name);
       }
       return count;
     },

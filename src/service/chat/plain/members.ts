@@ -23,7 +23,7 @@ export interface RoomAdapter {
 
 const PLAIN_MEMBERS = 'plain members';
 
-/** This worker's members on plain WebSockets. The presence registry counts them like all others. */
+/** This worker's members on plain WebSockets. Presence counts them like all others. */
 export class PlainMembers {
   /** The number of members. */
   size = 0;
@@ -80,7 +80,7 @@ export class PlainMembers {
         isIn = true;
         this.enter(room);
         context.presenceBroadcaster.watch(room);
-        context.presenceRegistry.add(room, name, displayName);
+        context.presence.add(ioRoomOf(room), name, displayName);
         await context.conversations?.follow(room);
       },
       say: async (text) => {
@@ -91,7 +91,7 @@ export class PlainMembers {
       leave: () => {
         if (!isIn) return;
         this.leave(room);
-        context.presenceRegistry.remove(room, name);
+        context.presence.remove(ioRoomOf(room), name);
       },
     });
     return member;

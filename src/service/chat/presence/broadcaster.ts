@@ -1,25 +1,20 @@
-import { MAX_NAMED, namesOf, type PresenceRegistry } from '../../../features/presence/registry.js';
+import { MAX_NAMED, type PresentUsers } from '../../../features/presence/index.js';
 import type { Presence } from '../protocol.js';
+import { namesOf, type Roster } from './member-lists.js';
 
 /** The minimum time between two broadcasts to the same room, in ms. */
 const INTERVAL_MS = 250;
-
-interface Known {
-  members: number;
-  users: Set<string>;
-  names?: ReadonlyMap<string, string>;
-}
 
 /**
  * Tells the members of a room which users joined and left. Changes are gathered, so a burst of arrivals costs few
  * deliveries. Each worker tells its own members.
  */
 export class PresenceBroadcaster {
-  private readonly known = new Map<string, Known>();
+  private readonly known = new Map<string, PresentUsers>();
   private readonly timers = new Map<string, NodeJS.Timeout>();
 
   constructor(
-    private readonly roster: Pick<PresenceRegistry, 'usersOf'>,
+    private readonly roster: Roster,
     private readonly send: (presence: Presence) => void,
     private readonly hasMembers: (room: string) => boolean,
     /** Whether presence has to wait, because the worker has more to do than it can. */

@@ -1,4 +1,9 @@
-import { type NamesByUser, namesOf, type PresenceRegistry } from '../../../features/presence/registry.js';
+import type { PresentUsers } from '../../../features/presence/index.js';
+
+/** Knows the users of each room. */
+export interface Roster {
+  usersOf(room: string): PresentUsers;
+}
 
 /** How many lists are kept. */
 const MAX_LISTS = 1000;
@@ -20,7 +25,7 @@ interface KeptList {
 export class MemberLists {
   private readonly lists = new Map<string, KeptList>();
 
-  constructor(private readonly registry: Pick<PresenceRegistry, 'usersOf'>) {}
+  constructor(private readonly roster: Roster) {}
 
   of(room: string): MemberList {
     return this.find(room).list;
@@ -33,7 +38,7 @@ export class MemberLists {
 
   /** The number of users in a room, without the cost of a list. */
   count(room: string): number {
-    return (this.lists.get(room)?.list ?? this.registry.usersOf(room)).members;
+    return (this.lists.get(room)?.list ?? this.roster.usersOf(room)).members;
   }
 
   /** Call this when the users of a room have changed. */
@@ -46,7 +51,7 @@ export class MemberLists {
   }
 
   private create(room: string): KeptList {
-    const { members, users, names } = this.registry.usersOf(room);
+    const { members, users, names } = this.roster.usersOf(room);
     const sorted = [...users].sort();
     const list = { members, users: sorted, names: namesOf(sorted, names) };
     const kept = { list, bytes: Buffer.byteLength(JSON.stringify(list)) };
@@ -56,4 +61,21 @@ export class MemberLists {
     this.lists.set(room, kept);
     return kept;
   }
+}
+
+/** Display names as a client receives them, by user. */
+export type NamesByUser = Readonly<Record<string, string>>;
+
+/** The display names of some users; undefined if none of them has one. Earlier sources take precedence. */
+export function namesOf(
+  users: Iterable<string>,
+  ...sources: (ReadonlyMap<string, string> | undefined)[]
+): NamesByUser | undefined {
+  if (!sources.some((source) => source)) return undefined;
+  const pairs: [string, string][] = [];
+  for (const user of users) {
+    const displayName = sources.find((source) => source?.has(user))?.get(user);
+    if (displayName !== undefined) pairs.push([user, displayName]);
+  }
+  return pairs.length > 0 ? Object.fromEntries(pairs) : undefined;
 }

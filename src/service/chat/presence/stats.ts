@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TopKeys } from '../../../engine/top-keys.js';
-import type { PresenceRegistry } from '../../../features/presence/registry.js';
+import type { Presence } from '../../../features/presence/index.js';
 import type { ApplicationView } from '../../../host/runtime/application.js';
 import { askServers } from '../../../io/rooms/index.js';
-import { chatRoomOf } from '../context.js';
+import { chatRoomOf, ioRoomOf } from '../context.js';
 import type { PlainMembers } from '../plain/members.js';
 import type { ChatServer } from '../protocol.js';
 
@@ -38,7 +38,7 @@ export function answerTotals(io: ChatServer, own: () => WorkerTotals): void {
 /** Counts the rooms and their members, which all workers know, and asks the others for the rest. */
 export async function readStats(
   io: ChatServer,
-  registry: PresenceRegistry,
+  presence: Presence,
   own: WorkerTotals,
   limit: number,
 ): Promise<ChatStats> {
@@ -48,11 +48,11 @@ export async function readStats(
     totals.clients += clients;
     totals.messages += messages;
   }
-  const all = [...registry.rooms()];
+  const all = [...presence.rooms()].flatMap((ioRoom) => chatRoomOf(ioRoom) ?? []);
   const rooms: ChatStats['rooms'] = [];
   for (const [index, room] of all.entries()) {
     if (index % ROOMS_IN_A_TURN === ROOMS_IN_A_TURN - 1) await setImmediate();
-    rooms.push({ room, members: registry.usersOf(room).members });
+    rooms.push({ room, members: presence.usersOf(ioRoomOf(room)).members });
   }
   rooms.sort((one, other) => other.members - one.members || (one.room < other.room ? -1 : 1));
   return { totals: { ...totals, rooms: all.length }, rooms: rooms.slice(0, limit) };
