@@ -19,20 +19,7 @@ engine/clock.ts
 engine/limits/address-limits.ts
 engine/limits/work-queue.ts
 engine/top-keys.ts
-features/history/archive/archive.ts
-features/history/archive/archiver.ts
-features/history/conversations/conversation.ts
-features/history/conversations/conversations.ts
 features/history/files.ts
-features/history/loss/continuation.ts
-features/history/loss/store-health.ts
-features/history/loss/watch.ts
-features/history/metrics.ts
-features/history/page.ts
-features/history/redis/store.ts
-features/history/sqlite/store.ts
-features/history/store.ts
-features/presence/registry.ts
 features/state/members/format.ts
 features/state/open.ts
 features/state/options.ts
@@ -46,7 +33,6 @@ host/runtime/machine-worker.ts
 host/runtime/operator/actions.ts
 host/runtime/own-port.ts
 host/runtime/redis-client.ts
-io/any.ts
 io/rooms/index.ts
 `;
 

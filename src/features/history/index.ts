@@ -21,6 +21,16 @@
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
 
+export { openArchive } from './archive/open.js';
+export {
+  type Conversation,
+  conversationOf,
+  directBetween,
+  keyOf,
+  type Said,
+} from './conversations/conversation.js';
+export type { Conversations } from './conversations/conversations.js';
+export { type ConversationsOptions, openConversations } from './conversations/open.js';
 export { createDurableRooms } from './durable/open.js';
 export type {
   DurableRooms,
@@ -30,6 +40,7 @@ export type {
   KeptPage,
   PostOptions,
 } from './durable/options.js';
+export { StoreHealth } from './loss/store-health.js';
 export { type RedisHistoryOptions, RedisHistoryStore, redisClientOptions } from './redis/store.js';
 export { SqliteHistoryStore, type SqliteOptions } from './sqlite/store.js';
 export {

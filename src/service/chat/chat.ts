@@ -4,21 +4,22 @@ import { thisProcess } from '../../base/process.js';
 import { Tally } from '../../base/tally.js';
 import { systemClock } from '../../engine/clock.js';
 import { TopKeys } from '../../engine/top-keys.js';
-import type { Said } from '../../features/history/conversations/conversation.js';
-import { Conversations } from '../../features/history/conversations/conversations.js';
-import type { Finding } from '../../features/history/loss/continuation.js';
-import type { HistoryStore } from '../../features/history/store.js';
+import {
+  type Conversations,
+  type ConversationsOptions,
+  type HistoryStore,
+  openConversations,
+  type Said,
+} from '../../features/history/index.js';
 import { createPresence } from '../../features/presence/index.js';
 import type { ApplicationView } from '../../host/runtime/application.js';
 import type { OperatorSeam } from '../../host/runtime/operator/actions.js';
-import type { Engine } from '../../index.js';
-import type { AnyNamespace, AnySocket } from '../../io/any.js';
-import { serviceOf } from '../../io/rooms/index.js';
+import type { Engine, Namespace, Socket } from '../../index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import { admit, identityOf } from './admission.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser } from './context.js';
-import type { LateArchive } from './conversations/archiving.js';
+import type { LateArchive } from './conversations/kept-messages.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
 import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
@@ -98,7 +99,7 @@ export interface ChatOptions {
   /** Charges clients for requests that cost the worker more than they send. */
   costs?: Engine['costs'];
   /** Called when a conversation has a new epoch; see `ConversationEvents`. */
-  onNewEpoch?: (finding: Finding, lastUsed: number) => void;
+  onNewEpoch?: ConversationsOptions['onNewEpoch'];
   /** The state rooms. @default none */
   state?: StateSettings;
   /** Whether presence events to slow clients are dropped. @default false */
@@ -128,11 +129,9 @@ export function startChat(
 ): Chat {
   const counters = new ChatCounters();
   const talkers = new TopKeys(systemClock);
-  const service = (event: string) =>
-    serviceOf(io.of('/') as AnyNamespace, event, (reason) =>
-      thisProcess.reports.malformed('application', `${event}: ${reason}`),
-    );
-  const presence = createPresence(io.of('/') as AnyNamespace, { isRoom: (ioRoom) => chatRoomOf(ioRoom) !== undefined })
+  const presence = createPresence(io.of('/') as unknown as Namespace, {
+    isRoom: (ioRoom) => chatRoomOf(ioRoom) !== undefined,
+  })
     .on('change', (ioRoom) => {
       const room = chatRoomOf(ioRoom)!;
       memberLists.forget(room);
@@ -154,7 +153,9 @@ export function startChat(
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations: Conversations | undefined =
     history &&
-    new Conversations(history, archive, service('chat:messages'), {
+    openConversations(io.of('/') as unknown as Namespace, {
+      store: history,
+      archive,
       deliver: (conversation, message) => deliverHere(context, conversation, message),
       hasRoom: (room) => hasRoom(ioRoomOf(room)) || plainMembers.has(room),
       hasUser: (name) => hasRoom(ioRoomOfUser(name)),
@@ -210,7 +211,7 @@ export function startChat(
     // The token may have been revoked since it was checked.
     const identity = identityOf(socket);
     if (identity && revoked?.isRevoked(identity)) return void socket.disconnect(true);
-    presence.track(socket as unknown as AnySocket, socket.data.name, socket.data.displayName);
+    presence.track(socket as unknown as Socket, socket.data.name, socket.data.displayName);
     if (identity) {
       context.expiry.set(socket, identity);
       socket.on('disconnecting', onDisconnecting);

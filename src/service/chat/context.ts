@@ -1,7 +1,6 @@
 import type { Tally } from '../../base/tally.js';
 import type { TopKeys } from '../../engine/top-keys.js';
-import type { Said } from '../../features/history/conversations/conversation.js';
-import type { Conversations } from '../../features/history/conversations/conversations.js';
+import type { Conversations, Said } from '../../features/history/index.js';
 import type { Presence } from '../../features/presence/index.js';
 import type { Engine } from '../../index.js';
 import type { Accounts } from '../accounts/identity.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { hasControlCharacters } from '../../base/bytes.js';
 import { type ErrorCode, GjallarError } from '../../base/errors.js';
-import { MAX_PAGE, type PageQuery } from '../../features/history/store.js';
+import { MAX_PAGE, type PageQuery } from '../../features/history/index.js';
 import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
 
 /** Half a UTF-16 character. UTF-8 cannot express it, so it would change on the wire and in the history. */

@@ -12,7 +12,7 @@ afterEach(disconnectAll);
 const position = { epoch: 'e', offset: 1 };
 const said = { ...position, from: 'a', text: 'b', at: 1 };
 
-const events = ['gjallar:presence', 'chat:messages'] as const;
+const events = ['gjallar:presence', 'gjallar:messages'] as const;
 const from = (message: unknown) => ({ from: 'another', number: 1, message });
 
 /** Events that no chat sends, with their values. */
@@ -28,10 +28,10 @@ const garbage: unknown[][] = [
   ['gjallar:presence', from({ type: 'state', rooms: { a: null } })],
   ['gjallar:presence', from({ type: 'state', rooms: { a: [5] } })],
   ['gjallar:presence', from({ type: 'heartbeat', rooms: {} })],
-  ['chat:messages', from({ messages: [{ key: 'room:a', messages: [] }] })],
-  ['chat:messages', from({ messages: [{ key: 'room:a', messages: [null] }] })],
-  ['chat:messages', from({ messages: [{ key: 'x', messages: [said] }] })],
-  ['chat:messages', from({ positions: [{ key: 'direct:a', first: null, last: position }] })],
+  ['gjallar:messages', from({ messages: [{ key: 'room:a', messages: [] }] })],
+  ['gjallar:messages', from({ messages: [{ key: 'room:a', messages: [null] }] })],
+  ['gjallar:messages', from({ messages: [{ key: 'x', messages: [said] }] })],
+  ['gjallar:messages', from({ positions: [{ key: 'direct:a', first: null, last: position }] })],
 ];
 
 test.each([

@@ -63,7 +63,7 @@ interface ReadCost {
   lacks: 'lost' | 'trimmed' | false;
 }
 
-interface ConversationEvents extends LocalMembers {
+export interface ConversationEvents extends LocalMembers {
   /** Delivers to this worker's members. */
   deliver(conversation: Conversation, message: StoredMessage): void;
   /**

@@ -2,16 +2,22 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Figures } from '../../../base/figures.js';
-import { StoreHealth } from '../../../features/history/loss/store-health.js';
-import type { LossWatch } from '../../../features/history/loss/watch.js';
-import { archiveReadings } from '../../../features/history/metrics.js';
-import type { HistoryStore } from '../../../features/history/store.js';
+import {
+  type HistoryStore,
+  openArchive,
+  RedisHistoryStore,
+  redisClientOptions,
+  SqliteHistoryStore,
+  StoreHealth,
+} from '../../../features/history/index.js';
 import type { Config } from '../../../host/config/options.js';
 import { redisNamesOf } from '../../../host/config/redis-names.js';
 import { redisClient } from '../../../host/runtime/redis-client.js';
 import type { RevocationStore } from '../../accounts/revocations.js';
 import { RedisRevocations, SqliteRevocations } from '../revocations.js';
-import type { LateArchive } from './archiving.js';
+
+/** Reads what the history no longer has. */
+export type LateArchive = Awaited<ReturnType<typeof openArchive>>['reader'];
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
@@ -20,7 +26,7 @@ export interface KeptMessages {
   /** Where revoked tokens are kept; undefined if nothing is. */
   revocations: RevocationStore | undefined;
   /** Tells the operator that messages were lost; undefined if nothing is kept. */
-  loss: LossWatch | undefined;
+  loss: StoreHealth['loss'] | undefined;
   /** Whether messages could be kept at some time since the start. A worker that never could gets no clients. */
   isReady(): boolean;
   close(): Promise<void>;
@@ -64,7 +70,6 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   const { loss, store: history } = health;
   const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
   figures.add(history.readings);
-  figures.add(() => archiveReadings(archiving?.archiver));
   const timer = setInterval(() => {
     if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL_MS);
@@ -84,11 +89,6 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
   };
 }
 
-async function openArchive(url: string, history: HistoryStore) {
-  const { Archiving } = await import('./archiving.js');
-  return new Archiving(url, history);
-}
-
 interface OpenedStore {
   health: StoreHealth;
   revocations: RevocationStore;
@@ -98,7 +98,6 @@ async function connectRedis(
   config: Config & { redisUrl: string },
   { log, isTrimmer }: HistorySurroundings,
 ): Promise<OpenedStore> {
-  const { RedisHistoryStore, redisClientOptions } = await import('../../../features/history/redis/store.js');
   const redis = await redisClient(config, redisClientOptions());
   redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
   const keyPrefix = redisNamesOf(config).keys;
@@ -109,7 +108,6 @@ async function connectRedis(
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
 async function openSqlite(config: Config, { log, isTrimmer, failed }: HistorySurroundings): Promise<OpenedStore> {
-  const { SqliteHistoryStore } = await import('../../../features/history/sqlite/store.js');
   const { dataDir, historyTtl: ttlMs, historyMaxBytes: maxBytes } = config;
   for (;;) {
     try {

@@ -1,6 +1,12 @@
 import { GjallarError } from '../../../base/errors.js';
-import { type Conversation, directBetween, type Said } from '../../../features/history/conversations/conversation.js';
-import type { AppendOptions, NewMessage, StoredMessage } from '../../../features/history/store.js';
+import {
+  type AppendOptions,
+  type Conversation,
+  directBetween,
+  type NewMessage,
+  type Said,
+  type StoredMessage,
+} from '../../../features/history/index.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
 

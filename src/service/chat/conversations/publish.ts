@@ -1,5 +1,5 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { NewMessage, Page } from '../../../features/history/store.js';
+import type { NewMessage, Page } from '../../../features/history/index.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 import { callerOf } from '../identify.js';

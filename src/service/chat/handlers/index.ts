@@ -1,5 +1,5 @@
 import { GjallarError } from '../../../base/errors.js';
-import { directBetween } from '../../../features/history/conversations/conversation.js';
+import { directBetween } from '../../../features/history/index.js';
 import { isAllowed, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, ioRoomOf, roomsOf } from '../context.js';
 import { asChatMessage, asDirectMessage, postDirect, postToRoom } from '../conversations/post.js';

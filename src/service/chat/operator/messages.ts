@@ -1,9 +1,15 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
-import { type Conversation, conversationOf, keyOf } from '../../../features/history/conversations/conversation.js';
-import { type Change, type HistoryStore, MAX_ERASE } from '../../../features/history/store.js';
+import {
+  type Change,
+  type Conversation,
+  conversationOf,
+  type HistoryStore,
+  keyOf,
+  MAX_ERASE,
+} from '../../../features/history/index.js';
 import type { ChatContext } from '../context.js';
-import type { LateArchive } from '../conversations/archiving.js';
+import type { LateArchive } from '../conversations/kept-messages.js';
 import { asChatMessage, asDirectMessage, tellDeleted } from '../conversations/post.js';
 import { readName, readRoom } from '../input.js';
 import type { OffsetRange } from '../protocol.js';

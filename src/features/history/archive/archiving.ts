@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { featureFigures } from '../../../base/figures.js';
 import { CheckedOutage } from '../../../base/outage.js';
 import { own } from '../../../base/owner.js';
-import { Archive } from '../../../features/history/archive/archive.js';
-import { Archiver } from '../../../features/history/archive/archiver.js';
-import type { ArchiveReader } from '../../../features/history/page.js';
-import { HistoryError, type HistoryStore, type PageQuery } from '../../../features/history/store.js';
+import { archiveReadings } from '../metrics.js';
+import type { ArchiveReader } from '../page.js';
+import { HistoryError, type HistoryStore, type PageQuery } from '../store.js';
+import { Archive } from './archive.js';
+import { Archiver } from './archiver.js';
 
 /** How long until another attempt to open the archive. */
 const RETRY_MS = 1000;
@@ -16,6 +18,7 @@ export class Archiving {
   private archive: Archive | undefined;
   private readonly writing: CheckedOutage;
   private readonly stop = new AbortController();
+  private readonly uncount = featureFigures.add(() => archiveReadings(this.archiver));
 
   constructor(url: string, history: HistoryStore) {
     this.writing = new CheckedOutage({
@@ -34,6 +37,7 @@ export class Archiving {
 
   async close(): Promise<void> {
     this.stop.abort();
+    this.uncount();
     this.writing.close();
     this.reader.close();
     await this.archiver?.stop();
