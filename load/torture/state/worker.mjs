@@ -39,7 +39,7 @@ io.on('connection', (socket) => {
 await room.ready();
 
 answerOrders({
-  set: ([key, value]) => room.set(key, value),
+  set: ([key, value, options]) => room.set(key, value, options),
   delete: ([key]) => room.delete(key),
   entries: () => [...room.entries()],
   batch: ([operations]) => {

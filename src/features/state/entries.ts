@@ -15,16 +15,21 @@ export interface Entry {
   value: Encoded | undefined;
   /** When the key is deleted, in ms since 1970; undefined if it stays. */
   expires: number | undefined;
+  /** The worker with which the key goes; undefined if it stays. */
+  owner: string | undefined;
   /** Of key and value. */
   bytes: number;
 }
 
 /** A change as workers and machines exchange it. */
-export type Change = Pick<Entry, 'key' | 'clock' | 'origin' | 'value'> & { readonly expires?: number | undefined };
+export type Change = Pick<Entry, 'key' | 'clock' | 'origin' | 'value'> & {
+  readonly expires?: number | undefined;
+  readonly owner?: string | undefined;
+};
 
 /** The change that an entry is the result of. */
-export function changeOf({ key, clock, origin, value, expires }: Change): Change {
-  return { key, clock, origin, value, expires };
+export function changeOf({ key, clock, origin, value, expires, owner }: Change): Change {
+  return { key, clock, origin, value, expires, owner };
 }
 
 /** Whether a change replaces another one of the same key. */
@@ -85,16 +90,16 @@ export class Entries {
   }
 
   /** Applies a change whose place is known. */
-  put({ key, clock, origin, value, expires }: Change, seq: number): void {
+  put({ key, clock, origin, value, expires, owner }: Change, seq: number): void {
     let entry = this.byKey.get(key);
     if (!entry) {
       const head = `[${JSON.stringify(key)}`;
-      entry = { key, head, seq: 0, clock, origin, value: undefined, expires: undefined, bytes: 0 };
+      entry = { key, head, seq: 0, clock, origin, value: undefined, expires, owner, bytes: 0 };
       this.byKey.set(key, entry);
     } else if (entry.value !== undefined) this.count(entry, -1);
     else this.deleted.delete(key);
     this.seq = seq;
-    Object.assign(entry, { seq, clock, origin, value, expires, bytes: bytesOf(key, value) });
+    Object.assign(entry, { seq, clock, origin, value, expires, owner, bytes: bytesOf(key, value) });
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);

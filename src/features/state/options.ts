@@ -61,6 +61,12 @@ export interface SetOptions {
    * keeps it. @default the key stays
    */
   ttl?: number | undefined;
+  /**
+   * Whether the key goes with this worker: it is deleted when the worker closes the room, ends or is killed, and is not on other machines
+   * while they cannot reach this one. The next `set()` without it ends that, also on another worker; a `patch()` makes the key
+   * that of its worker. A room with a store has no such keys. @default the key stays
+   */
+  owned?: boolean | undefined;
 }
 
 /** How a client joins. */

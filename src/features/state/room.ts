@@ -13,7 +13,7 @@ import { openRooms } from './open-rooms.js';
 import { type Joined, type JoinOptions, requireRate, type SetOptions, type StateRoomSettings } from './options.js';
 import type { SequencerClient } from './replica/client.js';
 import type { Overlay } from './replica/overlay.js';
-import { Replica } from './replica/replica.js';
+import { type Lasting, Replica } from './replica/replica.js';
 import { StoreReports } from './replica/store-reports.js';
 import type { StoreNews } from './sequencer/messages.js';
 import { storeAddressOf } from './sequencer/store/address.js';
@@ -80,10 +80,10 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
 
   set(key: string, value: unknown, options?: SetOptions): void {
     const encoded = encodeValue(value);
-    const expires = expiryOf(options);
+    const lasting = this.lastingOf(options);
     this.checkKey(key);
     this.checkPlace(key, encoded);
-    this.replica.change(key, encoded, expires);
+    this.replica.change(key, encoded, lasting);
   }
 
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
@@ -117,7 +117,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const encoded = value === undefined ? undefined : encodeValue(value);
     if (encoded !== undefined) this.checkPlace(key, encoded);
     const before = expected === undefined ? undefined : encodeValue(expected);
-    return this.replica.compareAndSet(key, before, encoded, expiryOf(options));
+    return this.replica.compareAndSet(key, before, encoded, this.lastingOf(options));
   }
 
   /** Bytes of the encoded value of a key; undefined if it has none. */
@@ -277,6 +277,17 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     return member;
   }
 
+  /** @throws GjallarError BAD_INPUT */
+  private lastingOf({ ttl, owned = false }: SetOptions = {}): Lasting {
+    if (typeof owned !== 'boolean') throw new GjallarError('BAD_INPUT', 'owned must be true or false.');
+    if (owned && this.store) {
+      throw new GjallarError('BAD_INPUT', 'A state room with a store has no owned keys. Use a room without one.');
+    }
+    if (ttl === undefined) return { isOwned: owned };
+    if (typeof ttl === 'number' && ttl >= 1 && ttl <= MAX_TTL_MS) return { expires: Date.now() + ttl, isOwned: owned };
+    throw new GjallarError('BAD_INPUT', `ttl must be a number from 1 to ${MAX_TTL_MS}, in milliseconds.`);
+  }
+
   private checkKey(key: string): void {
     if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > MAX_KEY_BYTES || LONE_SURROGATE.test(key)) {
       throw new GjallarError(
@@ -310,11 +321,4 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
       );
     }
   }
-}
-
-/** @throws GjallarError BAD_INPUT */
-function expiryOf({ ttl }: SetOptions = {}): number | undefined {
-  if (ttl === undefined) return undefined;
-  if (typeof ttl === 'number' && ttl >= 1 && ttl <= MAX_TTL_MS) return Date.now() + ttl;
-  throw new GjallarError('BAD_INPUT', `ttl must be a number from 1 to ${MAX_TTL_MS}, in milliseconds.`);
 }

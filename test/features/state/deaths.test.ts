@@ -108,6 +108,38 @@ test('a worker that was taken for gone does not bring back what was deleted mean
   await haveSame([one, two], { kept: 2, fresh: 1 });
 }, 120_000);
 
+test('keys go with the worker that owns them, and survive hubs that are killed', async () => {
+  const [one, two] = [await machine.start(0), await machine.start(0)];
+  const owned = { owned: true };
+  await one.call('set', 'one', 1, owned);
+  await one.call('set', 'shared', 1, owned);
+  await one.call('set', 'given away', 1, owned);
+  await two.call('set', 'two', 2, owned);
+  await two.call('set', 'kept', 3);
+  await haveSame([one, two], { one: 1, two: 2, shared: 1, 'given away': 1, kept: 3 });
+  await two.call('set', 'shared', 2, owned);
+  await two.call('set', 'given away', 2);
+  await machine.killHub(0);
+  await one.call('set', 'meanwhile', 4, owned);
+  await machine.startHub(0);
+  const all = { one: 1, two: 2, shared: 2, 'given away': 2, kept: 3, meanwhile: 4 };
+  await haveSame([one, two], all);
+  // A worker that starts now, as in a reload, has them too, and none of them is its own.
+  const three = await machine.start(0);
+  await haveSame([three], all);
+  await three.stop();
+  await one.stop();
+  await haveSame([two], { two: 2, shared: 2, 'given away': 2, kept: 3 });
+  // The hub and a worker die together: the next hub does not have its keys.
+  const four = await machine.start(0);
+  await four.call('set', 'four', 4, owned);
+  await haveSame([two], { two: 2, shared: 2, 'given away': 2, kept: 3, four: 4 });
+  await machine.killHub(0);
+  await four.stop();
+  await machine.startHub(0);
+  await haveSame([two], { two: 2, shared: 2, 'given away': 2, kept: 3 });
+}, 120_000);
+
 test('a hub that is killed loses nothing, and no client goes back', async () => {
   const [one, two] = [await machine.start(0), await machine.start(0)];
   const newest = new Map<string, number>();

@@ -17,7 +17,8 @@ function twoWorkers() {
     service.onMessage(worker, encode({ ...message, at } as never));
   const bounds = { maxKeys: 10, maxBytes: 1000 };
   for (const worker of [1, 2]) service.onWorkerHere(worker);
-  for (const worker of [1, 2]) say(worker, 0, { type: 'open', room: 'r', epoch: '', number: 0, bounds });
+  for (const worker of [1, 2])
+    say(worker, 0, { type: 'open', room: 'r', node: `w${worker}`, epoch: '', number: 0, bounds });
   const set = (value: number): ToSequencer => ({
     ...{ type: 'changes', room: 'r', last: value },
     changes: [{ key: 'k', clock: 1, origin: 'w', value: `${value}` }],

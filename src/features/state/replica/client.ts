@@ -130,7 +130,7 @@ export class SequencerClient {
     const last = this.numbers;
     for (const replica of this.replicas.values()) {
       this.link.send(replica.opening());
-      const changes = replica.overlay.changes;
+      const changes = replica.own();
       if (changes.length > 0) this.link.send({ type: 'given', room: replica.id, changes, last });
     }
     for (const [id, { replica, request, resolve }] of this.asked) {

@@ -10,6 +10,14 @@ import { Overlay } from './overlay.js';
 /** How long a hub that has ended is waited for, in ms. */
 const MAX_CATCH_UP_MS = 2000;
 
+/** How long a key stays. */
+export interface Lasting {
+  /** Until this time, in ms since 1970. */
+  readonly expires?: number | undefined;
+  /** Until this worker is gone. */
+  readonly isOwned?: boolean | undefined;
+}
+
 interface ReplicaSettings {
   /** Unique among the rooms of all namespaces. */
   readonly id: string;
@@ -79,8 +87,8 @@ export class Replica {
   }
 
   /** Sets a key, or deletes it. */
-  change(key: string, value: Encoded | undefined, expires?: number): void {
-    const change = this.newChange(key, value, expires);
+  change(key: string, value: Encoded | undefined, lasting?: Lasting): void {
+    const change = this.newChange(key, value, lasting);
     if (!this.isShared) this.overlay.add(change, this.client.nextNumber);
     this.client.change(this, change);
   }
@@ -95,9 +103,9 @@ export class Replica {
     key: string,
     expected: Encoded | undefined,
     value: Encoded | undefined,
-    expires?: number,
+    lasting: Lasting,
   ): Promise<boolean> {
-    const changes = [this.newChange(key, expected), this.newChange(key, value, expires)] as const;
+    const changes = [this.newChange(key, expected), this.newChange(key, value, lasting)] as const;
     const { isDone } = await this.client.ask(this, { type: 'compareAndSet', changes });
     return isDone === true;
   }
@@ -141,7 +149,14 @@ export class Replica {
   opening(): ToSequencer {
     const { bounds, store } = this.settings;
     this.arriving = undefined;
-    return { type: 'open', room: this.id, epoch: this.epoch, number: this.entries.seq, bounds, store };
+    const { node } = this.client;
+    return { type: 'open', room: this.id, node, epoch: this.epoch, number: this.entries.seq, bounds, store };
+  }
+
+  /** What this worker alone can say: what the sequencer may not have numbered, and the keys that this worker owns. */
+  own(): readonly Change[] {
+    const owned = [...this.entries.present()].filter(({ owner }) => owner === this.client.node);
+    return [...owned.filter(({ key }) => !this.overlay.has(key)).map(changeOf), ...this.overlay.changes];
   }
 
   onMessage(message: Exclude<ToWorker, { type: 'reply' }>): void {
@@ -149,7 +164,7 @@ export class Replica {
     switch (message.type) {
       case 'give': {
         const { changes, next } = pageOf(this.entries, message.after);
-        const all = changes.map(changeOf);
+        const all = changes.filter(({ owner }) => owner === undefined).map(changeOf);
         return this.client.send({ type: 'given', room: this.id, changes: all, next, isAll: next === undefined });
       }
       case 'page':
@@ -163,9 +178,10 @@ export class Replica {
     }
   }
 
-  private newChange(key: string, value: Encoded | undefined, expires?: number): Change {
+  private newChange(key: string, value: Encoded | undefined, { expires, isOwned }: Lasting = {}): Change {
     if (this.settings.store) this.changed.add(key);
-    return { key, clock: this.client.clock.tick(), origin: this.client.node, value, expires };
+    const { clock, node: origin } = this.client;
+    return { key, clock: clock.tick(), origin, value, expires, owner: isOwned ? origin : undefined };
   }
 
   /** @param changes those that are not shared */

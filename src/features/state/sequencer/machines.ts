@@ -50,6 +50,8 @@ interface Pull {
 }
 
 interface Machine {
+  /** Names its sequencer, if it has told of keys with an owner. */
+  node: string | undefined;
   readonly different: Map<string, { count: number; patience: number }>;
   /** The epochs of its rooms, and since when what it changes arrives here without a gap. */
   readonly epochs: Map<string, { readonly epoch: string; readonly since: number }>;
@@ -71,7 +73,7 @@ export class Machines {
   constructor(private readonly host: MachinesHost) {}
 
   onHere(hub: string): void {
-    this.hubs.set(hub, { different: new Map(), epochs: new Map() });
+    this.hubs.set(hub, { node: undefined, different: new Map(), epochs: new Map() });
     this.timer ??= setInterval(
       owned('comparing state rooms with other machines', () => this.sendDigests()),
       DIGEST_MS,
@@ -80,9 +82,11 @@ export class Machines {
   }
 
   onGone(hub: string): void {
+    const { node } = this.hubs.get(hub) ?? {};
     if (!this.hubs.delete(hub)) return;
     for (const pull of [...this.pulls.values()]) if (pull.hub === hub) pull.done();
     for (const id of this.pings.keys()) this.answered(hub, id);
+    if (node !== undefined) for (const { sequenced } of this.host.rooms.values()) sequenced.machineGone(node);
     this.host.onMachineGone();
   }
 
@@ -182,13 +186,16 @@ export class Machines {
       case 'pull': {
         if (room) this.publish(room);
         const { changes, next } = room ? pageOf(room.sequenced.entries, message.after) : { changes: [] };
-        return this.send(hub, { type: 'page', room: message.room, changes: changes.map(changeOf), next });
+        // Of keys with an owner, each machine tells its own alone.
+        const given = changes.filter(({ owner, origin }) => owner === undefined || origin === this.host.node);
+        return this.send(hub, { type: 'page', room: message.room, changes: given.map(changeOf), next });
       }
       case 'page': {
         const pull = this.pulls.get(pullOf(hub, message.room));
         if (!pull) return;
         const { sequenced } = pull.room;
         for (const change of message.changes) {
+          this.noteOwner(hub, change);
           pull.latest = Math.max(pull.latest, change.clock);
           if (sequenced.merge(change, pull.knownUpTo) === 'taken') pull.taken++;
         }
@@ -205,12 +212,17 @@ export class Machines {
     const known = room.known.get(hub);
     let latest = known ?? 0;
     for (const change of changes) {
+      this.noteOwner(hub, change);
       // It was made just now, although its time may be before that of others: so it was not deleted since.
       room.sequenced.merge(change, -1);
       latest = Math.max(latest, change.clock);
     }
     if (known !== undefined) room.known.set(hub, latest);
     this.host.changed(room);
+  }
+
+  private noteOwner(hub: string, { owner, origin }: Change): void {
+    if (owner !== undefined) this.hubs.get(hub)!.node = origin;
   }
 
   private async pullAll(hub: string): Promise<void> {

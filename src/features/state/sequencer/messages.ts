@@ -20,6 +20,8 @@ import type { StoreAddress } from './store/address.js';
 export type ToSequencer = { readonly room: string } & (
   | {
       readonly type: 'open';
+      /** Names the worker: the owner of keys, and the origin of what the sequencer has not numbered. */
+      readonly node: string;
       /** What the worker has already; an empty epoch for nothing. */
       readonly epoch: string;
       readonly number: number;
@@ -29,7 +31,10 @@ export type ToSequencer = { readonly room: string } & (
   | { readonly type: 'more'; readonly after: number }
   /** `last` numbers the last of these changes among those of the worker. */
   | { readonly type: 'changes'; readonly last: number; readonly changes: readonly Change[] }
-  /** What the worker has of others, or has said to a sequencer that is gone: the newer one counts. */
+  /**
+   * What the worker has of others, or has said to a sequencer that is gone: the newer one counts. Of keys with an owner, the
+   * worker gives its own alone.
+   */
   | {
       readonly type: 'given';
       readonly changes: readonly Change[];
@@ -128,12 +133,12 @@ type AnyMessage = object & {
   readonly changes?: readonly (Change & { readonly seq?: number })[];
 };
 
-const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8 } as const;
+const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8, owner: 16 } as const;
 
 /**
  * Encodes a message: the length of its head (4), its head as JSON without the changes, and the changes:
  *
- *     kind (1) │ clock (8) │ expires (8)? │ seq (8)? │ origin, key, value: length (4), text or bytes
+ *     kind (1) │ clock (8) │ expires (8)? │ seq (8)? │ owner?, origin, key, value: length (4), text or bytes
  */
 export function encode(message: ToSequencer | ToWorker | ToMachine): Buffer {
   const { changes, ...head } = message as AnyMessage;
@@ -153,20 +158,26 @@ export function encodeParts(head: object, body: Buffer | undefined): Buffer {
 
 export function encodeChanges(changes: readonly (Change & { readonly seq?: number })[]): Buffer {
   let size = 0;
-  for (const { key, origin, value } of changes) {
-    size += 37 + 3 * key.length + origin.length + (typeof value === 'string' ? 3 * value.length : (value?.length ?? 0));
+  for (const { key, origin, value, owner } of changes) {
+    size +=
+      41 +
+      3 * key.length +
+      origin.length +
+      (owner?.length ?? 0) +
+      (typeof value === 'string' ? 3 * value.length : (value?.length ?? 0));
   }
   let bytes = Buffer.allocUnsafe(size);
   let at = 0;
-  for (const { key, clock, origin, value, expires, seq } of changes) {
+  for (const { key, clock, origin, value, expires, seq, owner } of changes) {
     let kind: number = value === undefined ? kinds.deleted : typeof value === 'string' ? kinds.json : kinds.bytes;
     if (expires !== undefined) kind |= kinds.expires;
     if (seq !== undefined) kind |= kinds.seq;
+    if (owner !== undefined) kind |= kinds.owner;
     bytes[at] = kind;
     at = bytes.writeDoubleLE(clock, at + 1);
     if (expires !== undefined) at = bytes.writeDoubleLE(expires, at);
     if (seq !== undefined) at = bytes.writeDoubleLE(seq, at);
-    for (const text of [origin, key]) {
+    for (const text of owner === undefined ? [origin, key] : [owner, origin, key]) {
       const length = bytes.write(text, at + 4);
       bytes.writeUInt32LE(length, at);
       at += 4 + length;
@@ -216,8 +227,9 @@ function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })
       seq = bytes.readDoubleLE(at);
       at += 8;
     }
+    const owner = kind & kinds.owner ? text() : undefined;
     const origin = text();
-    const change: Change & { seq?: number } = { key: '', clock, origin, value: undefined, expires };
+    const change: Change & { seq?: number } = { key: '', clock, origin, value: undefined, expires, owner };
     if (!isTick(clock)) throw new RangeError('a change has no time');
     if (seq !== undefined) change.seq = seq;
     (change as { key: string }).key = text();
@@ -240,7 +252,8 @@ type Check = (value: unknown) => boolean;
 const isText: Check = (value) => typeof value === 'string';
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const areChanges: Check = (value) =>
-  Array.isArray(value) && value.every(({ key, origin }: Change) => key !== '' && ORIGIN.test(origin));
+  Array.isArray(value) &&
+  value.every(({ key, origin, owner = origin }: Change) => key !== '' && ORIGIN.test(origin) && ORIGIN.test(owner));
 
 const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>>> = {
   changes: { room: isText, changes: areChanges },

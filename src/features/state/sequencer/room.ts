@@ -12,6 +12,9 @@ export const PAGE_BYTES = 262_144;
 /** Without a change for so long, a room is quiet, in ms. */
 const QUIET_MS = 1000;
 
+/** Of all names of sequencers, it comes before. */
+const OLDER = '-';
+
 /** Changes after a number, and the number after which the next page begins. */
 export interface Page {
   readonly changes: readonly NumberedChange[];
@@ -22,9 +25,9 @@ export interface Page {
 export function pageOf(entries: Entries, after: number): Page {
   const changes: NumberedChange[] = [];
   let bytes = 0;
-  for (const { key, clock, origin, value, expires, seq, bytes: size } of entries.after(after)) {
+  for (const { key, clock, origin, value, expires, owner, seq, bytes: size } of entries.after(after)) {
     if (bytes > PAGE_BYTES) return { changes, next: seq - 1 };
-    changes.push({ key, clock, origin, value, expires, seq });
+    changes.push({ key, clock, origin, value, expires, owner, seq });
     bytes += size;
   }
   return { changes };
@@ -57,28 +60,35 @@ export class SequencedRoom {
    * A worker changes a key. The change has the time at which it was made: this hub may get it after a later one of another machine,
    * which then stays. It is dropped, too, if the room is far over its bounds.
    */
-  set({ key, clock: madeAt, value, expires }: Change): void {
+  set({ key, clock: madeAt, value, expires, owner }: Change): void {
     const { entries, node: origin } = this;
     if (value === undefined && entries.get(key) === undefined) return;
     // In the order of this machine, and after deletions that are forgotten.
     const clock = Math.max(madeAt, this.latest + 1, entries.forgottenClock + 1);
-    const change = { key, clock, origin, value, expires };
+    const change = { key, clock, origin, value, expires, owner };
     this.clock.heard(clock);
     const before = entries.find(key);
     if ((before && !isNewer(change, before)) || !this.hasPlace(key, value, MAX_OVER)) return;
     this.put(change);
   }
 
+  /** A worker has a key that it owns. It may have been deleted because the worker seemed to be gone. */
+  setAgain(change: Change): void {
+    const before = this.entries.get(change.key);
+    if (!before || isNewer(change, before)) this.set(change);
+  }
+
   /** Changes some fields of a key. Returns the code of an error. */
-  patch({ key, value }: Change): ErrorCode | undefined {
+  patch({ key, value, origin }: Change): ErrorCode | undefined {
     const before = this.entries.get(key);
     const patched = patchedValue(before?.value, value!);
     if (typeof patched !== 'object') return patched;
-    return this.replace(key, patched.value, before?.expires);
+    // A key with an owner is that of the worker that has changed it last.
+    return this.replace(key, patched.value, before?.expires, before?.owner && origin);
   }
 
   /** Sets a key if it has the expected value. Returns whether it does, or the code of an error. */
-  compareAndSet(expected: Change, { key, value, expires }: Change): boolean | ErrorCode {
+  compareAndSet(expected: Change, { key, value, expires, owner }: Change): boolean | ErrorCode {
     const before = this.entries.get(key)?.value;
     if (!isSame(before, expected.value)) {
       // A short request must not have values of a megabyte parsed.
@@ -87,19 +97,39 @@ export class SequencedRoom {
       if (!isEqual(before, expected.value)) return false;
     }
     if (value === undefined && before === undefined) return true;
-    return this.replace(key, value, expires) ?? true;
+    return this.replace(key, value, expires, owner) ?? true;
   }
 
-  private replace(key: string, value: Encoded | undefined, expires: number | undefined): ErrorCode | undefined {
+  private replace(
+    key: string,
+    value: Encoded | undefined,
+    expires: number | undefined,
+    owner: string | undefined,
+  ): ErrorCode | undefined {
     if (value !== undefined && bytesOf('', value) > MAX_VALUE_BYTES) return 'BAD_STATE_VALUE';
     if (!this.hasPlace(key, value, 1)) return 'STATE_FULL';
-    this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires });
+    this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires, owner });
     return undefined;
   }
 
   /** Deletes a key whose time is over. */
   expire(key: string): void {
     this.put({ key, clock: this.clock.tick(), origin: this.node, value: undefined });
+  }
+
+  /** A worker of this machine is gone. */
+  ownerGone(owner: string): void {
+    for (const entry of [...this.entries.present()]) if (entry.owner === owner) this.expire(entry.key);
+  }
+
+  /**
+   * Another machine is gone, or cannot be reached: its owners' keys are not here. For the others, and when it is back, what it has
+   * is newer than this.
+   */
+  machineGone(origin: string): void {
+    for (const { key, clock, owner, origin: madeBy } of [...this.entries.present()]) {
+      if (owner !== undefined && madeBy === origin) this.put({ key, clock, origin: OLDER, value: undefined });
+    }
   }
 
   /**
@@ -115,7 +145,8 @@ export class SequencedRoom {
     const before = entries.find(key);
     if (before && !isNewer(change, before)) return 'older';
     if (!this.hasPlace(key, value, maxOver)) return 'left';
-    if (before || change.clock > entries.forgottenClock) this.put(change);
+    // Of a key with an owner, its machine alone tells, and while it has it.
+    if (before || change.owner || change.clock > entries.forgottenClock) this.put(change);
     else if (value === undefined) return 'older';
     // Its deletion is forgotten here: the other side learns of it again.
     else if (change.clock <= knownUpTo)

@@ -35,6 +35,8 @@ export interface SequencerHost {
 
 /** A worker that has a room. */
 interface Follower {
+  /** Names it as the owner of keys. */
+  readonly node: string;
   /** Whether it has everything up to `sent`. */
   isOpen: boolean;
   sent: number;
@@ -82,11 +84,19 @@ export class Sequencer {
 
   onWorkerGone(worker: number): void {
     for (const room of this.rooms.values()) {
-      if (!room.workers.delete(worker)) continue;
-      this.readyIfDone(room);
+      const follower = room.workers.get(worker);
+      if (!follower) continue;
+      this.leave(room, worker, follower);
       if (room.workers.size > 0) continue;
       room.idle = setTimeout(() => own('closing a state room', this.drop(room)), IDLE_MS).unref();
     }
+  }
+
+  /** A worker does not have a room any more. */
+  private leave(room: Room, worker: number, { node }: Follower): void {
+    room.workers.delete(worker);
+    room.sequenced.ownerGone(node);
+    this.readyIfDone(room);
   }
 
   onMachineHere(hub: string): void {
@@ -132,7 +142,8 @@ export class Sequencer {
     }
   }
 
-  private open(worker: number, { room: name, epoch, number, bounds, store }: ToSequencer & { type: 'open' }): void {
+  private open(worker: number, message: ToSequencer & { type: 'open' }): void {
+    const { room: name, node, epoch, number, bounds, store } = message;
     const room = this.rooms.get(name) ?? this.create(name, bounds, number > 0);
     clearTimeout(room.idle);
     if (store && !room.store) {
@@ -144,7 +155,7 @@ export class Sequencer {
         );
       else this.openStore(room, store);
     }
-    const follower: Follower = { isOpen: false, sent: 0, acked: 0, toldAcked: 0, isGiving: false };
+    const follower: Follower = { node, isOpen: false, sent: 0, acked: 0, toldAcked: 0, isGiving: false };
     room.workers.set(worker, follower);
     const { entries, epoch: known } = room.sequenced;
     if (epoch === known && number >= entries.forgottenSeq && room.isReady) {
@@ -234,7 +245,8 @@ export class Sequencer {
     const { changes, last, next, isAll } = message;
     let taken = 0;
     for (const change of changes) {
-      if (room.sequenced.merge(change, -1) === 'taken') taken++;
+      if (change.owner !== undefined) room.sequenced.setAgain(change);
+      else if (room.sequenced.merge(change, -1) === 'taken') taken++;
     }
     // The sequencer to which a worker said it may not have stored it.
     if (taken > 0) room.store?.syncSoon();
@@ -283,9 +295,8 @@ export class Sequencer {
           (store?.stored() ?? Promise.resolve()).then(() => reply({ written: store?.written })),
         );
       case 'close':
+        this.leave(room, worker, follower);
         this.flush();
-        room.workers.delete(worker);
-        this.readyIfDone(room);
         if (room.workers.size > 0) {
           const stored = store && store.down === undefined ? within(MAX_STORE_MS, store.stored()) : Promise.resolve();
           return own(

@@ -27,7 +27,7 @@ function twoMachines() {
       sendToMachine: (_hub, message) => process.nextTick(send, message),
     });
     all.push(sequencer);
-    sequencer.onMessage(1, { type: 'open', room: 'r', epoch: '', number: 0, bounds });
+    sequencer.onMessage(1, { type: 'open', room: 'r', node: `w-${name}`, epoch: '', number: 0, bounds });
     return sequencer;
   });
   const meet = () => {
@@ -42,8 +42,8 @@ function twoMachines() {
 }
 
 let clock = 0;
-function set(sequencer: Sequencer, key: string, value: string | undefined, madeAt = ++clock): void {
-  const changes = [{ key, value, clock: madeAt, origin: '-' }];
+function set(sequencer: Sequencer, key: string, value: string | undefined, madeAt = ++clock, owner?: string): void {
+  const changes = [{ key, value, clock: madeAt, origin: '-', owner }];
   sequencer.onMessage(1, { type: 'changes', room: 'r', last: clock, changes });
   sequencer.flush();
 }
@@ -118,6 +118,52 @@ test('a partition that heals brings nothing back, even if deletions are forgotte
   set(one, 'new', '1');
   meet();
   await both(machines, { kept: '2', new: '1' });
+});
+
+test('owned keys are not on a machine that cannot reach that of their owner, and are there again when it can', async () => {
+  const machines = twoMachines();
+  const { one, two, meet, part } = machines;
+  meet();
+  set(one, 'of one', '1', ++clock, 'w-one');
+  set(two, 'of two', '2', ++clock, 'w-two');
+  set(one, 'kept', '3');
+  const all = { 'of one': '1', 'of two': '2', kept: '3' };
+  await both(machines, all);
+  for (let time = 0; time < 2; time++) {
+    part();
+    expect([stateOf(one), stateOf(two)]).toEqual([
+      { 'of one': '1', kept: '3' },
+      { 'of two': '2', kept: '3' },
+    ]);
+    // More deletions than are remembered.
+    for (let key = 0; key < 30 * time; key++) {
+      set(two, `k${key}`, '1');
+      set(two, `k${key}`, undefined);
+    }
+    meet();
+    await both(machines, all);
+  }
+  part();
+  one.onWorkerGone(1);
+  meet();
+  await both(machines, { 'of two': '2', kept: '3' });
+});
+
+test('of two other machines, one that cannot reach the third does not learn its owned keys from the other', async () => {
+  const { one, two, meet } = twoMachines();
+  meet();
+  one.onMachineHere('three');
+  const changes = [{ key: 'of three', value: '3', clock: ++clock, origin: 'three', owner: 'w-three' }];
+  one.onMachineMessage('three', { type: 'changes', room: 'r', changes });
+  set(one, 'end', '1');
+  await eventually(() => expect(stateOf(two)).toEqual({ end: '1' }));
+  expect(stateOf(one)).toEqual({ 'of three': '3', end: '1' });
+  two.onMachineGone('one');
+  two.onMachineHere('one');
+  set(one, 'end', '2');
+  await eventually(() => expect(stateOf(two)).toEqual({ end: '2' }));
+  one.onMachineGone('three');
+  expect(stateOf(one)).toEqual({ end: '2' });
 });
 
 test('a machine that has forgotten deletions takes what it has never known', async () => {

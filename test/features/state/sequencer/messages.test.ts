@@ -12,6 +12,7 @@ const change = { clock: 5, origin: 'a-_Z', expires: undefined };
 const changes = [
   { ...change, key: 'text', value: '{"a":"ü€😀"}', seq: 1 },
   { ...change, key: 'bytes', value: Buffer.from([0, 255, 1]), seq: 2 ** 40 },
+  { ...change, key: 'owned', value: '1', owner: 'w-_1' },
   { ...change, key: 'empty', value: Buffer.alloc(0), expires: 1_800_000_000_000 },
   { ...change, key: 'long', value: JSON.stringify('x'.repeat(200_000)) },
   { ...change, key: 'gone', value: undefined, clock: Number.MAX_SAFE_INTEGER },
@@ -27,7 +28,7 @@ test('a message is read as it was written', () => {
 
 test('values do not keep the bytes that they came in', () => {
   const bytes = { ...change, key: 'bytes', value: Buffer.alloc(100) };
-  const read = decodeFromMachine(encode({ type: 'page', room: 'r', changes: [bytes, ...changes.slice(3)] }));
+  const read = decodeFromMachine(encode({ type: 'page', room: 'r', changes: [bytes, ...changes.slice(4)] }));
   const [first] = (read as { changes: readonly { value: unknown }[] }).changes;
   // The message has 200,000. Small values share the pool of Node.js, whose size depends on its version.
   expect((first!.value as Buffer).buffer.byteLength).toBeLessThan(100_000);
@@ -46,6 +47,7 @@ test('what another machine says is checked', () => {
     { type: 'digests', digests: [5] },
     { ...fine, changes: [{ ...changes[0]!, origin: 'a b' }] },
     { ...fine, changes: [{ ...changes[0]!, key: '' }] },
+    { ...fine, changes: [{ ...changes[0]!, owner: 'a b' }] },
     { ...fine, changes: [{ ...changes[0]!, clock: 0.5 }] },
     { ...fine, changes: [{ ...changes[0]!, clock: -1 }] },
   ];
