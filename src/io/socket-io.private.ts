@@ -1,5 +1,5 @@
 import type { Namespace, RemoteSocket, Server, Socket } from 'socket.io';
-import type { Adapter, BroadcastOptions, ClusterAdapterWithHeartbeat, SocketId } from 'socket.io-adapter';
+import type { Adapter, BroadcastOptions, SocketId } from 'socket.io-adapter';
 import { replaceMethod } from '../base/foreign-objects.private.js';
 import { sendable } from '../base/sendable.js';
 import { noteEntered } from '../engine/parser/parser.js';
@@ -81,23 +81,9 @@ export function packetStepsOf(socket: Socket): PacketSteps {
   return socket as unknown as PacketSteps;
 }
 
-/** The parts with which an adapter with heartbeats knows other servers. */
-interface HeartbeatParts {
-  /** When each of them was heard of last. */
-  readonly nodesMap: Map<string, number>;
-  readonly cleanupTimer: NodeJS.Timeout;
-  scheduleHeartbeat(): void;
-}
-
-/**
- * Stops the timers of an adapter with heartbeats: it sends none, and forgets no server by itself.
- * @returns the other servers that have the namespace
- */
-export function withoutHeartbeats(adapter: ClusterAdapterWithHeartbeat): HeartbeatParts['nodesMap'] {
-  const parts = adapter as unknown as HeartbeatParts;
-  clearInterval(parts.cleanupTimer);
-  parts.scheduleHeartbeat = () => {};
-  return parts.nodesMap;
+/** Calls the listeners of an event between servers. The last argument may be a function that answers. */
+export function emitServerSide(nsp: Namespace, packet: readonly unknown[]): void {
+  (nsp as unknown as { _onServerSideEmit(packet: readonly unknown[]): void })._onServerSideEmit(packet);
 }
 
 /** What socket.io's Client has. */
@@ -248,12 +234,9 @@ export function completeOffsets(nsp: Namespace, offset: string): void {
   };
 }
 
-/**
- * Stops an adapter from adding offsets of its own, and from ignoring broadcasts to rooms without members here. The
- * methods belong to ClusterAdapter and to `@socket.io/redis-adapter`.
- */
+/** Stops `@socket.io/redis-adapter` from ignoring broadcasts to rooms without members here. */
 export function passEverything(adapter: Adapter): void {
-  Object.assign(adapter, { addOffsetIfNecessary: () => {}, hasRoom: () => true });
+  Object.assign(adapter, { hasRoom: () => true });
 }
 
 /** Turns the option `connectionStateRecovery` off, for all namespaces of the server. */

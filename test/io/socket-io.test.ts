@@ -1,20 +1,19 @@
-import { expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { RedisAdapter } from '@socket.io/redis-adapter';
 import { Server, Socket } from 'socket.io';
-import { Adapter, ClusterAdapter, ClusterAdapterWithHeartbeat } from 'socket.io-adapter';
+import { Adapter } from 'socket.io-adapter';
 import { isWithin } from '../../src/base/optional-packages.js';
 import { defaultParser } from '../../src/cluster/backplanes/redis/redis-adapter.private.js';
 import {
   ANY_OUTGOING_LISTENERS,
   decoderOf,
+  emitServerSide,
   giveIds,
   nspOf,
   remoteSocketsOf,
   wantsRecovery,
-  withoutHeartbeats,
 } from '../../src/io/socket-io.private.js';
 import { CHECKED_VERSIONS, installedCopy } from '../../src/io/socket-io-version.js';
-import { atEnd } from '../support/ends.js';
 
 /** Fails with what to do, instead of with a property that is undefined. */
 function has(what: string, isThere: boolean): void {
@@ -43,15 +42,9 @@ test('an adapter broadcasts in the two steps that rooms as topics replace', () =
 
 test('what else is private is where it was', () => {
   const io = new Server({ connectionStateRecovery: {} });
-  has(
-    'ClusterAdapter.publish',
-    typeof (ClusterAdapter.prototype as unknown as { publish?: unknown }).publish === 'function',
-  );
-  for (const step of ['onMessage', 'onResponse']) has(`ClusterAdapter.${step}`, step in ClusterAdapter.prototype);
   has('the decoder of @socket.io/redis-adapter', typeof defaultParser().decode === 'function');
   has('Server.opts.connectionStateRecovery', wantsRecovery(io.of('/')));
   has('Server._parser.Decoder', typeof decoderOf(io) === 'function');
-  has('ClusterAdapter.addOffsetIfNecessary', 'addOffsetIfNecessary' in ClusterAdapter.prototype);
   has('hasRoom() of @socket.io/redis-adapter', 'hasRoom' in RedisAdapter.prototype);
   has('Socket.notifyOutgoingListeners', 'notifyOutgoingListeners' in Socket.prototype);
   has('Adapter.nsp', nspOf(new Adapter(io.of('/'))) === io.of('/'));
@@ -71,31 +64,13 @@ test('sockets of other workers are described by the class that fetchSockets() us
   expect(socket).toMatchObject({ ...details, rooms: new Set(details.rooms) });
 });
 
-test('an adapter with heartbeats can be kept from them, and knows other servers by what it is told', async () => {
-  jest.useFakeTimers();
-  atEnd(() => jest.useRealTimers());
-  const sent: number[] = [];
-  class HeartbeatAdapter extends ClusterAdapterWithHeartbeat {
-    constructor() {
-      super(new Server().of('/'), {});
-    }
-    protected override doPublish({ type }: { type: number }): Promise<string> {
-      sent.push(type);
-      return Promise.resolve('');
-    }
-    protected override doPublishResponse(): Promise<void> {
-      return Promise.resolve();
-    }
-  }
-  const adapter = new HeartbeatAdapter();
-  const servers = withoutHeartbeats(adapter);
-  has('ClusterAdapterWithHeartbeat.nodesMap', servers instanceof Map);
-  adapter.init();
-  servers.set('other', 0);
-  has('ClusterAdapterWithHeartbeat.cleanupTimer and scheduleHeartbeat()', jest.getTimerCount() === 0);
-  jest.advanceTimersByTime(60_000);
-  expect(await adapter.serverCount()).toBe(2);
-  expect(sent).toHaveLength(1);
+test('an event between servers is emitted with its answer', () => {
+  const io = new Server();
+  const heard: unknown[] = [];
+  io.on('sum', (a: number, reply: (sum: number) => void) => reply(a + 1));
+  has('Namespace._onServerSideEmit', '_onServerSideEmit' in io.of('/'));
+  emitServerSide(io.of('/'), ['sum', 1, (sum: number) => heard.push(sum)]);
+  expect(heard).toEqual([2]);
 });
 
 test('a namespace makes sockets in a step of its own, in which they get another id', async () => {

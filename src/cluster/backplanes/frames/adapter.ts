@@ -1,18 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import type { Namespace } from 'socket.io';
-import {
-  Adapter,
-  type BroadcastOptions,
-  ClusterAdapterWithHeartbeat,
-  type ClusterMessage,
-  type ClusterResponse,
-  MessageType,
-  type Room,
-  type SocketId,
-} from 'socket.io-adapter';
+import type { Namespace, Socket } from 'socket.io';
+import { Adapter, type BroadcastOptions, type ClusterResponse, type Room, type SocketId } from 'socket.io-adapter';
 import { isNamedHere, nameOf, roomsNamed } from '../../../base/names.js';
-import { attempt } from '../../../base/owner.js';
+import { attempt, own } from '../../../base/owner.js';
 import { idPrefixOf, workerIn } from '../../../base/worker-name.js';
 import { randomId } from '../../../engine/session/session-id.js';
 import {
@@ -27,77 +18,15 @@ import {
   type OtherServersEvents,
   useRoomSets,
 } from '../../../io/rooms/index.js';
-import { type BroadcastPacket, decoderOf, giveIds, nspOf, withoutHeartbeats } from '../../../io/socket-io.private.js';
+import { type BroadcastPacket, decoderOf, detailsOf, emitServerSide, giveIds } from '../../../io/socket-io.private.js';
+import { MessageType } from '../message-type.js';
 import type { FrameBus } from './bus.js';
+import { OthersAnswers, Question } from './questions.js';
 import type { Broadcast } from './wire/broadcast.js';
 import { encodeMessage, encodeResponse, type Message } from './wire/message.js';
 
-/** What other workers report about a broadcast of this one that waits for the acknowledgements of clients. */
-class OthersAnswers {
-  /** The workers that have not reported the number of their clients, with the number of answers that came from them. */
-  private readonly waiting: Map<string, number>;
-
-  /**
-   * @param workers those that get the broadcast
-   * @param onCount called once for each worker, with the number of clients whose answers count
-   */
-  constructor(
-    workers: Iterable<string>,
-    private readonly onCount: (clients: number) => void,
-    private readonly onAnswer: (value: unknown) => void,
-  ) {
-    this.waiting = new Map(Array.from(workers, (worker) => [worker, 0]));
-  }
-
-  answered(worker: string, value: unknown): void {
-    const before = this.waiting.get(worker);
-    if (before !== undefined) this.waiting.set(worker, before + 1);
-    this.onAnswer(value);
-  }
-
-  counted(worker: string, clients: number): void {
-    if (this.waiting.delete(worker)) this.onCount(clients);
-  }
-
-  /** The worker is gone: the broadcast does not wait for its clients. */
-  gone(worker: string): void {
-    this.counted(worker, this.waiting.get(worker) ?? 0);
-  }
-}
-
-/** The sockets that other workers are asked for. */
-class OthersSockets {
-  private readonly missing: Set<string>;
-  private readonly sockets: unknown[] = [];
-  private readonly timer: NodeJS.Timeout;
-
-  /** @param onEnd called once all have answered or are gone, or with an error after the timeout */
-  constructor(
-    workers: Iterable<string>,
-    timeoutMs: number,
-    private readonly onEnd: (sockets: unknown[], error?: Error) => void,
-  ) {
-    this.missing = new Set(workers);
-    this.timer = setTimeout(() => {
-      onEnd([], new Error(`timeout reached: missing ${this.missing.size} responses`));
-    }, timeoutMs);
-  }
-
-  answered(worker: string, sockets: readonly unknown[]): void {
-    if (!this.missing.has(worker)) return;
-    this.sockets.push(...sockets);
-    this.gone(worker);
-  }
-
-  gone(worker: string): void {
-    if (!this.missing.delete(worker) || this.missing.size > 0) return;
-    clearTimeout(this.timer);
-    this.onEnd(this.sockets);
-  }
-}
-
-/** How long the sockets of other workers are waited for by default, in ms, as in the base class. */
-const FETCH_TIMEOUT_MS = 5000;
+/** How long other servers may take to answer by default, in ms, as in the adapters of socket.io. */
+const ANSWER_TIMEOUT_MS = 5000;
 
 interface Packet {
   type: number;
@@ -105,29 +34,27 @@ interface Packet {
   data: unknown[];
 }
 
-/** The adapter of a namespace whose messages go to other workers in frames. */
-export class FrameAdapter extends ClusterAdapterWithHeartbeat implements AdapterWithServers {
+/** The adapter of a namespace whose messages go to other workers in frames. Local delivery never waits for them. */
+export class FrameAdapter extends Adapter implements AdapterWithServers {
   readonly otherServers: OtherServers;
   private readonly answers = new BroadcastAnswers(this);
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
   private readonly asked = new Map<string, OthersAnswers>();
-  private readonly fetched = new Map<string, OthersSockets>();
+  private readonly questions = new Map<string, Question>();
   private readonly name: string;
-  /** Why the last message could not be encoded, if so. */
-  private readonly failures: Error[] = [];
-  /** The other servers that have the namespace. The links tell when one is here or gone, so none of them beats. */
-  private readonly servers = withoutHeartbeats(this);
+  /** The other servers that have the namespace. The node tells when one is here or gone, so none of them beats. */
+  private readonly servers = new Set<string>();
+  private readonly namespace: Namespace;
 
   constructor(
     nsp: Namespace,
     private readonly bus: FrameBus,
   ) {
-    super(nsp, {});
+    super(nsp);
     useRoomSets(this);
-    // When a link breaks, the worker's id names the worker that is gone. The base class's random id would not.
-    Object.assign(this, { uid: bus.id });
     const prefix = idPrefixOf(bus.id);
     giveIds(nsp, () => randomId(prefix));
+    this.namespace = nsp;
     this.name = nsp.name;
     this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {
       id: bus.id,
@@ -138,12 +65,20 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     this.on('delete-room', (room: Room) => this.withdraw(room));
   }
 
+  override init(): void {
+    this.tell(MessageType.INITIAL_HEARTBEAT, undefined);
+  }
+
+  override serverCount(): Promise<number> {
+    return Promise.resolve(1 + this.servers.size);
+  }
+
   get isUp(): boolean {
     return this.bus.isUp;
   }
 
   override close(): void {
-    super.close();
+    this.tell(MessageType.ADAPTER_CLOSE, undefined);
     for (const room of this.rooms.keys()) this.withdraw(room);
     this.bus.members.delete(this.name);
   }
@@ -176,7 +111,7 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
   }
 
   receiveBroadcast({ rooms, except, flags, encoded, packetType, nsp }: Broadcast): void {
-    const Decoder = decoderOf(nspOf(this).server);
+    const Decoder = decoderOf(this.namespace.server);
     const packet = new EncodedPacket(packetType, nsp, encoded, () => decodePackets(encoded, Decoder));
     Adapter.prototype.broadcast.call(this, packet, {
       rooms: new Set(roomsNamed(rooms)),
@@ -185,56 +120,81 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     });
   }
 
+  /** A message of another server, or of an emitter. */
   receiveMessage(message: Message): void {
-    if (message.type === MessageType.BROADCAST && message.data.requestId !== undefined) {
-      return this.askClients(message, message.data.requestId);
+    const { uid } = message;
+    switch (message.type) {
+      // A server is known by its greeting, and by nothing else: a namespace that is closed here may still send.
+      case MessageType.INITIAL_HEARTBEAT:
+        this.sendTo(uid, MessageType.HEARTBEAT, undefined);
+        return void this.servers.add(uid);
+      case MessageType.HEARTBEAT:
+        return void this.servers.add(uid);
+      case MessageType.ADAPTER_CLOSE:
+        return this.workerGone(uid);
+      case MessageType.BROADCAST:
+        return this.askClients(uid, message.data);
+      case MessageType.SOCKETS_JOIN:
+        return super.addSockets(optionsOf(message.data.opts), message.data.rooms);
+      case MessageType.SOCKETS_LEAVE:
+        return super.delSockets(optionsOf(message.data.opts), message.data.rooms);
+      case MessageType.DISCONNECT_SOCKETS:
+        return super.disconnectSockets(optionsOf(message.data.opts), message.data.close ?? false);
+      case MessageType.FETCH_SOCKETS: {
+        const { opts, requestId } = message.data;
+        const found = super.fetchSockets(optionsOf(opts)).then((sockets) => {
+          const described = (sockets as Socket[]).map(detailsOf);
+          this.answer(uid, MessageType.FETCH_SOCKETS_RESPONSE, { requestId, sockets: described });
+        });
+        return own('fetching sockets for another server', found);
+      }
+      case MessageType.SERVER_SIDE_EMIT:
+        return this.emitHere(uid, message.data);
+      case MessageType.FETCH_SOCKETS_RESPONSE:
+        return this.questions.get(message.data.requestId)?.answered(uid, message.data.sockets);
+      case MessageType.SERVER_SIDE_EMIT_RESPONSE:
+        return this.questions.get(message.data.requestId)?.answered(uid, message.data.packet);
+      case MessageType.BROADCAST_ACK:
+        return this.asked.get(message.data.requestId)?.answered(uid, message.data.packet);
+      case MessageType.BROADCAST_CLIENT_COUNT:
+        return this.asked.get(message.data.requestId)?.counted(uid, message.data.clientCount);
     }
-    // The base class tells requests and responses apart by their type.
-    this.onMessage(message as ClusterMessage);
   }
 
   greet(worker: string): void {
-    this.sendTo(worker, { type: MessageType.INITIAL_HEARTBEAT });
+    this.sendTo(worker, MessageType.INITIAL_HEARTBEAT, undefined);
     this.otherServers.emit('here', worker);
   }
 
+  /** Nothing waits for answers of that worker any longer. */
+  workerGone(worker: string): void {
+    if (!this.servers.delete(worker)) return;
+    for (const waiting of [...this.asked.values(), ...this.questions.values()]) waiting.gone(worker);
+    this.otherServers.emit('gone', worker);
+  }
+
   /** Has the clients of this worker answer a broadcast of another one. */
-  private askClients({ uid, data }: Extract<Message, { type: MessageType.BROADCAST }>, requestId: string): void {
-    const { packet, opts } = data as { packet: BroadcastPacket; opts: ReturnType<typeof plain> };
-    const options = { rooms: new Set(opts.rooms), except: new Set(opts.except), flags: opts.flags };
+  private askClients(uid: string, { packet, opts, requestId }: Data): void {
     this.answers.broadcast(
-      packet,
-      options,
-      (clientCount) =>
-        this.publishResponse(uid, { type: MessageType.BROADCAST_CLIENT_COUNT, data: { requestId, clientCount } }),
-      (answer) => this.publishResponse(uid, { type: MessageType.BROADCAST_ACK, data: { requestId, packet: answer } }),
+      packet as BroadcastPacket,
+      optionsOf(opts),
+      (clientCount) => this.answer(uid, MessageType.BROADCAST_CLIENT_COUNT, { requestId, clientCount }),
+      (answer) => this.answer(uid, MessageType.BROADCAST_ACK, { requestId, packet: answer }),
     );
   }
 
-  /** A server is known by its greeting, and by nothing else: a namespace that is closed here may still send. */
-  override onMessage(message: ClusterMessage): void {
-    const { type, uid } = message;
-    const isKnown = this.servers.has(uid);
-    if (type === MessageType.INITIAL_HEARTBEAT) this.sendTo(uid, { type: MessageType.HEARTBEAT });
-    if (type === MessageType.INITIAL_HEARTBEAT || type === MessageType.HEARTBEAT) {
-      this.servers.set(uid, 0);
-      return;
-    }
-    super.onMessage(message);
-    if (!isKnown) this.servers.delete(uid);
-    if (!isKnown || type !== MessageType.ADAPTER_CLOSE) return;
-    for (const waiting of [...this.asked.values(), ...this.fetched.values()]) waiting.gone(uid);
-    this.otherServers.emit('gone', uid);
-  }
-
-  override onResponse(response: ClusterResponse): void {
-    const { type, uid, data } = response;
-    const { requestId } = data;
-    if (type === MessageType.FETCH_SOCKETS_RESPONSE) return this.fetched.get(requestId)?.answered(uid, data.sockets);
-    const asked = this.asked.get(requestId);
-    if (!asked) return super.onResponse(response);
-    if (type === MessageType.BROADCAST_ACK) asked.answered(uid, data.packet);
-    else if (type === MessageType.BROADCAST_CLIENT_COUNT) asked.counted(uid, data.clientCount);
+  /** Calls the listeners of an event between servers. */
+  private emitHere(uid: string, { packet, requestId }: Data): void {
+    if (requestId === undefined) return emitServerSide(this.namespace, packet as unknown[]);
+    let isAnswered = false;
+    emitServerSide(this.namespace, [
+      ...(packet as unknown[]),
+      (answer: unknown) => {
+        if (isAnswered) return;
+        isAnswered = true;
+        this.answer(uid, MessageType.SERVER_SIDE_EMIT_RESPONSE, { requestId, packet: answer });
+      },
+    ]);
   }
 
   override delAll(id: SocketId): void {
@@ -242,21 +202,21 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     super.delAll(id);
   }
 
-  /** Nothing waits for answers of that worker any longer. */
-  workerGone(worker: string): void {
-    this.onMessage({ type: MessageType.ADAPTER_CLOSE, uid: worker, nsp: this.name });
+  override broadcast(packet: Packet | EncodedPacket, options: BroadcastOptions): void {
+    // What cannot be encoded throws here, to the caller of emit().
+    const encoded = packet instanceof EncodedPacket ? packet : this.encode(packet);
+    if (!isLocal(options)) this.sendBroadcast(encoded, options);
+    super.broadcast(encoded as never, { ...options, flags: { ...options.flags, local: true } });
   }
 
-  // The base class waits for the other workers before it acts on its own sockets. The application's next action could then
-  // overtake the broadcast, and local delivery would stop while the backplane is down.
-
-  override broadcast(packet: Packet | EncodedPacket, options: BroadcastOptions): Promise<void> {
-    // What cannot be encoded throws here, to the caller of emit(). The base class would reject a promise that nothing awaits.
-    const encoded = packet instanceof EncodedPacket ? packet : this.encode(packet);
-    if (!isLocal(options))
-      this.publish({ type: MessageType.BROADCAST, data: { packet: encoded, opts: plain(options) } });
-    Adapter.prototype.broadcast.call(this, encoded, localOnly(options));
-    return DONE;
+  /** It is encoded once, for the clients of all workers. */
+  private sendBroadcast(
+    { type: packetType, encoded }: EncodedPacket,
+    { rooms, except, flags }: BroadcastOptions,
+  ): void {
+    if (!this.bus.hasPeers) return this.bus.lose();
+    const names = { rooms: Array.from(rooms, nameOf), except: Array.from(except ?? [], nameOf) };
+    this.bus.broadcast({ nsp: this.name, packetType, ...names, flags: flags ?? {}, encoded });
   }
 
   override broadcastWithAck(
@@ -275,152 +235,134 @@ export class FrameAdapter extends ClusterAdapterWithHeartbeat implements Adapter
     onCount: (clients: number) => void,
     onAnswer: (value: unknown) => void,
   ): void {
-    const all = [...this.servers.keys()];
-    const servers = this.holdersOf(options) ?? all;
+    const servers = this.holdersOf(options);
     // Socket.IO waits for a count of each server.
-    for (const server of all) if (!servers.includes(server)) onCount(0);
+    for (const server of this.servers) if (!servers.includes(server)) onCount(0);
     if (servers.length === 0) return;
     const requestId = randomUUID();
-    this.publish({ type: MessageType.BROADCAST, data: { packet, requestId, opts: plain(options) } });
+    // A packet with an acknowledgement gets an id of its own from each worker.
+    this.tellAbout(options, MessageType.BROADCAST, { packet, requestId });
     this.asked.set(requestId, new OthersAnswers(servers, onCount, onAnswer));
     // Socket.IO does not tell whether it still waits.
     setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
   }
 
-  override addSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
-    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_JOIN, data: { opts: plain(options), rooms } });
-    return super.addSockets(localOnly(options), rooms);
+  override addSockets(options: BroadcastOptions, rooms: Room[]): void {
+    this.tellAbout(options, MessageType.SOCKETS_JOIN, { rooms });
+    if (!isLocal(options)) this.bus.expect(this.name, rooms.map(nameOf), Array.from(options.rooms, nameOf));
+    super.addSockets(options, rooms);
   }
 
-  override delSockets(options: BroadcastOptions, rooms: Room[]): Promise<void> {
-    if (!isLocal(options)) this.publish({ type: MessageType.SOCKETS_LEAVE, data: { opts: plain(options), rooms } });
-    return super.delSockets(localOnly(options), rooms);
+  override delSockets(options: BroadcastOptions, rooms: Room[]): void {
+    this.tellAbout(options, MessageType.SOCKETS_LEAVE, { rooms });
+    super.delSockets(options, rooms);
   }
 
-  override disconnectSockets(options: BroadcastOptions, close: boolean): Promise<void> {
-    if (!isLocal(options))
-      this.publish({ type: MessageType.DISCONNECT_SOCKETS, data: { opts: plain(options), close } });
-    return super.disconnectSockets(localOnly(options), close);
+  override disconnectSockets(options: BroadcastOptions, close: boolean): void {
+    this.tellAbout(options, MessageType.DISCONNECT_SOCKETS, { close });
+    super.disconnectSockets(options, close);
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: as the base class declares it
   override async fetchSockets(options: BroadcastOptions): Promise<any[]> {
-    const here = await Adapter.prototype.fetchSockets.call(this, options);
-    const servers = isLocal(options) ? [] : (this.holdersOf(options) ?? [...this.servers.keys()]);
+    const here = await super.fetchSockets(options);
+    const servers = isLocal(options) ? [] : this.holdersOf(options);
     if (servers.length === 0) return here;
-    const requestId = randomUUID();
     return new Promise((resolve, reject) => {
-      const onEnd = (sockets: unknown[], error?: Error) => {
-        this.fetched.delete(requestId);
+      const requestId = randomUUID();
+      this.tellAbout(options, MessageType.FETCH_SOCKETS, { requestId });
+      this.ask(requestId, servers, options.flags?.timeout, (error, sockets) => {
         if (error) reject(error);
-        else resolve([...here, ...sockets]);
-      };
-      const timeoutMs = options.flags?.timeout || FETCH_TIMEOUT_MS;
-      this.fetched.set(requestId, new OthersSockets(servers, timeoutMs, onEnd));
-      this.publish({ type: MessageType.FETCH_SOCKETS, data: { opts: plain(options), requestId } });
+        else resolve([...here, ...sockets.flat()]);
+      });
     });
   }
 
-  /** The other servers that may have sockets of a selection by ids; undefined if it names other rooms, or none. */
-  private holdersOf({ rooms }: BroadcastOptions): string[] | undefined {
-    return this.bus.holdersOf(this.name, Array.from(rooms, nameOf), this.servers.keys());
+  /** @throws what encoding the event throws */
+  override serverSideEmit(packet: unknown[]): void {
+    const answer = packet.at(-1);
+    if (typeof answer !== 'function') return this.tell(MessageType.SERVER_SIDE_EMIT, { packet });
+    if (this.servers.size === 0) return answer(null, []);
+    const requestId = randomUUID();
+    this.tell(MessageType.SERVER_SIDE_EMIT, { requestId, packet: packet.slice(0, -1) });
+    this.ask(requestId, this.servers, undefined, answer as never);
   }
 
-  /**
-   * The base class rejects if the event cannot be encoded, but socket.io drops its promise. The application gets the error at
-   * its call instead.
-   */
-  override serverSideEmit(packet: unknown[]): Promise<unknown> {
-    this.failures.length = 0;
-    const sent = super.serverSideEmit(packet);
-    const [failure] = this.failures;
-    if (!failure) return sent;
-    sent.catch(() => {});
-    throw failure;
+  /** Waits for the answers to a question that was sent. */
+  private ask(
+    id: string,
+    servers: Iterable<string>,
+    timeoutMs: number | undefined,
+    onEnd: (error: Error | null, answers: unknown[]) => void,
+  ): void {
+    const question = new Question(servers, timeoutMs || ANSWER_TIMEOUT_MS, (error, answers) => {
+      if (this.questions.delete(id)) onEnd(error, answers);
+    });
+    this.questions.set(id, question);
   }
 
-  protected override doPublish(message: ClusterMessage): Promise<string> {
-    try {
-      this.publishNow(message);
-    } catch (error) {
-      this.failures[0] = error as Error;
-      throw error;
-    }
-    return Promise.resolve('');
-  }
-
-  private publishNow(message: ClusterMessage): void {
-    if (this.bus.hasPeers) this.send(message);
-    // Greetings are for workers that have been found.
-    else if (message.type > MessageType.HEARTBEAT) this.bus.lose();
-  }
-
-  protected override doPublishResponse(requester: string, response: ClusterResponse): Promise<void> {
-    attempt('answering another server', () => this.bus.sendTo(requester, encodeResponse(response)));
-    return Promise.resolve();
+  /** The other servers that may have sockets of a selection. Where it is by ids, that is known. */
+  private holdersOf({ rooms }: BroadcastOptions): string[] {
+    return this.bus.holdersOf(this.name, Array.from(rooms, nameOf), this.servers) ?? [...this.servers];
   }
 
   /** Sends an event of a service to all other servers of the namespace, or to one. */
   private notify(packet: unknown[], to: string | undefined): void {
-    if (to === undefined) this.publish({ type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
-    else this.sendTo(to, { type: MessageType.SERVER_SIDE_EMIT, data: { packet } });
+    if (to === undefined) this.tell(MessageType.SERVER_SIDE_EMIT, { packet });
+    else this.sendTo(to, MessageType.SERVER_SIDE_EMIT, { packet });
   }
 
-  private sendTo(worker: string, message: DistributiveOmit<ClusterMessage, 'uid' | 'nsp'>): void {
-    this.bus.sendTo(worker, encodeMessage({ ...message, uid: this.bus.id, nsp: this.name } as ClusterMessage));
+  /** Answers another server, which waits for it. */
+  private answer(to: string, type: MessageType, data: Data): void {
+    const response = { type, uid: this.bus.id, nsp: this.name, data } as ClusterResponse;
+    attempt('answering another server', () => this.bus.sendTo(to, encodeResponse(response)));
   }
 
-  private send(message: ClusterMessage): void {
-    const broadcast = this.encodedBroadcast(message);
-    if (broadcast) return this.bus.broadcast(broadcast);
-    const bytes = encodeMessage(message);
-    const rooms = roomsOf(message).map(nameOf);
+  private sendTo(worker: string, type: MessageType, data: Data | undefined): void {
+    this.bus.sendTo(worker, this.encoded(type, data));
+  }
+
+  /** Tells all other servers. @throws what encoding throws */
+  private tell(type: MessageType, data: Data | undefined): void {
+    if (this.bus.hasPeers) this.bus.sendToAll(this.encoded(type, data));
+    // Greetings are for workers that have been found.
+    else if (data) this.bus.lose();
+  }
+
+  /** Tells the servers that have sockets of a selection. @throws what encoding throws */
+  private tellAbout(options: BroadcastOptions, type: MessageType, data: Data): void {
+    if (isLocal(options)) return;
+    if (!this.bus.hasPeers) return this.bus.lose();
+    const rooms = Array.from(options.rooms, nameOf);
     // A question to rooms goes to all, unless they are ids: those who are to answer are known before.
-    const isToAll = rooms.length === 0 || (isQuestion(message) && !rooms.every(workerIn));
-    if (isToAll) this.bus.sendToAll(bytes);
-    else this.bus.sendToRooms(this.name, rooms, bytes);
-    if (message.type === MessageType.SOCKETS_JOIN) this.bus.expect(this.name, message.data.rooms.map(nameOf), rooms);
+    const isToAll = rooms.length === 0 || (data.requestId !== undefined && !rooms.every(workerIn));
+    const message = this.encoded(type, { ...data, opts: plain(options) });
+    if (isToAll) this.bus.sendToAll(message);
+    else this.bus.sendToRooms(this.name, rooms, message);
   }
 
-  /** A broadcast that is encoded once for all workers, or undefined where each worker needs the values. */
-  private encodedBroadcast(message: ClusterMessage): Broadcast | undefined {
-    if (message.type !== MessageType.BROADCAST) return undefined;
-    const packet: unknown = message.data.packet;
-    // A packet with an acknowledgement gets an id of its own from each worker.
-    if (!(packet instanceof EncodedPacket)) return undefined;
-    const { rooms, except, flags } = message.data.opts;
-    const names = { rooms: rooms.map(nameOf), except: except.map(nameOf) };
-    return { nsp: this.name, packetType: packet.type, ...names, flags, encoded: packet.encoded };
+  private encoded(type: MessageType, data: Data | undefined): Buffer {
+    return encodeMessage({ type, uid: this.bus.id, nsp: this.name, data } as Message);
   }
 
   private encode(packet: Packet): EncodedPacket {
     packet.nsp = this.name;
-    const encoded = this.nsp.server.encoder.encode(packet as never) as EncodedPackets;
+    const encoded = this.namespace.server.encoder.encode(packet as never) as EncodedPackets;
     return new EncodedPacket(packet.type, packet.nsp, encoded, () => packet.data);
   }
 }
 
-type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
-const DONE = Promise.resolve();
+/** The fields of a message between servers. Which of them there are, its type says. */
+type Data = Readonly<Record<string, unknown>>;
 
 function isLocal({ flags }: BroadcastOptions): boolean {
   return flags?.local === true;
 }
 
-function localOnly(options: BroadcastOptions): BroadcastOptions {
-  return { ...options, flags: { ...options.flags, local: true } };
-}
-
-/** The rooms that a message selects sockets by. */
-function roomsOf({
-  data,
-}: ClusterMessage & { readonly data?: { readonly opts?: { readonly rooms: Room[] } } }): Room[] {
-  return data?.opts?.rooms ?? [];
-}
-
-function isQuestion({ data }: ClusterMessage & { readonly data?: { readonly requestId?: string } }): boolean {
-  return data?.requestId !== undefined;
+/** Options as they have arrived. Emitters in other languages omit what is empty. */
+function optionsOf(opts: unknown): BroadcastOptions {
+  const { rooms, except, flags } = opts as Partial<ReturnType<typeof plain>>;
+  return { rooms: new Set(rooms), except: new Set(except), flags: flags ?? {} };
 }
 
 /** Options as workers exchange them. */
