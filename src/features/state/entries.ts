@@ -1,7 +1,7 @@
 import type { Encoded } from './values.js';
 
 /** The latest change of a key. */
-export interface Entry {
+export interface StateEntry {
   readonly key: string;
   /** The beginning of its change on the wire, encoded once. */
   readonly head: string;
@@ -22,18 +22,18 @@ export interface Entry {
 }
 
 /** A change as workers and machines exchange it. */
-export type Change = Pick<Entry, 'key' | 'clock' | 'origin' | 'value'> & {
+export type KeyChange = Pick<StateEntry, 'key' | 'clock' | 'origin' | 'value'> & {
   readonly expires?: number | undefined;
   readonly owner?: string | undefined;
 };
 
 /** The change that an entry is the result of. */
-export function changeOf({ key, clock, origin, value, expires, owner }: Change): Change {
+export function changeOf({ key, clock, origin, value, expires, owner }: KeyChange): KeyChange {
   return { key, clock, origin, value, expires, owner };
 }
 
 /** Whether a change replaces another one of the same key. */
-export function isNewer(one: Pick<Change, 'clock' | 'origin'>, other: Pick<Change, 'clock' | 'origin'>): boolean {
+export function isNewer(one: Pick<KeyChange, 'clock' | 'origin'>, other: Pick<KeyChange, 'clock' | 'origin'>): boolean {
   return one.clock > other.clock || (one.clock === other.clock && one.origin > other.origin);
 }
 
@@ -59,30 +59,30 @@ export class Entries {
   forgottenClock = 0;
   /** Called with each deletion that is forgotten. */
   onForget: ((key: string, clock: number) => void) | undefined;
-  private readonly byKey = new Map<string, Entry>();
+  private readonly byKey = new Map<string, StateEntry>();
   private readonly deleted = new Set<string>();
   /** All changes by number; a change whose number is not its entry's any more is superseded. */
-  private log: Entry[] = [];
+  private log: StateEntry[] = [];
   private seqs: number[] = [];
 
   /** @param maxDeleted how many deleted keys are remembered */
   constructor(private readonly maxDeleted: number) {}
 
   /** The entry of a key that has a value. */
-  get(key: string): (Entry & { value: Encoded }) | undefined {
+  get(key: string): (StateEntry & { value: Encoded }) | undefined {
     const entry = this.byKey.get(key);
-    return entry?.value === undefined ? undefined : (entry as Entry & { value: Encoded });
+    return entry?.value === undefined ? undefined : (entry as StateEntry & { value: Encoded });
   }
 
   /** The latest change of a key, also if that has deleted it. */
-  find(key: string): Entry | undefined {
+  find(key: string): StateEntry | undefined {
     return this.byKey.get(key);
   }
 
   /**
    * Applies a change, unless the key has a newer one, or may have been deleted later than that. Returns whether it was applied.
    */
-  apply(change: Change): boolean {
+  apply(change: KeyChange): boolean {
     const before = this.byKey.get(change.key);
     if (before ? !isNewer(change, before) : change.clock <= this.forgottenClock) return false;
     this.put(change, this.seq + 1);
@@ -90,7 +90,7 @@ export class Entries {
   }
 
   /** Applies a change whose place is known. */
-  put({ key, clock, origin, value, expires, owner }: Change, seq: number): void {
+  put({ key, clock, origin, value, expires, owner }: KeyChange, seq: number): void {
     let entry = this.byKey.get(key);
     if (!entry) {
       const head = `[${JSON.stringify(key)}`;
@@ -99,7 +99,7 @@ export class Entries {
     } else if (entry.value !== undefined) this.count(entry, -1);
     else this.deleted.delete(key);
     this.seq = seq;
-    Object.assign(entry, { seq, clock, origin, value, expires, owner, bytes: bytesOf(key, value) });
+    Object.assign(entry, { seq, clock, origin, value, expires, owner, bytes: keyBytesOf(key, value) });
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);
@@ -111,7 +111,7 @@ export class Entries {
   }
 
   /** The entries, deleted ones included, that have changed after a number, in order. */
-  *after(seq: number): Generator<Entry> {
+  *after(seq: number): Generator<StateEntry> {
     const { log, seqs } = this;
     for (let index = this.indexAfter(seq); index < log.length; index++) {
       if (log[index]!.seq === seqs[index]) yield log[index]!;
@@ -129,11 +129,11 @@ export class Entries {
   }
 
   /** The entries that have a value, those that were changed last at the end. */
-  *present(): Generator<Entry & { value: Encoded }> {
-    for (const entry of this.after(0)) if (entry.value !== undefined) yield entry as Entry & { value: Encoded };
+  *present(): Generator<StateEntry & { value: Encoded }> {
+    for (const entry of this.after(0)) if (entry.value !== undefined) yield entry as StateEntry & { value: Encoded };
   }
 
-  private count(entry: Entry, sign: 1 | -1): void {
+  private count(entry: StateEntry, sign: 1 | -1): void {
     this.size += sign;
     this.bytes += sign * entry.bytes;
   }
@@ -171,6 +171,6 @@ export class Entries {
 }
 
 /** Bytes of a key and its value. */
-export function bytesOf(key: string, value: Encoded | undefined): number {
+export function keyBytesOf(key: string, value: Encoded | undefined): number {
   return Buffer.byteLength(key) + (value === undefined ? 0 : Buffer.byteLength(value));
 }

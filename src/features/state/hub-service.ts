@@ -3,13 +3,13 @@ import { own } from '../../base/owner.js';
 import { InOrder, machineTime } from './in-order.js';
 import type { SequencerLink } from './replica/client.js';
 import {
-  decode,
   decodeFromMachine,
-  encode,
+  decodeMessage,
   encodeChanges,
+  encodeMessage,
   encodeParts,
+  type FromSequencer,
   type ToSequencer,
-  type ToWorker,
 } from './sequencer/messages.js';
 import { Sequencer } from './sequencer/sequencer.js';
 
@@ -19,7 +19,7 @@ export const openHubService: OpenHubService = (host: HubServiceHost) => {
   const sequencer = new Sequencer({
     hasOthers: !host.isAlone,
     sendToWorker: (worker, message) => {
-      if (message.type !== 'changes') return host.sendToWorker(worker, encode(message));
+      if (message.type !== 'changes') return host.sendToWorker(worker, encodeMessage(message));
       // Several workers get the same changes.
       const { changes, ...head } = message;
       if (last?.changes !== changes) last = { changes, body: encodeChanges(changes) };
@@ -41,7 +41,7 @@ export const openHubService: OpenHubService = (host: HubServiceHost) => {
       sequencer.onWorkerGone(worker);
     },
     onMessage: (worker, bytes) => {
-      const message = decode<Timed>(bytes);
+      const message = decodeMessage<Timed>(bytes);
       handle(message.at, () => sequencer.onMessage(worker, message));
     },
     onHubHere: (hub) => sequencer.onMachineHere(hub),
@@ -67,9 +67,9 @@ type Timed = ToSequencer & { readonly at: number };
 export function linkOverHub(link: HubLink): SequencerLink {
   return {
     isLocal: false,
-    send: (message) => link.send(encode({ ...message, at: machineTime() } as Timed)),
+    send: (message) => link.send(encodeMessage({ ...message, at: machineTime() } as Timed)),
     listen: ({ onHere, onGone, onMessage }) =>
-      link.listen({ onHere, onGone, onMessage: (message) => onMessage(decode<ToWorker>(message)) }),
+      link.listen({ onHere, onGone, onMessage: (message) => onMessage(decodeMessage<FromSequencer>(message)) }),
     // The worker has it until it ends.
     close: () => {},
   };

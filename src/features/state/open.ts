@@ -7,7 +7,7 @@ import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '
 import { endWith, nspOf } from '../../io/socket-io.private.js';
 import { answerRequests } from '../requests.js';
 import { linkOverHub } from './hub-service.js';
-import { type Joined, type JoinOptions, type StateRoomOptions, settingsOf } from './options.js';
+import { type Joined, type JoinOptions, type StateRoomOptions, stateSettingsOf } from './options.js';
 import { SequencerClient } from './replica/client.js';
 import { LocalStateRoom } from './room.js';
 import { localLink } from './sequencer/local.js';
@@ -85,7 +85,7 @@ export function openStateRoom(
   isPublic = false,
 ): LocalStateRoom {
   const nsp: AnyNamespace = namespaceOf(of);
-  const settings = settingsOf(name, options);
+  const settings = stateSettingsOf(name, options);
   const known = rooms.get(nsp) ?? new Rooms(nsp);
   const { client, byName } = known;
   if (byName.has(name)) {

@@ -138,7 +138,7 @@ function name(longest: number): Kind<string> {
 const roomName = name(128);
 
 /** @throws GjallarError BAD_INPUT */
-export function settingsOf(room: string, options: StateRoomOptions): StateRoomSettings {
+export function stateSettingsOf(room: string, options: StateRoomOptions): StateRoomSettings {
   if (roomName.read(room) === undefined) {
     throw new GjallarError('BAD_INPUT', `The name of a state room must be ${roomName.accepts}.`);
   }

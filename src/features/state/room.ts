@@ -4,10 +4,10 @@ import { Listeners } from '../../base/listeners.js';
 import { joinTexts } from '../../base/names.js';
 import { thisProcess } from '../../base/process.js';
 import type { AnySocket } from '../../io/any.js';
-import { bytesOf } from './entries.js';
+import { keyBytesOf } from './entries.js';
 import { SocketReader, type StateFormat, type StateReader, socketIoFormat } from './members/format.js';
 import { Member } from './members/members.js';
-import { Publisher } from './members/publisher.js';
+import { StatePublisher } from './members/publisher.js';
 import { listenFor, listenNoMore } from './members/sockets.js';
 import { openRooms } from './open-rooms.js';
 import { type Joined, type JoinOptions, requireRate, type SetOptions, type StateRoomSettings } from './options.js';
@@ -37,7 +37,7 @@ const MAX_TTL_MS = 31_536_000_000;
 /** A state room on this worker. */
 export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateRoom {
   private readonly replica: Replica;
-  private readonly publisher: Publisher;
+  private readonly publisher: StatePublisher;
   private readonly bySocket = new Map<AnySocket, Member>();
   private readonly format: StateFormat;
   private readonly store: StoreReports | undefined;
@@ -67,7 +67,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
         onStore: (news) => this.onStore(news),
       },
     );
-    this.publisher = new Publisher(nsp, name, this.replica, (keys) => {
+    this.publisher = new StatePublisher(nsp, name, this.replica, (keys) => {
       if (this.hasListeners('change')) this.tell('change', keys());
     });
     this.replica.open();
@@ -300,7 +300,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   private checkPlace(key: string, value: Encoded): void {
     const { maxKeys, maxBytes } = this.settings;
     const { name, size } = this;
-    const bytes = bytesOf(key, value);
+    const bytes = keyBytesOf(key, value);
     if (bytes - Buffer.byteLength(key) > MAX_VALUE_BYTES) {
       throw new GjallarError(
         'BAD_STATE_VALUE',

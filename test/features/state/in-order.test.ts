@@ -2,19 +2,24 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { openHubService } from '../../../src/features/state/hub-service.js';
 import { machineTime } from '../../../src/features/state/in-order.js';
-import { decode, encode, type ToSequencer, type ToWorker } from '../../../src/features/state/sequencer/messages.js';
+import {
+  decodeMessage,
+  encodeMessage,
+  type FromSequencer,
+  type ToSequencer,
+} from '../../../src/features/state/sequencer/messages.js';
 
 /** A hub with two workers that have a room, and what it has sent them. */
 function twoWorkers() {
-  const sent: { worker: number; message: ToWorker }[] = [];
+  const sent: { worker: number; message: FromSequencer }[] = [];
   const service = openHubService({
     isAlone: true,
-    sendToWorker: (worker, bytes) => sent.push({ worker, message: decode<ToWorker>(Buffer.from(bytes)) }),
+    sendToWorker: (worker, bytes) => sent.push({ worker, message: decodeMessage<FromSequencer>(Buffer.from(bytes)) }),
     sendToHub: () => {},
     attempt: (work) => work(),
   });
   const say = (worker: number, at: number, message: ToSequencer) =>
-    service.onMessage(worker, encode({ ...message, at } as never));
+    service.onMessage(worker, encodeMessage({ ...message, at } as never));
   const bounds = { maxKeys: 10, maxBytes: 1000 };
   for (const worker of [1, 2]) service.onWorkerHere(worker);
   for (const worker of [1, 2])

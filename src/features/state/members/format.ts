@@ -3,7 +3,7 @@ import type { NativeWebSocket } from '../../../engine/http/exchange.js';
 import { Session } from '../../../engine/session/session.js';
 import type { EncodedPackets } from '../../../io/rooms/encoded-packet.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
-import type { Entries, Entry } from '../entries.js';
+import type { Entries, StateEntry } from '../entries.js';
 import type { StateChange, StateMeta } from '../state-room.js';
 import { decodeValue } from '../values.js';
 
@@ -58,7 +58,7 @@ function pairOf({ key, value }: Chunk['entries'][number]): StateChange {
 /** The changes of one message. */
 export interface Chunk {
   /** The entries of the keys, deleted ones included. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly StateEntry[];
   /** A reader that had everything up to the number `from` has everything up to `to` now. */
   readonly from: number;
   readonly to: number;
@@ -77,7 +77,7 @@ export const NOTHING = -1;
  */
 export function takeChunk(entries: Entries, from: number, upTo: number, maxBytes: number): Chunk {
   const isSnapshot = from === NOTHING || from < entries.forgottenSeq;
-  const found: Entry[] = [];
+  const found: StateEntry[] = [];
   let bytes = 0;
   let attachments = 0;
   let to = upTo;

@@ -5,7 +5,7 @@ import { own } from '../../../base/owner.js';
 import type { Outbox } from '../../../engine/delivery/outbox.js';
 import { Engine } from '../../../engine/engine.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
-import { bytesOf, type Entries, type Entry } from '../entries.js';
+import { type Entries, keyBytesOf, type StateEntry } from '../entries.js';
 import type { Replica } from '../replica/replica.js';
 import { encodeVersion, parseVersion, UNITS_PER_MS } from '../version.js';
 import { type Chunk, type StateFormat, takeChunk } from './format.js';
@@ -17,7 +17,7 @@ const PUBLISH_BYTES = 262_144;
 const JOIN_MS = 50;
 
 /** Brings what a replica has to the members of this worker, each change at the end of the window. */
-export class Publisher implements MembersHost {
+export class StatePublisher implements MembersHost {
   readonly members: Members;
   published = 0;
   /** What the names of its topics begin with. */
@@ -115,14 +115,14 @@ export class Publisher implements MembersHost {
   /** The replica has other entries: members get what is different. */
   renewed(before: Entries): void {
     const { entries, published } = this;
-    const isSame = ({ key, clock, origin }: Entry) => {
+    const isSame = ({ key, clock, origin }: StateEntry) => {
       const known = before.find(key);
       return known && known.seq <= published && known.clock === clock && known.origin === origin;
     };
     const changed = [...entries.after(0)].filter((entry) => !isSame(entry));
     for (const entry of before.present()) {
       if (entries.find(entry.key)) continue;
-      changed.push({ ...entry, value: undefined, bytes: bytesOf(entry.key, undefined) });
+      changed.push({ ...entry, value: undefined, bytes: keyBytesOf(entry.key, undefined) });
     }
     this.published = entries.seq;
     const bytes = changed.reduce((sum, entry) => sum + entry.bytes, 0);

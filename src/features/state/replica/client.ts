@@ -2,8 +2,8 @@ import { nextTick } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
 import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
-import type { Change } from '../entries.js';
-import type { Request, ToSequencer, ToWorker } from '../sequencer/messages.js';
+import type { KeyChange } from '../entries.js';
+import type { FromSequencer, Request, ToSequencer } from '../sequencer/messages.js';
 import { HybridClock } from '../version.js';
 import type { Replica } from './replica.js';
 
@@ -19,16 +19,16 @@ export interface SequencerLink {
   /** Hands a message to the system at once. Returns false if the sequencer is not there. */
   send(message: ToSequencer): boolean;
   /** There is one listener. */
-  listen(listener: { onHere(): void; onMessage(message: ToWorker): void; onGone(): void }): void;
+  listen(listener: { onHere(): void; onMessage(message: FromSequencer): void; onGone(): void }): void;
   close(): void;
 }
 
-export type Reply = ToWorker & { type: 'reply' };
+export type SequencerReply = FromSequencer & { type: 'reply' };
 
 interface Asked {
   readonly replica: Replica;
   readonly request: Request;
-  resolve(reply: Reply): void;
+  resolve(reply: SequencerReply): void;
   reject(error: GjallarError): void;
 }
 
@@ -39,7 +39,7 @@ export class SequencerClient {
   readonly clock: HybridClock;
   private readonly replicas = new Map<string, Replica>();
   private readonly asked = new Map<number, Asked>();
-  private readonly changed = new Map<Replica, Change[]>();
+  private readonly changed = new Map<Replica, KeyChange[]>();
   private isHere = false;
   private isFlushDue = false;
   private numbers = 0;
@@ -74,7 +74,7 @@ export class SequencerClient {
   }
 
   /** Sends a change. Returns its number. */
-  change(replica: Replica, change: Change): number {
+  change(replica: Replica, change: KeyChange): number {
     const changes = this.changed.get(replica);
     if (changes) changes.push(change);
     else this.changed.set(replica, [change]);
@@ -93,7 +93,7 @@ export class SequencerClient {
   }
 
   /** Resolves with the reply. @throws GjallarError with its code, or OVERLOADED if the sequencer is gone */
-  ask(replica: Replica, request: Request): Promise<Reply> {
+  ask(replica: Replica, request: Request): Promise<SequencerReply> {
     this.flush();
     const id = ++this.numbers;
     return new Promise((resolve, reject) => {
@@ -157,7 +157,7 @@ export class SequencerClient {
     }
   }
 
-  private onMessage(message: ToWorker): void {
+  private onMessage(message: FromSequencer): void {
     if (message.type !== 'reply') return this.replicas.get(message.room)?.onMessage(message);
     const asked = this.asked.get(message.id);
     if (!asked) return;

@@ -1,8 +1,8 @@
-import { bytesOf, type Change, type Entries } from '../entries.js';
+import { type Entries, type KeyChange, keyBytesOf } from '../entries.js';
 import type { Encoded } from '../values.js';
 
 interface Pending {
-  readonly change: Change;
+  readonly change: KeyChange;
   readonly number: number;
   readonly bytes: number;
 }
@@ -26,7 +26,7 @@ export class Overlay {
     return this.entries.bytes + this.moreBytes;
   }
 
-  get changes(): Change[] {
+  get changes(): KeyChange[] {
     return [...this.pending.values()].map(({ change }) => change);
   }
 
@@ -54,17 +54,17 @@ export class Overlay {
   }
 
   /** This worker has changed a key. */
-  add(change: Change, number: number): void {
+  add(change: KeyChange, number: number): void {
     const { key, value } = change;
     this.around(key, () => {
       // At the end, in the order of numbers.
       this.pending.delete(key);
-      this.pending.set(key, { change, number, bytes: bytesOf(key, value) });
+      this.pending.set(key, { change, number, bytes: keyBytesOf(key, value) });
     });
   }
 
   /** The sequencer has numbered a change. */
-  put(change: Change, seq: number): void {
+  put(change: KeyChange, seq: number): void {
     this.around(change.key, () => this.entries.put(change, seq));
   }
 

@@ -1,6 +1,6 @@
 import { within } from '../../../base/within.js';
-import { type Change, changeOf, Entries } from '../entries.js';
-import type { NumberedChange, RoomBounds, StoreNews, ToSequencer, ToWorker } from '../sequencer/messages.js';
+import { changeOf, Entries, type KeyChange } from '../entries.js';
+import type { FromSequencer, NumberedChange, StateBounds, StoreNews, ToSequencer } from '../sequencer/messages.js';
 import { pageOf } from '../sequencer/room.js';
 import type { StoreAddress } from '../sequencer/store/address.js';
 import type { Encoded } from '../values.js';
@@ -21,7 +21,7 @@ export interface Lasting {
 interface ReplicaSettings {
   /** Unique among the rooms of all namespaces. */
   readonly id: string;
-  readonly bounds: RoomBounds;
+  readonly bounds: StateBounds;
   readonly store: StoreAddress | undefined;
 }
 
@@ -154,12 +154,12 @@ export class Replica {
   }
 
   /** What this worker alone can say: what the sequencer may not have numbered, and the keys that this worker owns. */
-  own(): readonly Change[] {
+  own(): readonly KeyChange[] {
     const owned = [...this.entries.present()].filter(({ owner }) => owner === this.client.node);
     return [...owned.filter(({ key }) => !this.overlay.has(key)).map(changeOf), ...this.overlay.changes];
   }
 
-  onMessage(message: Exclude<ToWorker, { type: 'reply' }>): void {
+  onMessage(message: Exclude<FromSequencer, { type: 'reply' }>): void {
     if (this.isClosed) return;
     switch (message.type) {
       case 'give': {
@@ -178,7 +178,7 @@ export class Replica {
     }
   }
 
-  private newChange(key: string, value: Encoded | undefined, { expires, isOwned }: Lasting = {}): Change {
+  private newChange(key: string, value: Encoded | undefined, { expires, isOwned }: Lasting = {}): KeyChange {
     if (this.settings.store) this.changed.add(key);
     const { clock, node: origin } = this.client;
     return { key, clock: clock.tick(), origin, value, expires, owner: isOwned ? origin : undefined };
@@ -198,7 +198,7 @@ export class Replica {
     this.listener.onChanges();
   }
 
-  private onPage({ epoch, isFirst, forgottenSeq, changes, next, seq, shared }: ToWorker & { type: 'page' }): void {
+  private onPage({ epoch, isFirst, forgottenSeq, changes, next, seq, shared }: FromSequencer & { type: 'page' }): void {
     if (isFirst) this.arriving = { epoch, entries: shared ?? new Entries(this.settings.bounds.maxKeys) };
     const { arriving } = this;
     if (arriving) {

@@ -1,5 +1,5 @@
 import { clearTimeout, setTimeout } from '../../../base/clock.js';
-import type { Entry } from '../entries.js';
+import type { StateEntry } from '../entries.js';
 import type { SequencedRoom } from './room.js';
 
 /** Keys whose time is over within this time are deleted together, in ms. */
@@ -8,11 +8,11 @@ const STEP_MS = 100;
 const MAX_TIMER_MS = 2_000_000_000;
 
 /** Deletes the keys with a `ttl` when their time is over. */
-export class Expiry {
-  private readonly timers = new Map<Entry, { readonly due: number; readonly timer: NodeJS.Timeout }>();
+export class KeyExpiry {
+  private readonly timers = new Map<StateEntry, { readonly due: number; readonly timer: NodeJS.Timeout }>();
 
   /** A key that is set again and again keeps its timer, which then finds that there is time left. */
-  add(room: SequencedRoom, entry: Entry): void {
+  add(room: SequencedRoom, entry: StateEntry): void {
     const due = Math.ceil(entry.expires! / STEP_MS) * STEP_MS;
     const known = this.timers.get(entry);
     if (known && known.due <= due) return;
@@ -27,7 +27,7 @@ export class Expiry {
     this.timers.clear();
   }
 
-  private expire(room: SequencedRoom, entry: Entry): void {
+  private expire(room: SequencedRoom, entry: StateEntry): void {
     this.timers.delete(entry);
     // It may have been set again, or be an entry of a room that is gone.
     if (entry.expires === undefined || room.entries.find(entry.key) !== entry) return;

@@ -4,7 +4,7 @@ import { own } from '../../../base/owner.js';
 import { thisProcess } from '../../../base/process.js';
 import { hasOthers, type ServiceChannel, serviceOf } from '../../../io/rooms/index.js';
 import type { SequencerLink } from '../replica/client.js';
-import { decodeFromMachine, type ToWorker } from './messages.js';
+import { decodeFromMachine, type FromSequencer } from './messages.js';
 import { Sequencer } from './sequencer.js';
 
 /** The only worker of a sequencer in its own process. */
@@ -12,7 +12,7 @@ const SELF = 0;
 
 /** A sequencer in the process of its only worker. */
 export function localLink(nsp: Namespace): SequencerLink {
-  let onMessage = (_message: ToWorker): void => {};
+  let onMessage = (_message: FromSequencer): void => {};
   let channel: ServiceChannel | undefined;
   const isShared = hasOthers(nsp.adapter);
   const sequencer = new Sequencer({

@@ -1,8 +1,8 @@
 import { own, owned } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
-import { type Change, changeOf } from '../entries.js';
+import { changeOf, type KeyChange } from '../entries.js';
 import { UNITS_PER_MS } from '../version.js';
-import { type Digest, encode, type ToMachine } from './messages.js';
+import { type Digest, encodeMessage, type ToMachine } from './messages.js';
 import { PAGE_BYTES, pageOf, type SequencedRoom } from './room.js';
 
 /** How often machines compare what they have, in ms. */
@@ -150,11 +150,11 @@ export class Machines {
     const after = room.sentToMachines;
     room.sentToMachines = entries.seq;
     if (this.hubs.size === 0 || after === entries.seq) return;
-    let changes: Change[] = [];
+    let changes: KeyChange[] = [];
     let bytes = 0;
     const send = () => {
       if (changes.length === 0) return;
-      const message = encode({ type: 'changes', room: room.sequenced.name, changes });
+      const message = encodeMessage({ type: 'changes', room: room.sequenced.name, changes });
       for (const hub of this.hubs.keys()) this.host.sendToMachine(hub, message);
       changes = [];
       bytes = 0;
@@ -208,7 +208,7 @@ export class Machines {
     }
   }
 
-  private take(room: SharedRoom, hub: string, changes: readonly Change[]): void {
+  private take(room: SharedRoom, hub: string, changes: readonly KeyChange[]): void {
     const known = room.known.get(hub);
     let latest = known ?? 0;
     for (const change of changes) {
@@ -221,7 +221,7 @@ export class Machines {
     this.host.changed(room);
   }
 
-  private noteOwner(hub: string, { owner, origin }: Change): void {
+  private noteOwner(hub: string, { owner, origin }: KeyChange): void {
     if (owner !== undefined) this.hubs.get(hub)!.node = origin;
   }
 
@@ -251,7 +251,7 @@ export class Machines {
     if (this.hubs.size === 0) return;
     const digests = [...this.host.rooms.values()].map(({ sequenced }) => sequenced.digest());
     for (let at = 0; at < digests.length; at += DIGESTS) {
-      const message = encode({ type: 'digests', digests: digests.slice(at, at + DIGESTS) });
+      const message = encodeMessage({ type: 'digests', digests: digests.slice(at, at + DIGESTS) });
       for (const hub of this.hubs.keys()) this.host.sendToMachine(hub, message);
     }
   }
@@ -276,7 +276,7 @@ export class Machines {
   }
 
   private send(hub: string, message: ToMachine): void {
-    this.host.sendToMachine(hub, encode(message));
+    this.host.sendToMachine(hub, encodeMessage(message));
   }
 }
 

@@ -1,5 +1,5 @@
 import { MalformedMessage } from '../../../base/errors.js';
-import type { Change, Entries } from '../entries.js';
+import type { Entries, KeyChange } from '../entries.js';
 import { isTick } from '../version.js';
 import type { StoreAddress } from './store/address.js';
 
@@ -25,19 +25,19 @@ export type ToSequencer = { readonly room: string } & (
       /** What the worker has already; an empty epoch for nothing. */
       readonly epoch: string;
       readonly number: number;
-      readonly bounds: RoomBounds;
+      readonly bounds: StateBounds;
       readonly store?: StoreAddress | undefined;
     }
   | { readonly type: 'more'; readonly after: number }
   /** `last` numbers the last of these changes among those of the worker. */
-  | { readonly type: 'changes'; readonly last: number; readonly changes: readonly Change[] }
+  | { readonly type: 'changes'; readonly last: number; readonly changes: readonly KeyChange[] }
   /**
    * What the worker has of others, or has said to a sequencer that is gone: the newer one counts. Of keys with an owner, the
    * worker gives its own alone.
    */
   | {
       readonly type: 'given';
-      readonly changes: readonly Change[];
+      readonly changes: readonly KeyChange[];
       readonly last?: number | undefined;
       readonly next?: number | undefined;
       readonly isAll?: boolean | undefined;
@@ -47,9 +47,9 @@ export type ToSequencer = { readonly room: string } & (
 
 export type Request =
   /** The fields of one value. */
-  | { readonly type: 'patch'; readonly changes: readonly [fields: Change] }
+  | { readonly type: 'patch'; readonly changes: readonly [fields: KeyChange] }
   /** A change without a value stands for no such key. */
-  | { readonly type: 'compareAndSet'; readonly changes: readonly [expected: Change, value: Change] }
+  | { readonly type: 'compareAndSet'; readonly changes: readonly [expected: KeyChange, value: KeyChange] }
   | { readonly type: 'ping' }
   /** From which number a client continues that comes from another machine. */
   | { readonly type: 'continue'; readonly epoch: string; readonly time: number }
@@ -57,9 +57,9 @@ export type Request =
   | { readonly type: 'close' };
 
 /** A change with its place in the order of the machine. */
-export type NumberedChange = Change & { readonly seq: number };
+export type NumberedChange = KeyChange & { readonly seq: number };
 
-export type ToWorker = { readonly room: string } & (
+export type FromSequencer = { readonly room: string } & (
   | { readonly type: 'give'; readonly after: number }
   | {
       readonly type: 'page';
@@ -108,7 +108,7 @@ export interface StoreNews {
 
 /** Between machines. Whoever can publish on the backplane can send these. */
 export type ToMachine =
-  | { readonly type: 'changes'; readonly room: string; readonly changes: readonly Change[] }
+  | { readonly type: 'changes'; readonly room: string; readonly changes: readonly KeyChange[] }
   /** The rooms with their numbers of keys, and sums of them. */
   | { readonly type: 'digests'; readonly digests: readonly Digest[] }
   | { readonly type: 'pull'; readonly room: string; readonly after: number }
@@ -117,20 +117,20 @@ export type ToMachine =
   | {
       readonly type: 'page';
       readonly room: string;
-      readonly changes: readonly Change[];
+      readonly changes: readonly KeyChange[];
       readonly next?: number | undefined;
     };
 
 export type Digest = readonly [room: string, count: number, sum: number, isQuiet: boolean, epoch: string];
 
-export interface RoomBounds {
+export interface StateBounds {
   readonly maxKeys: number;
   readonly maxBytes: number;
 }
 
 type AnyMessage = object & {
   readonly type: string;
-  readonly changes?: readonly (Change & { readonly seq?: number })[];
+  readonly changes?: readonly (KeyChange & { readonly seq?: number })[];
 };
 
 const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8, owner: 16 } as const;
@@ -140,12 +140,12 @@ const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8, owne
  *
  *     kind (1) │ clock (8) │ expires (8)? │ seq (8)? │ owner?, origin, key, value: length (4), text or bytes
  */
-export function encode(message: ToSequencer | ToWorker | ToMachine): Buffer {
+export function encodeMessage(message: ToSequencer | FromSequencer | ToMachine): Buffer {
   const { changes, ...head } = message as AnyMessage;
   return encodeParts(head, changes ? encodeChanges(changes) : undefined);
 }
 
-/** The changes that {@link encode} would encode, for messages with different heads. */
+/** The changes that {@link encodeMessage} would encodeMessage, for messages with different heads. */
 export function encodeParts(head: object, body: Buffer | undefined): Buffer {
   const text = JSON.stringify(head);
   const length = Buffer.byteLength(text);
@@ -156,7 +156,7 @@ export function encodeParts(head: object, body: Buffer | undefined): Buffer {
   return bytes;
 }
 
-export function encodeChanges(changes: readonly (Change & { readonly seq?: number })[]): Buffer {
+export function encodeChanges(changes: readonly (KeyChange & { readonly seq?: number })[]): Buffer {
   let size = 0;
   for (const { key, origin, value, owner } of changes) {
     size +=
@@ -193,7 +193,7 @@ export function encodeChanges(changes: readonly (Change & { readonly seq?: numbe
 }
 
 /** Decodes what the other end on this machine has encoded. @throws MalformedMessage */
-export function decode<Message extends ToSequencer | ToWorker | ToMachine>(bytes: Buffer): Message {
+export function decodeMessage<Message extends ToSequencer | FromSequencer | ToMachine>(bytes: Buffer): Message {
   try {
     const first = bytes.readUInt32LE(0);
     const length = first & 0x7fff_ffff;
@@ -204,8 +204,8 @@ export function decode<Message extends ToSequencer | ToWorker | ToMachine>(bytes
   }
 }
 
-function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })[] {
-  const changes: (Change & { seq?: number })[] = [];
+function decodeChanges(bytes: Buffer, from: number): (KeyChange & { seq?: number })[] {
+  const changes: (KeyChange & { seq?: number })[] = [];
   let at = from;
   const text = () => {
     const length = bytes.readUInt32LE(at);
@@ -229,7 +229,7 @@ function decodeChanges(bytes: Buffer, from: number): (Change & { seq?: number })
     }
     const owner = kind & kinds.owner ? text() : undefined;
     const origin = text();
-    const change: Change & { seq?: number } = { key: '', clock, origin, value: undefined, expires, owner };
+    const change: KeyChange & { seq?: number } = { key: '', clock, origin, value: undefined, expires, owner };
     if (!isTick(clock)) throw new RangeError('a change has no time');
     if (seq !== undefined) change.seq = seq;
     (change as { key: string }).key = text();
@@ -253,7 +253,7 @@ const isText: Check = (value) => typeof value === 'string';
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
 const areChanges: Check = (value) =>
   Array.isArray(value) &&
-  value.every(({ key, origin, owner = origin }: Change) => key !== '' && ORIGIN.test(origin) && ORIGIN.test(owner));
+  value.every(({ key, origin, owner = origin }: KeyChange) => key !== '' && ORIGIN.test(origin) && ORIGIN.test(owner));
 
 const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>>> = {
   changes: { room: isText, changes: areChanges },
@@ -271,7 +271,7 @@ const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>
  * @throws MalformedMessage
  */
 export function decodeFromMachine(bytes: Buffer): ToMachine {
-  const message = decode<ToMachine>(bytes);
+  const message = decodeMessage<ToMachine>(bytes);
   const given = (message ?? {}) as unknown as Record<string, unknown>;
   const fields = Object.hasOwn(checks, `${given.type}`) ? checks[given.type as ToMachine['type']] : undefined;
   for (const [name, isValid] of Object.entries(fields ?? { type: () => false })) {

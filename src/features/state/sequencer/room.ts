@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ErrorCode } from '../../../base/errors.js';
-import { bytesOf, type Change, Entries, type Entry, isNewer } from '../entries.js';
+import { Entries, isNewer, type KeyChange, keyBytesOf, type StateEntry } from '../entries.js';
 import { type Encoded, MAX_PATCH_BYTES, MAX_VALUE_BYTES, patchedValue } from '../values.js';
 import { type HybridClock, newEpoch } from '../version.js';
-import type { Digest, NumberedChange, RoomBounds } from './messages.js';
+import type { Digest, NumberedChange, StateBounds } from './messages.js';
 
 /** What other machines change is accepted up to this multiple of the bounds. */
 const MAX_OVER = 4;
@@ -16,13 +16,13 @@ const QUIET_MS = 1000;
 const OLDER = '-';
 
 /** Changes after a number, and the number after which the next page begins. */
-export interface Page {
+export interface EntryPage {
   readonly changes: readonly NumberedChange[];
   readonly next?: number;
 }
 
 /** The entries of a room after a number, up to about the size of a message. */
-export function pageOf(entries: Entries, after: number): Page {
+export function pageOf(entries: Entries, after: number): EntryPage {
   const changes: NumberedChange[] = [];
   let bytes = 0;
   for (const { key, clock, origin, value, expires, owner, seq, bytes: size } of entries.after(after)) {
@@ -47,11 +47,11 @@ export class SequencedRoom {
   /** @param node names the sequencer, uniquely in the cluster and over time */
   constructor(
     readonly name: string,
-    readonly bounds: RoomBounds,
+    readonly bounds: StateBounds,
     private readonly node: string,
     private readonly clock: HybridClock,
     /** Called after each change. */
-    private readonly onChange: (room: SequencedRoom, entry: Entry) => void,
+    private readonly onChange: (room: SequencedRoom, entry: StateEntry) => void,
   ) {
     this.entries = new Entries(bounds.maxKeys);
   }
@@ -60,7 +60,7 @@ export class SequencedRoom {
    * A worker changes a key. The change has the time at which it was made: this hub may get it after a later one of another machine,
    * which then stays. It is dropped, too, if the room is far over its bounds.
    */
-  set({ key, clock: madeAt, value, expires, owner }: Change): void {
+  set({ key, clock: madeAt, value, expires, owner }: KeyChange): void {
     const { entries, node: origin } = this;
     if (value === undefined && entries.get(key) === undefined) return;
     // In the order of this machine, and after deletions that are forgotten.
@@ -73,13 +73,13 @@ export class SequencedRoom {
   }
 
   /** A worker has a key that it owns. It may have been deleted because the worker seemed to be gone. */
-  setAgain(change: Change): void {
+  setAgain(change: KeyChange): void {
     const before = this.entries.get(change.key);
     if (!before || isNewer(change, before)) this.set(change);
   }
 
   /** Changes some fields of a key. Returns the code of an error. */
-  patch({ key, value, origin }: Change): ErrorCode | undefined {
+  patch({ key, value, origin }: KeyChange): ErrorCode | undefined {
     const before = this.entries.get(key);
     const patched = patchedValue(before?.value, value!);
     if (typeof patched !== 'object') return patched;
@@ -88,12 +88,12 @@ export class SequencedRoom {
   }
 
   /** Sets a key if it has the expected value. Returns whether it does, or the code of an error. */
-  compareAndSet(expected: Change, { key, value, expires, owner }: Change): boolean | ErrorCode {
+  compareAndSet(expected: KeyChange, { key, value, expires, owner }: KeyChange): boolean | ErrorCode {
     const before = this.entries.get(key)?.value;
     if (!isSame(before, expected.value)) {
       // A short request must not have values of a megabyte parsed.
       for (const one of [before, expected.value])
-        if (one && bytesOf('', one) > MAX_PATCH_BYTES) return 'STATE_PATCH_SIZE';
+        if (one && keyBytesOf('', one) > MAX_PATCH_BYTES) return 'STATE_PATCH_SIZE';
       if (!isEqual(before, expected.value)) return false;
     }
     if (value === undefined && before === undefined) return true;
@@ -106,7 +106,7 @@ export class SequencedRoom {
     expires: number | undefined,
     owner: string | undefined,
   ): ErrorCode | undefined {
-    if (value !== undefined && bytesOf('', value) > MAX_VALUE_BYTES) return 'BAD_STATE_VALUE';
+    if (value !== undefined && keyBytesOf('', value) > MAX_VALUE_BYTES) return 'BAD_STATE_VALUE';
     if (!this.hasPlace(key, value, 1)) return 'STATE_FULL';
     this.put({ key, clock: this.clock.tick(), origin: this.node, value, expires, owner });
     return undefined;
@@ -138,7 +138,7 @@ export class SequencedRoom {
    * @param maxOver what exceeds this multiple of the bounds is left
    * @returns whether it was taken, or left because of the bounds
    */
-  merge(change: Change, knownUpTo = Number.POSITIVE_INFINITY, maxOver = MAX_OVER): 'taken' | 'left' | 'older' {
+  merge(change: KeyChange, knownUpTo = Number.POSITIVE_INFINITY, maxOver = MAX_OVER): 'taken' | 'left' | 'older' {
     const { entries, clock } = this;
     const { key, value } = change;
     clock.heard(change.clock);
@@ -171,7 +171,7 @@ export class SequencedRoom {
     if (value === undefined) return true;
     const { entries, bounds } = this;
     const before = entries.get(key);
-    const growth = bytesOf(key, value) - (before?.bytes ?? 0);
+    const growth = keyBytesOf(key, value) - (before?.bytes ?? 0);
     const fits =
       (before !== undefined || entries.size < times * bounds.maxKeys) &&
       (growth <= 0 || entries.bytes + growth <= times * bounds.maxBytes);
@@ -179,7 +179,7 @@ export class SequencedRoom {
     return fits;
   }
 
-  private put(change: Change): void {
+  private put(change: KeyChange): void {
     if (change.origin === this.node) this.latest = Math.max(this.latest, change.clock);
     this.entries.put(change, this.entries.seq + 1);
     this.changedAt = performance.now();

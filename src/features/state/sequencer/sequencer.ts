@@ -3,12 +3,12 @@ import { MalformedMessage } from '../../../base/errors.js';
 import { own } from '../../../base/owner.js';
 import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
-import type { Entry } from '../entries.js';
+import type { StateEntry } from '../entries.js';
 import { HybridClock } from '../version.js';
-import { Expiry } from './expiry.js';
+import { KeyExpiry } from './expiry.js';
 import { Machines, type SharedRoom } from './machines.js';
-import type { Request, StoreNews, ToMachine, ToSequencer, ToWorker } from './messages.js';
-import { type Page, pageOf, SequencedRoom } from './room.js';
+import type { FromSequencer, Request, StoreNews, ToMachine, ToSequencer } from './messages.js';
+import { type EntryPage, pageOf, SequencedRoom } from './room.js';
 import type { StoreAddress } from './store/address.js';
 import { StoreConnection } from './store/connection.js';
 import { RoomStore } from './store/store.js';
@@ -29,7 +29,7 @@ export interface SequencerHost {
   readonly hasOthers: boolean;
   /** Whether the only worker is in this process, and shares the entries. */
   readonly isLocal?: boolean;
-  sendToWorker(worker: number, message: ToWorker): void;
+  sendToWorker(worker: number, message: FromSequencer): void;
   sendToMachine(hub: string, message: Buffer): void;
 }
 
@@ -62,13 +62,13 @@ export class Sequencer {
   readonly clock = new HybridClock();
   private readonly rooms = new Map<string, Room>();
   private readonly machines: Machines;
-  private readonly expiry = new Expiry();
+  private readonly expiry = new KeyExpiry();
   private readonly startedAt = performance.now();
   private readonly dirty = new Set<Room>();
   /** Stores of rooms that are gone, which write what is left. */
   private readonly dropping = new Map<string, Promise<number>>();
   private isFlushDue = false;
-  private recent: { entries: SequencedRoom['entries']; seq: number; after: number; page: Page } | undefined;
+  private recent: { entries: SequencedRoom['entries']; seq: number; after: number; page: EntryPage } | undefined;
 
   constructor(private readonly host: SequencerHost) {
     this.machines = new Machines({
@@ -171,7 +171,7 @@ export class Sequencer {
   }
 
   private create(name: string, bounds: SequencedRoom['bounds'], isAgain: boolean): Room {
-    const onChange = (sequenced: SequencedRoom, entry: Entry) => {
+    const onChange = (sequenced: SequencedRoom, entry: StateEntry) => {
       if (entry.expires !== undefined) this.expiry.add(sequenced, entry);
       this.flushSoon(room);
       // Deletions must not be forgotten before they are sent.
@@ -231,7 +231,7 @@ export class Sequencer {
     const { forgottenSeq, seq } = entries;
     const isFirst = from === 0 || from < forgottenSeq;
     const shared = this.host.isLocal ? entries : undefined;
-    const { changes, next }: Page = shared ? { changes: [] } : pageOf(entries, isFirst ? 0 : from);
+    const { changes, next }: EntryPage = shared ? { changes: [] } : pageOf(entries, isFirst ? 0 : from);
     const page = { epoch, isFirst, forgottenSeq, changes, next, seq, shared };
     this.host.sendToWorker(worker, { type: 'page', room: name, ...page });
     if (next !== undefined) return;
@@ -362,7 +362,7 @@ export class Sequencer {
   }
 
   /** Most workers are equally far: what one is sent, others are sent too. */
-  private pageAfter({ entries }: SequencedRoom, after: number): Page {
+  private pageAfter({ entries }: SequencedRoom, after: number): EntryPage {
     if (this.host.isLocal) return { changes: [] };
     const { seq } = entries;
     if (this.recent?.entries !== entries || this.recent.seq !== seq || this.recent.after !== after) {

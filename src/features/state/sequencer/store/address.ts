@@ -1,6 +1,6 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { StoreSettings } from '../../options.js';
-import { keyOf } from './fields.js';
+import { storeKeyOf } from './fields.js';
 
 /** Where a room is stored: a URL, or a client within one process. */
 export interface StoreAddress {
@@ -15,7 +15,7 @@ export function storeAddressOf(
   name: string,
   isLocal: boolean,
 ): StoreAddress {
-  const key = keyOf(keyPrefix, nsp, name);
+  const key = storeKeyOf(keyPrefix, nsp, name);
   return { redis: isLocal || typeof redis === 'string' ? redis : urlOf(redis), key };
 }
 

@@ -1,5 +1,5 @@
 import type { Cluster, Redis } from 'ioredis';
-import type { Change } from '../../entries.js';
+import type { KeyChange } from '../../entries.js';
 import type { Encoded } from '../../values.js';
 import { isTick } from '../../version.js';
 
@@ -10,11 +10,11 @@ import { isTick } from '../../version.js';
  *     v<key>     its value: JSON or bytes; none if the key was deleted
  *     w<writer>  when the sequencer has written last: if it is not there any more, Redis has lost something
  */
-export function keyOf(prefix: string, nsp: string, name: string): string {
+export function storeKeyOf(prefix: string, nsp: string, name: string): string {
   return `${prefix}{state:${encodeURIComponent(nsp)}:${encodeURIComponent(name)}}`;
 }
 
-export const kinds = { deleted: 0, json: 1, bytes: 2 } as const;
+export const storedKinds = { deleted: 0, json: 1, bytes: 2 } as const;
 
 /** What is known of a key without its value. */
 export interface Meta {
@@ -27,8 +27,9 @@ export interface Meta {
 
 const META = /^(\d{1,16}) ([\w~-]{1,64}) ([012]) (\d{1,10})(?: (\d{1,16}))?$/;
 
-export function encodeMeta({ clock, origin, value, expires }: Change): string {
-  const kind = value === undefined ? kinds.deleted : typeof value === 'string' ? kinds.json : kinds.bytes;
+export function encodeMeta({ clock, origin, value, expires }: KeyChange): string {
+  const kind =
+    value === undefined ? storedKinds.deleted : typeof value === 'string' ? storedKinds.json : storedKinds.bytes;
   const meta = `${clock} ${origin} ${kind} ${value === undefined ? 0 : Buffer.byteLength(value)}`;
   return expires === undefined ? meta : `${meta} ${Math.round(expires)}`;
 }
@@ -44,7 +45,7 @@ export function parseMeta(text: string): Meta | undefined {
 
 /** A value as clients get it. Undefined for what is none: every client would get a message that it cannot parse. */
 export function decodeStored(kind: number, value: Buffer): Encoded | undefined {
-  if (kind === kinds.bytes) return value;
+  if (kind === storedKinds.bytes) return value;
   const text = value.toString();
   try {
     JSON.parse(text);

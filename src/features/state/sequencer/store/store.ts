@@ -1,12 +1,12 @@
 import { own } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import { type Change, changeOf, type Entry, isNewer } from '../../entries.js';
+import { changeOf, isNewer, type KeyChange, type StateEntry } from '../../entries.js';
 import { MAX_VALUE_BYTES } from '../../values.js';
 import type { StoreNews } from '../messages.js';
 import type { SequencedRoom } from '../room.js';
 import type { StoreConnection } from './connection.js';
 import type { StoreClient } from './fields.js';
-import { decodeStored, encodeMeta, kinds, type Meta, markedValue, parseMeta } from './fields.js';
+import { decodeStored, encodeMeta, type Meta, markedValue, parseMeta, storedKinds } from './fields.js';
 
 /** After a failure, the room tries again after this time, in ms; after further ones, after twice as long each. */
 const RETRY_MS = 1000;
@@ -169,7 +169,7 @@ export class RoomStore {
     return unwritten;
   }
 
-  private readonly isOwn = ({ origin }: Entry): boolean => origin === this.node || origin === `${this.node}~`;
+  private readonly isOwn = ({ origin }: StateEntry): boolean => origin === this.node || origin === `${this.node}~`;
 
   private get markField(): string {
     return `w${this.node}`;
@@ -264,8 +264,8 @@ export class RoomStore {
   }
 
   /** The entries after a number that are wanted, until they are enough for one write. */
-  private batchAfter(seq: number, isWanted: (entry: Entry) => boolean): { changes: Change[]; to: number } {
-    const changes: Change[] = [];
+  private batchAfter(seq: number, isWanted: (entry: StateEntry) => boolean): { changes: KeyChange[]; to: number } {
+    const changes: KeyChange[] = [];
     let bytes = 0;
     for (const entry of this.room.entries.after(seq)) {
       if (!isWanted(entry)) continue;
@@ -278,7 +278,7 @@ export class RoomStore {
     return { changes, to: this.room.entries.seq };
   }
 
-  private async writeChanges(changes: readonly Change[], forgotten = [...this.forgotten]): Promise<void> {
+  private async writeChanges(changes: readonly KeyChange[], forgotten = [...this.forgotten]): Promise<void> {
     const mark = Math.max(Date.now(), this.mark + 1);
     const args: (string | number | Buffer)[] = [this.key, this.markField, mark, forgotten.length, ...forgotten.flat()];
     let bytes = 0;
@@ -304,7 +304,7 @@ export class RoomStore {
     await this.take(seen);
     this.isLoaded = true;
     this.onLoaded();
-    const gone = [...seen].filter(([key, { kind }]) => kind === kinds.deleted && !entries.find(key));
+    const gone = [...seen].filter(([key, { kind }]) => kind === storedKinds.deleted && !entries.find(key));
     for (const [key, { clock }] of gone) this.forgotten.set(key, clock);
     for (let from = 0; from < entries.seq; ) {
       const { changes, to } = this.batchAfter(from, (entry) => isLacking(entry, seen));
@@ -348,7 +348,7 @@ export class RoomStore {
     for (const [key, meta] of seen) {
       latest = Math.max(latest, meta.clock);
       const known = room.entries.find(key);
-      if (known ? !isNewer(meta, known) : meta.kind === kinds.deleted) continue;
+      if (known ? !isNewer(meta, known) : meta.kind === storedKinds.deleted) continue;
       if (meta.bytes > MAX_VALUE_BYTES || this.left.get(key) === meta.clock) {
         left.set(key, meta.clock);
         continue;
@@ -376,8 +376,8 @@ export class RoomStore {
       if (!meta) continue;
       const { clock, origin, kind, expires } = meta;
       const stored = found[2 * at + 1];
-      const value = kind === kinds.deleted || !stored ? undefined : decodeStored(kind, stored);
-      const isNone = kind !== kinds.deleted && value === undefined;
+      const value = kind === storedKinds.deleted || !stored ? undefined : decodeStored(kind, stored);
+      const isNone = kind !== storedKinds.deleted && value === undefined;
       // What was left has not been here, so it was not deleted either.
       const knownUpTo = this.left.has(key) ? -1 : this.knownUpTo;
       const change = { key, clock, origin, value, expires };
@@ -386,7 +386,7 @@ export class RoomStore {
   }
 }
 
-function isLacking(entry: Entry, seen: Seen): boolean {
+function isLacking(entry: StateEntry, seen: Seen): boolean {
   const meta = seen.get(entry.key);
   return meta === undefined ? entry.value !== undefined : isNewer(entry, meta);
 }
