@@ -2,6 +2,51 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
+  'a session that came for a worker that was killed is found by the next one': {
+    ...{ seed: 603230746, clients: 2, workers: 3, machines: 2 },
+    actions: [
+      [367.57000000000005, 'pause hub', 0, 174],
+      [367.57000000000005, 'cut', 1, 0],
+      [387.72, 'kill worker', 3],
+    ],
+  },
+  'a value that was set later stays when a worker ends before all are read': {
+    ...{ seed: 722302351, clients: 5, workers: 3, machines: 1 },
+    actions: [
+      [214.28, 'all', 5],
+      [214.59, 'room', 3, 1],
+      [235.06, 'pause hub', 0, 185],
+      [235.06, 'direct', 5, 4],
+      [250.24999999999997, 'set', 0, 2],
+      [259.71, 'set', 2, 2],
+      [345.4800000000001, 'kill worker', 1],
+    ],
+  },
+  'the same, of another worker': {
+    ...{ seed: 825006753, clients: 2, workers: 3, machines: 1 },
+    actions: [
+      [267.8299999999999, 'room', 4, 1],
+      [271.5799999999999, 'room', 0, 2],
+      [271.5799999999999, 'pause hub', 0, 159],
+      [278.83, 'kill worker', 2],
+      [305.09, 'set', 1, 2],
+      [318.54999999999995, 'set', 4, 2],
+    ],
+  },
+  'a client of two machines keeps its session when workers die': {
+    ...{ seed: 327640253, clients: 4, workers: 3, machines: 2 },
+    actions: [
+      [239.79000000000002, 'cut', 1, 0],
+      [246.79, 'pause worker', 5, 246],
+      [276.81, 'kill worker', 6],
+      [297.87, 'direct', 3, 3],
+      [297.87, 'kill worker', 2],
+      [298.34000000000003, 'set', 4, 0],
+      [373.20000000000016, 'kill worker', 0],
+      [380.23000000000013, 'all', 0],
+      [384.9900000000001, 'all', 4],
+    ],
+  },
   'a client that tries twice keeps its session': {
     ...{ seed: 646784098, clients: 1, workers: 2 },
     actions: [

@@ -36,19 +36,16 @@ export const openHubService: OpenHubService = (host: HubServiceHost) => {
   return {
     onWorkerHere: (worker) => workers.add(worker),
     onWorkerGone: (worker) => {
-      inOrder.flush();
       workers.delete(worker);
-      sequencer.onWorkerGone(worker);
+      // What others have sent before may not be read yet.
+      inOrder.add(machineTime(), () => sequencer.onWorkerGone(worker));
     },
     onMessage: (worker, bytes) => {
       const message = decodeMessage<Timed>(bytes);
       handle(message.at, () => sequencer.onMessage(worker, message));
     },
     onHubHere: (hub) => sequencer.onMachineHere(hub),
-    onHubGone: (hub) => {
-      inOrder.flush();
-      sequencer.onMachineGone(hub);
-    },
+    onHubGone: (hub) => inOrder.add(machineTime(), () => sequencer.onMachineGone(hub)),
     onHubMessage: (hub, bytes) => {
       const message = decodeFromMachine(bytes);
       handle(machineTime(), () => sequencer.onMachineMessage(hub, message));

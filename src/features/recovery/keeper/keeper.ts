@@ -298,7 +298,8 @@ export class Keeper {
       if (space.workers.has(worker)) return space.take(pid, worker, session);
       space.adoptAway(answer.away);
     }
-    return undefined;
+    // Another attempt of the client may have brought it here meanwhile.
+    return this.onceAway(space, name, pid, take);
   }
 
   /** Resolves when the workers have told all that they know, if the keeper does not know a session. */
