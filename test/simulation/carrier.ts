@@ -8,9 +8,13 @@ import { Process, type Scheduler } from './scheduler.js';
 export class Carrier {
   readonly process = new Process('carrier', { aheadMs: 0 });
   readonly connections = new Set<Connection>();
-  isUp = true;
+  private downUntil = 0;
 
   constructor(readonly scheduler: Scheduler) {}
+
+  get isUp(): boolean {
+    return this.scheduler.now >= this.downUntil;
+  }
 
   /** @param process that of the hub */
   connect(process: Process): PubSub {
@@ -19,12 +23,8 @@ export class Carrier {
 
   /** All connections break. It is there again after so many ms. */
   fail(ms: number): void {
-    const { scheduler } = this;
-    this.isUp = false;
+    this.downUntil = Math.max(this.downUntil, this.scheduler.now + ms);
     for (const connection of this.connections) connection.lose();
-    scheduler.add(scheduler.now + ms, this.process, () => {
-      this.isUp = true;
-    });
   }
 }
 
@@ -56,14 +56,16 @@ class Connection implements PubSub {
 
   private open(): void {
     if (this.isClosed) return;
-    const { scheduler, process, isUp } = this.carrier;
-    if (!isUp) return void scheduler.add(scheduler.now + RETRY_MS, this.process, () => this.open());
+    const { carrier } = this;
+    const { scheduler, process } = carrier;
+    const again = () => void scheduler.add(scheduler.now + RETRY_MS, this.process, () => this.open());
     const current = {
       toCarrier: new Line(scheduler, `${this.name} carrier`, process),
       toHub: new Line(scheduler, `carrier ${this.name}`, this.process),
     };
     // Its subscriptions are confirmed.
     current.toCarrier.send(() => {
+      if (!carrier.isUp) return again();
       this.current = current;
       current.toHub.send(() => this.renewed(current));
     });
