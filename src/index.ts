@@ -48,6 +48,7 @@ export type { TemplatedApp } from './engine/uws/app.js';
 export type { ExpiredSession } from './features/recovery/index.js';
 export { type ServeClientOptions, serveClient } from './io/http/client-bundle.js';
 export {
+  askServers,
   countSockets,
   fetchReachableSockets,
   type ReachableSockets,

@@ -16,9 +16,9 @@ import { statsOf } from '../host/operations/overview/overview.js';
 import type { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { audited } from '../host/operations/reports.js';
 import type { ActInput, Answers } from '../host/runtime/answers.js';
-import { atMostEvery } from '../host/runtime/intervals.js';
 import { type Action, readAction, replyOf, targetOf } from '../host/runtime/operator/actions.js';
 import { outcomeOf, type Report } from '../host/runtime/operator/operator.js';
+import { atMostEvery } from '../io/http/at-most-every.js';
 import { adminGuardOf } from '../io/http/guard.js';
 
 /** How long workers may take to act for the operator, in ms: longer than they wait for other machines. */

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.js';
+import { type Clock, systemClock } from './clock.js';
 
 /** A frequent key, and how often it occurs. */
 export interface TopKey {
@@ -41,7 +41,7 @@ export class TopKeys {
 
   /** @param random a number from 0 to 1, without 1 */
   constructor(
-    private readonly clock: Clock,
+    private readonly clock: Clock = systemClock,
     private readonly random: () => number = Math.random,
   ) {
     this.decayedAt = clock.now();

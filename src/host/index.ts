@@ -12,5 +12,7 @@
  */
 export { loadConfig } from './config/load.js';
 export type { Config } from './config/options.js';
-export { AdminServer } from './operations/admin/admin-server.js';
+export type { Application, ApplicationView, RunningApplication } from './runtime/application.js';
+export type { MachineWorker } from './runtime/machine-worker.js';
+export { OwnPort } from './runtime/own-port.js';
 export { startWorker } from './runtime/worker.js';

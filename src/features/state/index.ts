@@ -24,7 +24,9 @@ import { openStateRoom } from './open.js';
 import type { StateRoomOptions } from './options.js';
 import type { StateRoom } from './state-room.js';
 
+export type { Chunk, StateFormat, StateReader } from './members/format.js';
 export type { Joined, JoinOptions, SetOptions, StateRoomOptions } from './options.js';
+export { requireRate } from './options.js';
 export type { StateChange, StateMeta, StatePatch, StateRoom, StateRoomEvents, StateRoomStats } from './state-room.js';
 
 /**
@@ -40,5 +42,5 @@ export function createStateRoom<Value = unknown>(
   name: string,
   options: StateRoomOptions = {},
 ): StateRoom<Value> {
-  return openStateRoom(of, name, options, true) as unknown as StateRoom<Value>;
+  return openStateRoom(of, name, options) as unknown as StateRoom<Value>;
 }

@@ -74,15 +74,11 @@ const rooms = new WeakMap<AnyNamespace, Rooms>();
 /** Rooms that are about to end. */
 const ending = new WeakMap<AnyNamespace, Set<Promise<void>>>();
 
-/**
- * @param isPublic whether clients ask for the room with the event of all state rooms
- * @throws GjallarError as createStateRoom()
- */
+/** @throws GjallarError as createStateRoom() */
 export function openStateRoom(
   of: AnyServer | AnyNamespace,
   name: string,
   options: StateRoomOptions = {},
-  isPublic = false,
 ): LocalStateRoom {
   const nsp: AnyNamespace = namespaceOf(of);
   const settings = stateSettingsOf(name, options);
@@ -106,7 +102,7 @@ export function openStateRoom(
   });
   byName.set(name, room);
   rooms.set(nsp, known);
-  if (isPublic) known.answer();
+  if (settings.answersClients) known.answer();
   endWith(nsp.adapter, closeAll);
   return room;
 }

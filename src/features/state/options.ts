@@ -2,6 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { GjallarError } from '../../base/errors.js';
 import {
   callback,
+  flag,
   integer,
   type Kind,
   number,
@@ -30,6 +31,11 @@ export interface StateRoomOptions {
   maxRate?: number;
   /** The event that clients receive: 1 to 256 characters. @default the name of the room */
   event?: string;
+  /**
+   * Whether the room answers `state:join` and `state:leave`. With `false`, an application with a protocol of its own calls
+   * `join()`, `joinReader()` and `leave()`. @default true
+   */
+  answersClients?: boolean;
   /** How many keys the room may have, from 1. Beyond it, `set()` throws STATE_FULL for a new key. @default 10,000 */
   maxKeys?: number;
   /**
@@ -119,6 +125,7 @@ const stateOptions = {
   mayJoin: row(callback<NonNullable<StateRoomOptions['mayJoin']>>()),
   maxRate: row(number(MIN_RATE, MAX_RATE, 'updates a second')),
   event: row(name(256)),
+  answersClients: row(flag, true),
   maxKeys: row(integer(1), 10_000),
   maxBytes: row(integer(1, undefined, 'bytes'), 64_000_000),
   store: row(oneOf(['redis'])),

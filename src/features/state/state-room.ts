@@ -1,5 +1,6 @@
 import type { Listened } from '../../base/listeners.js';
 import type { AnySocket } from '../../io/any.js';
+import type { StateFormat, StateReader } from './members/format.js';
 import type { Joined, JoinOptions, SetOptions } from './options.js';
 
 /** The events of a room for the application. */
@@ -90,6 +91,8 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
   delete(key: string): boolean;
   /** A copy of the value of a key; undefined if it has none. */
   get(key: string): Value | undefined;
+  /** Bytes of the encoded value of a key; undefined if it has none. */
+  sizeOf(key: string): number | undefined;
   /** All keys with copies of their values, those that were changed last at the end. */
   entries(): IterableIterator<[key: string, value: Value]>;
   /** All keys, those that were changed last at the end. */
@@ -105,6 +108,12 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
    * @param options may come from the client unchecked: this method does not throw for any value
    */
   join(socket: AnySocket, options?: JoinOptions): Joined;
+  /**
+   * Adds a client that is no socket of Socket.IO, such as a plain WebSocket, with a format of its own.
+   * @returns takes it out of the room; call it when the client is gone
+   * @throws GjallarError with the codes of join()
+   */
+  joinReader(reader: StateReader, format: StateFormat, options?: JoinOptions): () => void;
   /** Sends a socket no more changes. */
   leave(socket: AnySocket): void;
 

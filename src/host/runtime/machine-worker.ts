@@ -1,4 +1,5 @@
 import { rmdirSync, rmSync } from 'node:fs';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
@@ -30,15 +31,16 @@ import {
   relayReadings,
 } from '../operations/metrics/readings.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
-import { WorkerReports } from '../operations/reports.js';
+import { audited, type Caller, WorkerReports } from '../operations/reports.js';
 import { channelPrefixOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
 import type { Orders } from './lifecycle/orders.js';
 import { openNode, reportHub, reportSilence } from './machines/hub.js';
 import { loadBackplane, type OpenBackplane } from './open-bus.js';
-import { type Action, defaultSeam, type OperatorSeam, type Outcome } from './operator/actions.js';
+import { type Action, defaultSeam, type OperatorSeam, readAction, replyOf, targetOf } from './operator/actions.js';
 import { Operator, outcomeOf } from './operator/operator.js';
+import { redisClient } from './redis-client.js';
 import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
@@ -184,9 +186,31 @@ export class MachineWorker implements EngineHost {
     this.orders.send({ type: 'leave' });
   }
 
-  /** Carries out an action of the operator on all workers and machines. */
-  async act(action: Action): Promise<Outcome> {
-    return outcomeOf([await this.operator.actEverywhere(action)]);
+  /**
+   * Carries out what the operator asks for, on all workers and machines, and logs it.
+   * @throws GjallarError BAD_INPUT
+   */
+  async act(caller: Caller, type: Action['type'], input: unknown): Promise<object> {
+    const action = readAction(type, input);
+    const work = async () => replyOf(action, outcomeOf([await this.operator.actEverywhere(action)]));
+    return this.audited(caller, type, targetOf(action), work);
+  }
+
+  /** Carries out an action of the operator that is the application's own; see {@link audited}. */
+  audited<Result extends object>(
+    caller: Caller,
+    action: string,
+    target: object,
+    work: () => Promise<Result> | Result,
+  ): Promise<Result> {
+    return audited(this.log, caller, action, target, work);
+  }
+
+  /** Opens a connection to the Redis of the configuration, and says what its keys begin with; undefined without one. */
+  async openRedis(options: RedisOptions): Promise<{ redis: Redis | Cluster; keyPrefix: string } | undefined> {
+    const { redisUrl } = this.config;
+    if (!redisUrl) return undefined;
+    return { redis: await redisClient({ redisUrl }, options), keyPrefix: redisNamesOf(this.config).keys };
   }
 
   /**

@@ -4,12 +4,12 @@ import { Engine } from '../../engine/engine.js';
 import * as parser from '../../engine/parser/parser.js';
 import { App, SSLApp, us_listen_socket_close, us_socket_local_port } from '../../engine/sockets.js';
 import type { TemplatedApp, us_listen_socket } from '../../engine/uws/app.js';
+import { atMostEvery } from '../../io/http/at-most-every.js';
 import { type AdminGuard, adminGuardOf } from '../../io/http/guard.js';
 import { withNativeRooms } from '../../io/rooms/index.js';
 import type { Config } from '../config/options.js';
 import { serveOperations } from '../operations/health.js';
 import { corsOptionsOf } from './engine-options.js';
-import { atMostEvery } from './intervals.js';
 import type { MachineWorker } from './machine-worker.js';
 
 /** The app of a worker that is a server by itself: its engine, its Socket.IO server, and the port that it listens on. */

@@ -1,9 +1,8 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
-import type { BackplaneChoice } from '../../cluster/backplanes/index.js';
 
 /** A connection for other purposes than the backplane: to a cluster if REDIS_URL names nodes of one. */
 export async function redisClient(
-  { redisUrl }: BackplaneChoice & { readonly redisUrl: string },
+  { redisUrl }: { readonly redisUrl: string },
   options: RedisOptions,
 ): Promise<Redis | Cluster> {
   // Only a process that uses Redis loads its client.

@@ -13,6 +13,7 @@
  *   json.ts                        bodies of requests, JSON and errors in responses
  *   headers.ts                     the headers of pages and of data, CORS
  *   static-files.ts, client-bundle.ts  files from memory, the bundles of the client
+ *   at-most-every.ts               answers that cost much, however many ask
  *   guard.ts                       secrets that callers send, the operator's password
  */
 import { reportFailure } from '../../base/owner.js';
@@ -24,6 +25,7 @@ import { dataHeaders, type Headers } from './headers.js';
 import { sendError } from './json.js';
 
 export type { BodyStream, HttpExchange, ResponseHeaders } from '../../engine/http/exchange.js';
+export { atMostEvery } from './at-most-every.js';
 export { addClientBundle, addHelper, HELPER, pageBundles } from './client-bundle.js';
 export { type AdminGuard, isSame } from './guard.js';
 export { Cors, dataHeaders, type Headers, pageHeaders } from './headers.js';

@@ -3,7 +3,7 @@ import { own, reportFailure } from '../../base/owner.js';
 import type { DeadlineQueue, Waiting } from '../../engine/deadlines.js';
 import type { Engine } from '../../engine/engine.js';
 import type { FrameReceiver, NativeWebSocket, WebSocketConnection } from '../../engine/http/exchange.js';
-import type { CountedClient } from '../../engine/limits/address-limits.js';
+import { type CountedClient, canonicalAddress } from '../../engine/limits/address-limits.js';
 import type { LimitedClient } from '../../engine/limits/rates.js';
 
 /** What a member can do with its client. */
@@ -154,6 +154,11 @@ export class PlainSocket<Member extends PlainMember = PlainMember>
   send(texts: readonly (string | Uint8Array)[]): void {
     const { webSocket } = this;
     if (webSocket) for (const text of texts) this.host.engine.outbox.send(webSocket, text, false, false);
+  }
+
+  /** Whether the client has this address, however it is written. */
+  comesFrom(address: string): boolean {
+    return canonicalAddress(this.address) === canonicalAddress(address);
   }
 
   sendPing(): void {

@@ -124,8 +124,13 @@ function areRooms(value: unknown): value is Room[] {
 }
 
 /**
- * Asks all other servers of a namespace.
- * @param isExpected whether an answer is one of those that servers of this version give
+ * Asks all other servers of a namespace, and waits for those that answer. `serverSideEmitWithAck()` rejects if one does not.
+ *
+ * ```
+ * io.on('load', (_question, reply) => reply(os.loadavg()[0]));
+ * const { answers } = await askServers(io.of('/'), 'load', null, (answer) => typeof answer === 'number');
+ * ```
+ * @param isExpected whether an answer is one that the application gives: other programs may publish on the backplane, too
  * @returns the answers, and whether all servers have given one
  */
 export async function askServers<Expected>(

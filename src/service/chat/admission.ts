@@ -1,11 +1,13 @@
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
-import { thisProcess } from '../../base/process.js';
+import type { MachineWorker } from '../../host/index.js';
 import type { EngineRequest } from '../../index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
 import { failureOf } from './handlers/answer.js';
 import { identifyByToken, nameOrGuest } from './identify.js';
 import type { ChatSocket } from './protocol.js';
+
+type Reports = Pick<MachineWorker['reports'], 'rejected'>;
 
 /** What the tokens of connecting clients say. */
 const identities = new WeakMap<ChatSocket, Identity>();
@@ -22,21 +24,31 @@ const endOfTurn = () => {
 };
 
 /** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
-export function admit(accounts: Accounts | undefined, socket: ChatSocket, next: (error?: Error) => void): void {
+export function admit(
+  accounts: Accounts | undefined,
+  reports: Reports,
+  socket: ChatSocket,
+  next: (error?: Error) => void,
+): void {
   const { conn } = socket;
   // socket.io rejects a second CONNECT only once the first one has passed the middleware.
   if (conn === admitted || (accounts && arriving.has(conn))) return void conn.close();
-  if (accounts) return own('verifying a token', admitByToken(accounts, socket, next));
+  if (accounts) return own('verifying a token', admitByToken(accounts, reports, socket, next));
   admitted = conn;
   process.nextTick(endOfTurn);
   try {
     enter(socket, nameOrGuest(socket.handshake.auth, socket.id), next);
   } catch (error) {
-    reject(socket, error, next);
+    reject(reports, socket, error, next);
   }
 }
 
-async function admitByToken(accounts: Accounts, socket: ChatSocket, next: (error?: Error) => void): Promise<void> {
+async function admitByToken(
+  accounts: Accounts,
+  reports: Reports,
+  socket: ChatSocket,
+  next: (error?: Error) => void,
+): Promise<void> {
   const { conn } = socket;
   arriving.add(conn);
   try {
@@ -44,7 +56,7 @@ async function admitByToken(accounts: Accounts, socket: ChatSocket, next: (error
     identities.set(socket, identity);
     enter(socket, identity, next);
   } catch (error) {
-    reject(socket, error, next);
+    reject(reports, socket, error, next);
   } finally {
     arriving.delete(conn);
   }
@@ -57,9 +69,9 @@ function enter({ data }: ChatSocket, { name, displayName, grant }: Identity, nex
   next();
 }
 
-function reject(socket: ChatSocket, error: unknown, next: (error?: Error) => void): void {
+function reject(reports: Reports, socket: ChatSocket, error: unknown, next: (error?: Error) => void): void {
   if (error instanceof GjallarError) {
-    thisProcess.reports.rejected(error.code, socket.request as unknown as EngineRequest);
+    reports.rejected(error.code, socket.request as unknown as EngineRequest);
   }
   // socket.io sends a CONNECT_ERROR with the error's message and `data`.
   next(error instanceof GjallarError ? Object.assign(error, { data: failureOf(error) }) : (error as Error));

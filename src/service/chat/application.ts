@@ -1,18 +1,17 @@
 import { GjallarError } from '../../base/errors.js';
-import type { Config } from '../../host/config/options.js';
-import { audited } from '../../host/operations/reports.js';
-import type { Application, RunningApplication } from '../../host/runtime/application.js';
-import { atMostEvery } from '../../host/runtime/intervals.js';
-import type { MachineWorker } from '../../host/runtime/machine-worker.js';
-import { readAction, replyOf, targetOf } from '../../host/runtime/operator/actions.js';
-import { OwnPort } from '../../host/runtime/own-port.js';
-import type { Session } from '../../index.js';
-import { Cors } from '../../io/http/index.js';
+import {
+  type Application,
+  type Config,
+  type MachineWorker,
+  OwnPort,
+  type RunningApplication,
+} from '../../host/index.js';
+import { atMostEvery, Cors } from '../../io/http/index.js';
 import { PlainWebSockets } from '../../io/plain/index.js';
 import { RevocableAccounts } from '../accounts/revocations.js';
 import { serveApi } from '../api/api.js';
 import { MAX_ROOMS_LISTED } from '../api/operator.js';
-import { startChat } from './chat.js';
+import { type Chat, startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatReadings } from './metrics.js';
 import { TokenRevocation } from './operator/tokens.js';
@@ -28,35 +27,26 @@ export function chatApplication(config: Config): Application {
 }
 
 async function startChatService(config: Config, worker: MachineWorker): Promise<RunningApplication> {
-  const { log, figures } = worker;
+  const { figures } = worker;
   const port = await OwnPort.open(worker, config);
   const { app, engine, secure, io } = port;
-  const kept = await openHistory(config, {
-    log,
-    figures,
-    isTrimmer: () => worker.isLeader(),
-    failed: (reason) => void worker.failed(reason),
-  });
+  const kept = await openHistory(config, worker);
   const issued = await accountsOf(config);
   const announce = () => chat.announceRevocation();
   const revocations =
-    issued && kept.revocations && new WatchedRevocations(kept.revocations, () => chat.endRevoked(), announce);
+    issued &&
+    kept.revocations &&
+    new WatchedRevocations(kept.revocations, worker.reports, () => chat.endRevoked(), announce);
   const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
   const plain = new PlainWebSockets<Member>(engine);
-  const chat = startChat(io as unknown as ChatServer, {
-    workerId: worker.mesh.id,
-    log,
-    history: kept.history,
-    archive: kept.archive,
+  const chat: Chat = startChat(io as unknown as ChatServer, {
+    worker,
+    engine,
+    kept,
     plain,
     accounts,
     revoked: revocations?.tokens,
     onRevocation: () => revocations?.refresh(),
-    isOverLimit: engine.messageLimits && ((conn) => (conn as Session).isOverLimit),
-    isBusy: () => engine.load.level >= 1,
-    isOverloaded: () => engine.load.rejectsMessages,
-    costs: engine.costs,
-    onNewEpoch: (finding, lastUsed) => kept.loss?.onNewEpoch(finding, lastUsed),
     state: stateSettings(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
@@ -75,11 +65,8 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
     costs: engine.costs,
     isProxied: config.trustProxy > 0,
-    audit: (caller, action, target, work) => audited(log, caller, action, target, work),
-    act: (caller, type, input) => {
-      const action = readAction(type, input);
-      return audited(log, caller, type, targetOf(action), async () => replyOf(action, await worker.act(action)));
-    },
+    audit: (...action) => worker.audited(...action),
+    act: (...action) => worker.act(...action),
     deletion: chat.deletion,
     tokens: new TokenRevocation(revocations?.tokens, announce),
     exportOf: (user) => chat.exportOf(user),
@@ -91,7 +78,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     drainTimeout: config.drainTimeout,
     maxBody: config.maxPayload,
   });
-  servePages(app, engine, { cors, secure, demoPage: config.demoPage === 'on' });
+  servePages(app, engine, { cors, reports: worker.reports, secure, demoPage: config.demoPage === 'on' });
   return {
     listen: () => port.listen(),
     stopListening: () => port.stopListening(),

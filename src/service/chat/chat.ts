@@ -1,134 +1,63 @@
-import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
-import { thisProcess } from '../../base/process.js';
 import { Tally } from '../../base/tally.js';
-import { systemClock } from '../../engine/clock.js';
 import { TopKeys } from '../../engine/top-keys.js';
-import {
-  type Conversations,
-  type ConversationsOptions,
-  type HistoryStore,
-  openConversations,
-  type Said,
-} from '../../features/history/index.js';
+import { type Conversations, openConversations, type Said } from '../../features/history/index.js';
 import { createPresence } from '../../features/presence/index.js';
-import type { ApplicationView } from '../../host/runtime/application.js';
-import type { OperatorSeam } from '../../host/runtime/operator/actions.js';
-import type { Engine, Namespace, Socket } from '../../index.js';
-import type { Accounts, Identity } from '../accounts/identity.js';
+import type { MachineWorker } from '../../host/index.js';
+import type { Engine, Namespace, Session, Socket } from '../../index.js';
+import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import { admit, identityOf } from './admission.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser } from './context.js';
-import type { LateArchive } from './conversations/kept-messages.js';
+import type { KeptMessages } from './conversations/kept-messages.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
-import { type PublishReply, publish, type RoomPage, readRoomPage } from './conversations/publish.js';
+import { publish, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
 import { echo, handlers } from './handlers/index.js';
 import { identifyByToken } from './identify.js';
 import { ChatCounters } from './metrics.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
-import { type ExportLine, exportOf, MessageDeletion } from './operator/messages.js';
+import { exportOf, MessageDeletion } from './operator/messages.js';
 import { admitPlain } from './plain/admit.js';
-import type { Member } from './plain/member.js';
 import { type PlainDelivery, PlainMembers } from './plain/members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
-import { answerTotals, type ChatStats, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
+import { answerTotals, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 import { StateService, type StateSettings } from './state/service.js';
 
-export interface Chat {
-  /** Posts to a room without joining it; see {@link publish}. */
-  publish(
-    caller: Identity | undefined,
-    room: string,
-    readInput: () => Promise<unknown>,
-    key: string | undefined,
-  ): Promise<PublishReply>;
-  /** Reads a page of a room's messages; see {@link readRoomPage}. */
-  read(caller: Identity | undefined, room: string, query: unknown): Promise<RoomPage>;
-  /** Verifies a token; undefined if users choose their own names. */
-  readonly identify: ((token: unknown) => Promise<Identity>) | undefined;
-  /** Whether an event of the client with this connection has no reply yet. */
-  isAnswering(conn: object): boolean;
-  /** Admits a plain WebSocket; see {@link admitPlain}. */
-  admit(request: Parameters<typeof admitPlain>[2]): Promise<Member>;
-  readonly states: StateService;
-  readonly counters: ChatCounters;
-  /** How the chat takes part in the operator's actions. */
-  readonly operator: OperatorSeam;
-  /** Deletes messages for the operator. */
-  readonly deletion: MessageDeletion;
-  /** What the stores have of a user; see {@link exportOf}. */
-  exportOf(user: string): AsyncGenerator<ExportLine[]>;
-  /** Ends the connections on this worker whose tokens are revoked. */
-  endRevoked(): void;
-  /** Tells the other workers and machines that the list of revoked tokens has changed. */
-  announceRevocation(): void;
-  /** The rooms and users, as the operator sees them. */
-  readonly view: ApplicationView;
-  /** Counts rooms and members over all workers and machines; see {@link readStats}. */
-  stats(limit: number): Promise<ChatStats>;
-  /** Tells the other workers that this one is stopping. */
-  close(): void;
+export interface ChatOptions {
+  worker: Pick<MachineWorker, 'mesh' | 'log' | 'reports'>;
+  engine: Engine;
+  /** The stores of the messages. */
+  kept: Pick<KeptMessages, 'history' | 'archive' | 'loss'>;
+  /** Reaches the members on plain WebSockets. */
+  plain: PlainDelivery;
+  /** Verifies tokens. Without it, users choose their own names. */
+  accounts: Accounts | undefined;
+  /** The revoked tokens. {@link accounts} reject them. */
+  revoked: RevokedTokens | undefined;
+  /** Called when another worker has changed the list of revoked tokens. */
+  onRevocation: () => void;
+  state: StateSettings;
+  /** Whether presence events to slow clients are dropped. */
+  volatilePresence: boolean;
 }
 
-export interface ChatOptions {
-  /** This worker's id. */
-  workerId: number;
-  log: Logger;
-  /** Stores the messages. Without it, no messages are stored. */
-  history?: HistoryStore;
-  /** Reads messages that the history no longer has. */
-  archive?: LateArchive;
-  /** Reaches the members on plain WebSockets. */
-  plain?: PlainDelivery;
-  /** Verifies tokens. Without it, users choose their own names. */
-  accounts?: Accounts;
-  /** The revoked tokens. {@link accounts} reject them. */
-  revoked?: RevokedTokens;
-  /** Called when another worker has changed the list of revoked tokens. */
-  onRevocation?: () => void;
-  /** Whether the client with this connection exceeds its rate limit, so its events are rejected. */
-  isOverLimit?: (conn: unknown) => boolean;
-  /** Whether new messages are refused because the worker is overloaded. */
-  isOverloaded?: () => boolean;
-  /** Whether presence events wait because the worker is busy. */
-  isBusy?: () => boolean;
-  /** Charges clients for requests that cost the worker more than they send. */
-  costs?: Engine['costs'];
-  /** Called when a conversation has a new epoch; see `ConversationEvents`. */
-  onNewEpoch?: ConversationsOptions['onNewEpoch'];
-  /** The state rooms. @default none */
-  state?: StateSettings;
-  /** Whether presence events to slow clients are dropped. @default false */
-  volatilePresence?: boolean;
-}
+export type Chat = ReturnType<typeof startChat>;
 
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
 export function startChat(
   io: ChatServer,
-  {
-    workerId,
-    log,
-    history,
-    archive,
-    plain,
-    accounts,
-    revoked,
-    onRevocation = () => {},
-    isOverLimit,
-    isOverloaded = () => false,
-    isBusy,
-    costs,
-    onNewEpoch,
-    state = { names: [] },
-    volatilePresence = false,
-  }: ChatOptions,
-): Chat {
+  { worker, engine, kept, plain, accounts, revoked, onRevocation, state, volatilePresence }: ChatOptions,
+) {
+  const { log, reports } = worker;
+  const { history, archive, loss } = kept;
+  const { costs } = engine;
+  const isOverloaded = () => engine.load.rejectsMessages;
   const counters = new ChatCounters();
-  const talkers = new TopKeys(systemClock);
+  const talkers = new TopKeys();
   const presence = createPresence(io.of('/') as unknown as Namespace, {
     isRoom: (ioRoom) => chatRoomOf(ioRoom) !== undefined,
   })
@@ -137,7 +66,7 @@ export function startChat(
       memberLists.forget(room);
       presenceBroadcaster.note(room);
     })
-    .on('malformed', (reason) => thisProcess.reports.malformed('application', `presence: ${reason}`));
+    .on('malformed', (reason) => reports.malformed('application', `presence: ${reason}`));
   const roster = { usersOf: (room: string) => presence.usersOf(ioRoomOf(room)) };
   const ownTotals = (): WorkerTotals => ({
     clients: io.of('/').sockets.size + plainMembers.size,
@@ -148,7 +77,7 @@ export function startChat(
     roster,
     (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
     (room) => hasRoom(ioRoomOf(room)),
-    isBusy,
+    () => engine.load.level >= 1,
   );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations: Conversations | undefined =
@@ -163,7 +92,7 @@ export function startChat(
         if (lacks) counters.incomplete[lacks]++;
       },
       costs,
-      onNewEpoch: (...what) => onNewEpoch?.(...what),
+      onNewEpoch: (...what) => loss?.onNewEpoch(...what),
     });
   const plainMembers = new PlainMembers(plain, io.of('/').adapter);
   const deliver = (room: string, message: Said) =>
@@ -174,7 +103,7 @@ export function startChat(
     presenceBroadcaster,
     memberLists,
     conversations,
-    workerId,
+    workerId: worker.mesh.id,
     deliver,
     accounts,
     expiry: new Expiry(),
@@ -192,7 +121,7 @@ export function startChat(
     // socket.io calls listeners of all events even behind the end of the connection.
     if (!this.connected) return;
     const [name, input, reply] = event;
-    if (isOverLimit?.(this.conn)) return refuse(event);
+    if (engine.messageLimits && (this.conn as unknown as Session).isOverLimit) return refuse(event);
     const handler = handlers.get(name);
     if (handler) own(`answering the event ${name}`, answer(handler, context, this, input, reply, log));
     else if (name === 'echo') echo(this, input, reply);
@@ -205,7 +134,7 @@ export function startChat(
   io.on('revoked', () => onRevocation());
   answerTotals(io, ownTotals);
   const stores = history && { history, archive };
-  io.use((socket, next) => admit(accounts, socket, next));
+  io.use((socket, next) => admit(accounts, reports, socket, next));
   io.on('connection', (socket) => {
     void socket.join(ioRoomOfUser(socket.data.name));
     // The token may have been revoked since it was checked.
@@ -220,20 +149,32 @@ export function startChat(
     else socket.onAny(onEvent);
   });
   return {
-    admit: (request) => admitPlain(context, plainMembers, request),
+    /** Admits a plain WebSocket; see {@link admitPlain}. */
+    admit: (request: Parameters<typeof admitPlain>[2]) => admitPlain(context, plainMembers, request),
     states: context.states,
-    publish: (...what) => publish(context, ...what),
-    read: (caller, room, query) => readRoomPage(context, caller, room, query),
+    /** Posts to a room without joining it; see {@link publish}. */
+    publish: (...what: Tail<typeof publish>) => publish(context, ...what),
+    /** Reads a page of a room's messages; see {@link readRoomPage}. */
+    read: (...what: Tail<typeof readRoomPage>) => readRoomPage(context, ...what),
     counters,
-    operator: chatSeam(context, plain?.all ?? []),
+    /** How the chat takes part in the operator's actions. */
+    operator: chatSeam(context, plain.all),
     deletion: new MessageDeletion(context, stores),
-    exportOf: (user) => exportOf(stores, user),
-    endRevoked: () => endRevoked(context, plain?.all ?? []),
-    announceRevocation: () => io.serverSideEmit('revoked'),
+    /** What the stores have of a user. */
+    exportOf: (user: string) => exportOf(stores, user),
+    /** Ends the connections on this worker whose tokens are revoked. */
+    endRevoked: () => endRevoked(context, plain.all),
+    /** Tells the other workers and machines that the list of revoked tokens has changed. */
+    announceRevocation: () => void io.serverSideEmit('revoked'),
+    /** The rooms and users, as the operator sees them. */
     view: viewOf(plainMembers, talkers),
-    stats: (limit) => readStats(io, presence, ownTotals(), limit),
-    identify: accounts && ((token) => identifyByToken(accounts, token)),
-    isAnswering: (conn) => context.inFlight.has(conn),
+    /** Counts rooms and members over all workers and machines. */
+    stats: (limit: number) => readStats(io, presence, ownTotals(), limit),
+    /** Verifies a token; undefined if users choose their own names. */
+    identify: accounts && ((token: unknown) => identifyByToken(accounts, token)),
+    /** Whether an event of the client with this connection has no reply yet. */
+    isAnswering: (conn: object) => context.inFlight.has(conn),
+    /** Tells the other workers that this one is stopping. */
     close: () => {
       conversations?.close();
       presenceBroadcaster.close();
@@ -242,6 +183,9 @@ export function startChat(
     },
   };
 }
+
+/** What a function that gets the context takes besides. */
+type Tail<Work> = Work extends (context: ChatContext, ...rest: infer Rest) => unknown ? Rest : never;
 
 /**
  * Whether an instrumentation, such as OpenTelemetry's, follows what listeners of a socket do. It sees those of named events only,

@@ -30,8 +30,8 @@ export interface ChatContext {
   readonly inFlight: Tally<object>;
   readonly states: StateService;
   readonly counters: ChatCounters;
-  /** Charges clients for requests that cost the worker more than they send; undefined for no charge. */
-  readonly costs: Engine['costs'] | undefined;
+  /** Charges clients for requests that cost the worker more than they send. */
+  readonly costs: Engine['costs'];
   /** The users that send the most events and messages. */
   readonly talkers: TopKeys;
   /** Whether new messages are refused because the worker is overloaded. */

@@ -1,10 +1,10 @@
 import type { ErrorCode } from '../../base/errors.js';
-import type { Readings } from '../../base/figures.js';
 import { Tally } from '../../base/tally.js';
+import type { MachineWorker } from '../../host/index.js';
 import type { Chat } from './chat.js';
 
 /** The figures of posted messages and failed events. */
-export function chatReadings({ counters }: Chat): Readings {
+export function chatReadings({ counters }: Chat): ReturnType<Parameters<MachineWorker['figures']['add']>[0]> {
   return {
     gjallar_chat_messages_total: [
       ['room', counters.roomMessages],

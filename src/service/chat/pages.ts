@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { GjallarError } from '../../base/errors.js';
 import { homepage, packagePath } from '../../base/package.js';
-import { thisProcess } from '../../base/process.js';
+import type { MachineWorker } from '../../host/index.js';
 import type { Engine, TemplatedApp } from '../../index.js';
 import {
   addClientBundle,
@@ -16,6 +16,7 @@ import {
 
 export interface PagesOptions {
   cors: Cors;
+  reports: MachineWorker['reports'];
   /** Whether the app is an SSLApp. */
   secure: boolean;
   /** Whether the demo page is among the files, and not only the helper for the application's own pages. */
@@ -26,7 +27,7 @@ export interface PagesOptions {
  * Serves the demo page and the client's bundle, and answers 404 on all other paths without a route: browsers get a page that
  * says where to go.
  */
-export function servePages(app: TemplatedApp, engine: Engine, { cors, secure, demoPage }: PagesOptions): void {
+export function servePages(app: TemplatedApp, engine: Engine, { cors, reports, secure, demoPage }: PagesOptions): void {
   const isServed = (name: string) => demoPage || name === HELPER;
   const files = new StaticFiles().add('/', packagePath('public'), isServed);
   addHelper(addClientBundle(files, '/socket.io/', pageBundles), '/socket.io/');
@@ -51,7 +52,7 @@ export function servePages(app: TemplatedApp, engine: Engine, { cors, secure, de
       if (!isRead || !/\btext\/html\b/.test(String(headers.accept))) {
         throw new GjallarError('NOT_FOUND');
       }
-      thisProcess.reports.rejected('NOT_FOUND', exchange.request);
+      reports.rejected('NOT_FOUND', exchange.request);
       exchange.send(404, { ...forPages, 'Content-Type': 'text/html; charset=utf-8' }, missing);
     },
   });

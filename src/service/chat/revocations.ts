@@ -3,9 +3,8 @@ import type { Cluster, Redis } from 'ioredis';
 import type Database from 'libsql';
 import { CheckedOutage } from '../../base/outage.js';
 import { own } from '../../base/owner.js';
-import type { Reason } from '../../base/problems.js';
-import { thisProcess } from '../../base/process.js';
 import { createPrivately, retryWhileBusy } from '../../features/history/files.js';
+import type { MachineWorker } from '../../host/index.js';
 import { type FieldChange, newGeneration, type RevocationStore, RevokedTokens } from '../accounts/revocations.js';
 
 /** How often the store is read, in ms, in case the announcement of a change was lost. */
@@ -16,10 +15,10 @@ const FIRST_INTERVAL_MS = 200;
 const GRACE_MS = 2000;
 /** How long a loss stays among the problems, in ms: the store works, but the operator must look. */
 const SHOWN_MS = 3_600_000;
-const LOST: Reason = {
+const LOST = {
   code: 'REVOCATIONS_LOST',
   text: 'the list of revoked tokens was lost: workers write it back, and revocations of the last 15 s may be missing',
-};
+} as const;
 
 /**
  * Keeps a worker's list of revoked tokens up to date. While the store cannot be read, the worker uses the list that it has
@@ -36,17 +35,22 @@ export class WatchedRevocations {
    * @param onChange called after each read
    * @param announce makes the workers of all machines read the list
    */
-  constructor(store: RevocationStore, onChange: () => void, announce: () => void) {
+  constructor(
+    store: RevocationStore,
+    private readonly reports: Pick<MachineWorker['reports'], 'log' | 'problems'>,
+    onChange: () => void,
+    announce: () => void,
+  ) {
     this.tokens = new RevokedTokens(store, {
       onChange,
       onEmpty: announce,
       onLoss: (missing) => {
-        const { log, problems } = thisProcess.reports;
+        const { log, problems } = reports;
         problems.raise(LOST, LOST, SHOWN_MS);
         log.error({ code: LOST.code, missing }, LOST.text);
       },
       onRestored: (byThis) => {
-        thisProcess.reports.log.info({}, 'the list of revoked tokens is complete again');
+        reports.log.info({}, 'the list of revoked tokens is complete again');
         if (byThis) announce();
       },
     });
@@ -68,7 +72,7 @@ export class WatchedRevocations {
     this.isClosed = true;
     clearTimeout(this.timer);
     this.outage.close();
-    thisProcess.reports.problems.clear(LOST);
+    this.reports.problems.clear(LOST);
   }
 
   private async read(): Promise<void> {

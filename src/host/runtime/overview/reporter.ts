@@ -2,11 +2,11 @@ import type { Server } from 'socket.io';
 import { featureFigures, Totals } from '../../../base/figures.js';
 import type { Engine } from '../../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
+import { atMostEvery } from '../../../io/http/at-most-every.js';
 import { roomOfTopic, topicNameOf } from '../../../io/rooms/index.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
 import type { RoomFacts, WorkerLists, WorkerReport } from '../../operations/overview/worker-report.js';
 import { type ApplicationView, ordinaryView } from '../application.js';
-import { atMostEvery } from '../intervals.js';
 import type { MachineWorker } from '../machine-worker.js';
 import { LargestRooms } from './largest-rooms.js';
 

@@ -1,7 +1,5 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from 'pino';
-import type { Figures } from '../../../base/figures.js';
 import {
   type HistoryStore,
   openArchive,
@@ -10,9 +8,7 @@ import {
   SqliteHistoryStore,
   StoreHealth,
 } from '../../../features/history/index.js';
-import type { Config } from '../../../host/config/options.js';
-import { redisNamesOf } from '../../../host/config/redis-names.js';
-import { redisClient } from '../../../host/runtime/redis-client.js';
+import type { Config, MachineWorker } from '../../../host/index.js';
 import type { RevocationStore } from '../../accounts/revocations.js';
 import { RedisRevocations, SqliteRevocations } from '../revocations.js';
 
@@ -32,16 +28,6 @@ export interface KeptMessages {
   close(): Promise<void>;
 }
 
-export interface HistorySurroundings {
-  log: Logger;
-  /** Where those of the stores are added. */
-  figures: Figures;
-  /** Whether this worker is the one that removes old messages. */
-  isTrimmer(): boolean;
-  /** Told why the store cannot be opened, if a later attempt would not help. */
-  failed(reason: string): void;
-}
-
 const TRIM_INTERVAL_MS = 60_000;
 /** How long until another attempt to open a store. */
 const RETRY_MS = 1000;
@@ -50,9 +36,9 @@ const RETRY_MS = 1000;
  * Loads and opens the stores that the configuration names. It does not wait for Redis and the archive: calls that need
  * them are rejected until they can be reached.
  */
-export async function openHistory(config: Config, surroundings: HistorySurroundings): Promise<KeptMessages> {
-  const { historyTtl: ttlMs, redisUrl, archiveUrl } = config;
-  const { log, figures, isTrimmer } = surroundings;
+export async function openHistory(config: Config, worker: MachineWorker): Promise<KeptMessages> {
+  const { historyTtl: ttlMs, archiveUrl } = config;
+  const { log, figures } = worker;
   if (ttlMs === 0) {
     return {
       history: undefined,
@@ -63,15 +49,14 @@ export async function openHistory(config: Config, surroundings: HistorySurroundi
       close: async () => {},
     };
   }
-  const opened = redisUrl
-    ? await connectRedis({ ...config, redisUrl }, surroundings)
-    : await openSqlite(config, surroundings);
+  const opened = (await connectRedis(config, worker)) ?? (await openSqlite(config, worker));
   const { health } = opened;
   const { loss, store: history } = health;
   const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
   figures.add(history.readings);
   const timer = setInterval(() => {
-    if (isTrimmer()) history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
+    if (worker.isLeader())
+      history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL_MS);
   return {
     history,
@@ -94,31 +79,31 @@ interface OpenedStore {
   revocations: RevocationStore;
 }
 
-async function connectRedis(
-  config: Config & { redisUrl: string },
-  { log, isTrimmer }: HistorySurroundings,
-): Promise<OpenedStore> {
-  const redis = await redisClient(config, redisClientOptions());
-  redis.on('error', (error: Error) => log.debug({ error }, 'connection of the history'));
-  const keyPrefix = redisNamesOf(config).keys;
-  const store = RedisHistoryStore.connect({ redis, ttlMs: config.historyTtl, keyPrefix });
-  const health = new StoreHealth(store, 'Redis', { isTrimmer });
+async function connectRedis({ historyTtl: ttlMs }: Config, worker: MachineWorker): Promise<OpenedStore | undefined> {
+  const opened = await worker.openRedis(redisClientOptions());
+  if (!opened) return undefined;
+  const { redis, keyPrefix } = opened;
+  redis.on('error', (error: Error) => worker.log.debug({ error }, 'connection of the history'));
+  const store = RedisHistoryStore.connect({ redis, ttlMs, keyPrefix });
+  const health = new StoreHealth(store, 'Redis', { isTrimmer: () => worker.isLeader() });
   return { health, revocations: new RedisRevocations(redis, `${keyPrefix}revocations`) };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
-async function openSqlite(config: Config, { log, isTrimmer, failed }: HistorySurroundings): Promise<OpenedStore> {
+async function openSqlite(config: Config, worker: MachineWorker): Promise<OpenedStore> {
   const { dataDir, historyTtl: ttlMs, historyMaxBytes: maxBytes } = config;
   for (;;) {
     try {
       const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, ...(maxBytes && { maxBytes }) });
-      const health = new StoreHealth(store, 'DATA_DIR', { isTrimmer });
+      const health = new StoreHealth(store, 'DATA_DIR', { isTrimmer: () => worker.isLeader() });
       return { health, revocations: new SqliteRevocations(resolve(dataDir)) };
     } catch (error) {
       const { cause } = error as Error;
       // The primary reports the reason. The stack matters only for a search in the code.
-      log.debug({ error }, 'the history cannot be opened');
-      failed(`DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`);
+      worker.log.debug({ error }, 'the history cannot be opened');
+      void worker.failed(
+        `DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`,
+      );
       await sleep(RETRY_MS);
     }
   }

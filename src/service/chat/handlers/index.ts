@@ -68,7 +68,7 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
 export async function who({ memberLists, costs }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  costs?.chargeAtOnce(socket.conn, memberLists.bytesOf(room));
+  costs.chargeAtOnce(socket.conn, memberLists.bytesOf(room));
   return { room, ...memberLists.of(room) };
 }
 

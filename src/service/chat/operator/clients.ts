@@ -1,6 +1,5 @@
 import { type ErrorCode, errorCodes } from '../../../base/errors.js';
-import { canonicalAddress } from '../../../engine/limits/address-limits.js';
-import type { OperatorSeam } from '../../../host/runtime/operator/actions.js';
+import type { RunningApplication } from '../../../host/index.js';
 import type { PlainSocket } from '../../../io/plain/index.js';
 import { normalForm } from '../../accounts/identity.js';
 import { type ChatContext, ioRoomOf } from '../context.js';
@@ -13,7 +12,7 @@ type PlainUser = PlainSocket<Member>;
  * How the chat takes part in the operator's actions: clients learn why they are disconnected.
  * @param plain the plain WebSockets of this worker
  */
-export function chatSeam({ io }: ChatContext, plain: Iterable<PlainUser>): OperatorSeam {
+export function chatSeam({ io }: ChatContext, plain: Iterable<PlainUser>): NonNullable<RunningApplication['operator']> {
   return {
     nameOf: normalForm,
     userOf: ({ data }) => (data as ChatSocket['data']).name,
@@ -23,7 +22,7 @@ export function chatSeam({ io }: ChatContext, plain: Iterable<PlainUser>): Opera
       const matches =
         'user' in target
           ? ({ member }: PlainUser) => member.identity.name === target.user
-          : ({ address }: PlainUser) => canonicalAddress(address) === canonicalAddress(target.address);
+          : (socket: PlainUser) => socket.comesFrom(target.address);
       return refuseAll(plain, matches, 'DISCONNECTED');
     },
     closeRoom: (room) => {

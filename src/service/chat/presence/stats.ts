@@ -1,8 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TopKeys } from '../../../engine/top-keys.js';
 import type { Presence } from '../../../features/presence/index.js';
-import type { ApplicationView } from '../../../host/runtime/application.js';
-import { askServers } from '../../../io/rooms/index.js';
+import type { ApplicationView } from '../../../host/index.js';
+import { askServers, type Namespace } from '../../../index.js';
 import { chatRoomOf, ioRoomOf } from '../context.js';
 import type { PlainMembers } from '../plain/members.js';
 import type { ChatServer } from '../protocol.js';
@@ -42,7 +42,7 @@ export async function readStats(
   own: WorkerTotals,
   limit: number,
 ): Promise<ChatStats> {
-  const { answers } = await askServers(io.of('/'), EVENT, null, areTotals);
+  const { answers } = await askServers(io.of('/') as unknown as Namespace, EVENT, null, areTotals);
   const totals = { ...own, workers: answers.length + 1 };
   for (const { clients, messages } of answers) {
     totals.clients += clients;

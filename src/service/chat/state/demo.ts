@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
+import type { StateRoom } from '../../../features/state/index.js';
 
 /** The state room that the page `live.html` shows. */
 export const DEMO_ROOM = 'demo quotes';

@@ -1,9 +1,7 @@
 import { GjallarError } from '../../../base/errors.js';
 import { WorkQueue } from '../../../engine/limits/work-queue.js';
-import { openStateRoom } from '../../../features/state/open.js';
-import type { StateRoomOptions } from '../../../features/state/options.js';
-import type { LocalStateRoom as StateRoom } from '../../../features/state/room.js';
-import type { Engine } from '../../../index.js';
+import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../../features/state/index.js';
+import type { Engine, Server } from '../../../index.js';
 import { parseJson } from '../../../io/http/index.js';
 import { type Grant, type Identity, requireRoom } from '../../accounts/identity.js';
 import { callerOf } from '../identify.js';
@@ -43,7 +41,8 @@ export class StateService {
     this.requests = new WorkQueue('requests for state rooms', costs);
     for (const name of new Set([...names.map(readRoom), ...(hasDemo ? [DEMO_ROOM] : [])])) {
       // A room may have the name of an event of the chat.
-      this.byName.set(name, openStateRoom(io, name, { ...bounds, event: `state:${name}` }));
+      const options = { ...bounds, event: `state:${name}`, answersClients: false };
+      this.byName.set(name, createStateRoom(io as unknown as Server, name, options));
     }
     this.demo = hasDemo ? new DemoQuotes(this.byName.get(DEMO_ROOM)!) : undefined;
   }

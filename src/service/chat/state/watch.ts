@@ -1,6 +1,5 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { StateFormat } from '../../../features/state/members/format.js';
-import { requireRate } from '../../../features/state/options.js';
+import { requireRate, type StateFormat } from '../../../features/state/index.js';
 import type { Identity } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 import { readObject, readRoom } from '../input.js';

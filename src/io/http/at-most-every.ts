@@ -1,4 +1,4 @@
-/** Caches an expensive result for at least `ms` milliseconds, however many callers ask for it. */
+/** Makes an expensive result at most once in `ms` milliseconds, however many callers ask for it. */
 export function atMostEvery<T>(ms: number, make: () => Promise<T>): () => Promise<T> {
   let latest: Promise<T> | undefined;
   return () => {
