@@ -2,6 +2,15 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
+  'a machine that is here again after an outage gets what another one changes': {
+    ...{ seed: 235171998, clients: 3, workers: 3, machines: 2 },
+    actions: [
+      [310.78999999999996, 'room', 2, 0],
+      [331.01, 'fail carrier', 0, 41],
+      [383.51000000000005, 'all', 5],
+      [405.94000000000005, 'set', 3, 0],
+    ],
+  },
   'a session that came for a worker that was killed is found by the next one': {
     ...{ seed: 603230746, clients: 2, workers: 3, machines: 2 },
     actions: [
