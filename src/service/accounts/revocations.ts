@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { GjallarError } from '../../base/errors.js';
-import { type Accounts, type Identity, normalForm } from './identity.js';
+import type { Accounts, Identity } from './identity.js';
 import { combine, isCovered, isInForce, type Revocation, type RevocationRecord } from './revocation-record.js';
 
 /** How many revocations are kept. */
@@ -218,12 +218,7 @@ export class RevokedTokens {
   private adopt(records: ReadonlyMap<string, RevocationRecord>): void {
     this.records = new Map(records);
     const inForce = new Map<string, Revocation>();
-    for (const record of records.values()) {
-      if (!isInForce(record)) continue;
-      // Earlier versions have stored names in other forms.
-      const id = record.id.startsWith(idOfUser('')) ? normalForm(record.id) : record.id;
-      inForce.set(id, combine(record, inForce.get(id)));
-    }
+    for (const record of records.values()) if (isInForce(record)) inForce.set(record.id, record);
     this.inForce = inForce;
     this.onFirstRead();
     this.events.onChange();

@@ -1,4 +1,3 @@
-import { GjallarError } from '../../base/errors.js';
 import {
   type Application,
   type Config,
@@ -6,11 +5,10 @@ import {
   OwnPort,
   type RunningApplication,
 } from '../../host/index.js';
-import { atMostEvery, Cors } from '../../io/http/index.js';
+import { Cors } from '../../io/http/index.js';
 import { PlainWebSockets } from '../../io/plain/index.js';
 import { RevocableAccounts } from '../accounts/revocations.js';
 import { serveApi } from '../api/api.js';
-import { MAX_ROOMS_LISTED } from '../api/operator.js';
 import { type Chat, startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatReadings } from './metrics.js';
@@ -53,31 +51,10 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
   figures.add(() => chatReadings(chat));
   plain.attach(app, { secure, admit: chat.admit });
   const cors = new Cors(config.corsOrigin);
-  serveApi(app, engine, {
-    cors,
-    secure,
-    admin: port.admin,
-    apiKey: config.apiKey,
-    rooms: chat,
-    states: chat.states,
-    // If rooms require a token, their names are not public.
-    namesRooms: !accounts,
-    stats: atMostEvery(1000, () => chat.stats(MAX_ROOMS_LISTED)),
-    costs: engine.costs,
-    isProxied: config.trustProxy > 0,
-    audit: (...action) => worker.audited(...action),
-    act: (...action) => worker.act(...action),
-    deletion: chat.deletion,
-    tokens: new TokenRevocation(revocations?.tokens, announce),
-    exportOf: (user) => chat.exportOf(user),
-    acknowledgeLoss: async () => {
-      if (!kept.loss) throw new GjallarError('HISTORY_OFF');
-      await kept.loss.acknowledge();
-    },
-    drain: () => worker.drainMachine(),
-    drainTimeout: config.drainTimeout,
-    maxBody: config.maxPayload,
-  });
+  const tokens = new TokenRevocation(revocations?.tokens, announce);
+  const { apiKey, drainTimeout, maxPayload: maxBody } = config;
+  const api = { chat, worker, port, tokens, loss: kept.loss, apiKey, drainTimeout, isProxied: config.trustProxy > 0 };
+  serveApi(api, { cors, maxBody });
   servePages(app, engine, { cors, reports: worker.reports, secure, demoPage: config.demoPage === 'on' });
   return {
     listen: () => port.listen(),

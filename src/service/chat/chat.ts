@@ -5,6 +5,7 @@ import { type Conversations, openConversations, type Said } from '../../features
 import { createPresence } from '../../features/presence/index.js';
 import type { MachineWorker } from '../../host/index.js';
 import type { Engine, Namespace, Session, Socket } from '../../index.js';
+import { atMostEvery } from '../../io/http/index.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import { admit, identityOf } from './admission.js';
@@ -169,7 +170,7 @@ export function startChat(
     /** The rooms and users, as the operator sees them. */
     view: viewOf(plainMembers, talkers),
     /** Counts rooms and members over all workers and machines. */
-    stats: (limit: number) => readStats(io, presence, ownTotals(), limit),
+    stats: atMostEvery(1000, () => readStats(io, presence, ownTotals())),
     /** Verifies a token; undefined if users choose their own names. */
     identify: accounts && ((token: unknown) => identifyByToken(accounts, token)),
     /** Whether an event of the client with this connection has no reply yet. */

@@ -123,7 +123,7 @@ test.each(places)('%s that is not read counts, and no longer once its client is 
  * here how its output is counted, and adds a row above if that is a way of its own.
  */
 const writers: Readonly<Record<string, string>> = {
-  'service/api/api.ts': 'a streamed response',
+  'service/api/operator.ts': 'a streamed response',
   'cluster/relay/receiver.ts': 'a WebSocket whose session is on another worker, which counts it',
   'engine/delivery/closing.ts': 'frames of a session that is closing',
   'engine/delivery/outbox.ts': 'frames of a session on WebSocket',

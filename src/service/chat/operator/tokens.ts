@@ -40,9 +40,8 @@ export class TokenRevocation {
 
   /** Accepts the tokens again. Without such a revocation, it does nothing. */
   async lift(id: string): Promise<{ id: string }> {
-    // One that an earlier version has stored may be in another form.
-    const ids = id.startsWith(idOfUser('')) ? new Set([id, normalForm(id)]) : [id];
-    for (const one of ids) await attempt(() => this.opened().lift(one));
+    const kept = id.startsWith(idOfUser('')) ? normalForm(id) : id;
+    await attempt(() => this.opened().lift(kept));
     this.changed();
     return { id };
   }

@@ -19,10 +19,12 @@ export interface WorkerTotals {
 export interface ChatStats {
   /** Of the workers that have answered within 5 s. */
   totals: WorkerTotals & { workers: number; rooms: number };
-  /** The rooms with the most members, the largest first. */
+  /** The {@link MAX_ROOMS_LISTED} rooms with the most members, the largest first. */
   rooms: { room: string; members: number }[];
 }
 
+/** How many rooms are listed at most. */
+export const MAX_ROOMS_LISTED = 1000;
 /** The event between workers. */
 const EVENT = 'chat:totals';
 /** How many rooms are counted in one turn of the event loop, which takes some milliseconds. */
@@ -36,12 +38,7 @@ export function answerTotals(io: ChatServer, own: () => WorkerTotals): void {
 }
 
 /** Counts the rooms and their members, which all workers know, and asks the others for the rest. */
-export async function readStats(
-  io: ChatServer,
-  presence: Presence,
-  own: WorkerTotals,
-  limit: number,
-): Promise<ChatStats> {
+export async function readStats(io: ChatServer, presence: Presence, own: WorkerTotals): Promise<ChatStats> {
   const { answers } = await askServers(io.of('/') as unknown as Namespace, EVENT, null, areTotals);
   const totals = { ...own, workers: answers.length + 1 };
   for (const { clients, messages } of answers) {
@@ -55,7 +52,7 @@ export async function readStats(
     rooms.push({ room, members: presence.usersOf(ioRoomOf(room)).members });
   }
   rooms.sort((one, other) => other.members - one.members || (one.room < other.room ? -1 : 1));
-  return { totals: { ...totals, rooms: all.length }, rooms: rooms.slice(0, limit) };
+  return { totals: { ...totals, rooms: all.length }, rooms: rooms.slice(0, MAX_ROOMS_LISTED) };
 }
 
 function areTotals(value: unknown): value is WorkerTotals {

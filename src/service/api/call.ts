@@ -1,0 +1,48 @@
+import type { MachineWorker, OwnPort } from '../../host/index.js';
+import type { EngineRequest } from '../../index.js';
+import { decodeRoom, type Headers, type HttpExchange } from '../../io/http/index.js';
+import type { Chat } from '../chat/chat.js';
+import type { KeptMessages } from '../chat/conversations/kept-messages.js';
+import type { TokenRevocation } from '../chat/operator/tokens.js';
+
+/** What the API acts on. It passes all input on unchecked. */
+export interface Api {
+  readonly chat: Chat;
+  readonly worker: MachineWorker;
+  readonly port: Pick<OwnPort, 'app' | 'engine' | 'secure' | 'admin'>;
+  readonly tokens: TokenRevocation;
+  readonly loss: KeptMessages['loss'];
+  /** Without a key, and without tokens, every request to rooms is rejected. */
+  readonly apiKey: string | undefined;
+  /** How long a drain takes, in ms. */
+  readonly drainTimeout: number;
+  /** Whether the proxies' headers about the host are trusted. */
+  readonly isProxied: boolean;
+}
+
+/** One call of the API. */
+export interface Call {
+  readonly exchange: HttpExchange;
+  readonly request: EngineRequest;
+  /** The parameters of the path, still percent-encoded. */
+  readonly parameters: readonly string[];
+  /** The headers of every response. */
+  readonly headers: Headers;
+  /** The HTTP status of a successful response. */
+  status: number;
+}
+
+/** Resolves with the fields of the response besides `ok`; undefined if it has responded itself. */
+export type Operation = (call: Call, api: Api) => Promise<object | undefined>;
+
+/** A parameter of the path: the name of a room or of a user. @throws GjallarError BAD_ROOM */
+export function segmentOf({ parameters }: Call, index = 0): string {
+  return decodeRoom(parameters[index]!);
+}
+
+/** A query whose numbers are numbers. A value that is no plain integer stays a text, and is rejected later. */
+export function withIntegers(query: Readonly<Record<string, string>>): Record<string, number | string> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [name, /^\d{1,15}$/.test(value) ? Number(value) : value]),
+  );
+}
