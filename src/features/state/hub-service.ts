@@ -44,7 +44,7 @@ export const openHubService: OpenHubService = (host: HubServiceHost) => {
       const message = decodeMessage<Timed>(bytes);
       handle(message.at, () => sequencer.onMessage(worker, message));
     },
-    onHubHere: (hub) => sequencer.onMachineHere(hub),
+    onHubHere: (hub) => inOrder.add(machineTime(), () => sequencer.onMachineHere(hub)),
     onHubGone: (hub) => inOrder.add(machineTime(), () => sequencer.onMachineGone(hub)),
     onHubMessage: (hub, bytes) => {
       const message = decodeFromMachine(bytes);
