@@ -178,7 +178,8 @@ export class Node {
     };
   }
 
-  private nameOf(worker: number): string {
+  /** The name of a worker of this machine. */
+  nameOf(worker: number): string {
     return this.isAlone ? String(worker) : workerName(worker, this.machine);
   }
 

@@ -35,6 +35,17 @@ export interface ListenFailure {
 /** A question of the primary to its workers. */
 export type Question = 'health' | 'figures' | 'act';
 
+/** A session on a WebSocket whose connection goes from one worker to another. */
+export interface HandedSession {
+  /** The number of its engine among those of the worker. */
+  readonly engine: number;
+  /** Bytes as base64: what the application knows of it, and the beginning of a frame that was read. */
+  readonly state: string;
+  readonly rest: string;
+  /** Whether its messages may be compressed. */
+  readonly compresses: boolean;
+}
+
 export type FromWorker =
   /** This worker accepts links from other workers. */
   | { type: 'meshed' }
@@ -52,6 +63,8 @@ export type FromWorker =
   | { type: 'leave' }
   /** A client of this worker asks for the metrics of the machine. */
   | { type: 'scrape'; id: number }
+  /** Pass a session, whose connection comes along, on to the successor of this worker. */
+  | { type: 'handOver'; to: number; session: HandedSession }
   /** The answer to `ask`; undefined if the worker cannot answer. */
   | { type: 'answer'; id: number; answer: unknown }
   /** This worker cannot run, and a replacement could not either. */
@@ -81,8 +94,12 @@ export type FromPrimary =
   | { type: 'leave'; over: number }
   /** Accept no new clients, because a successor listens. */
   | { type: 'retire' }
-  /** Accept no new clients, drain over `over` ms, and exit. */
-  | { type: 'stop'; over: number }
+  /** These workers were replaced: the first of each two by the second, which has its sessions. */
+  | { type: 'successors'; of: readonly (readonly [worker: number, successor: number])[] }
+  /** Go on with a session of a worker that is being replaced. Its connection comes along. */
+  | { type: 'takeOver'; from: number; session: HandedSession }
+  /** Accept no new clients, drain over `over` ms, and exit. Sessions may go on on the successor. */
+  | { type: 'stop'; over: number; successor?: number | undefined }
   /** Exit at once. */
   | { type: 'stopNow' };
 

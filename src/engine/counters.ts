@@ -9,6 +9,7 @@ export class EngineCounters {
     'ping timeout': 0,
     'parse error': 0,
     'forced close': 0,
+    moved: 0,
     'slow client': 0,
     'rate limit': 0,
     'packet too large': 0,
@@ -31,7 +32,7 @@ export class EngineCounters {
 
 /**
  * Why a session ended; the first argument of its `close` event, and of a Socket.IO socket's `disconnect` event.
- * The reasons are those of engine.io, and five more for the limits.
+ * The reasons are those of engine.io, one for a reload, and five for the limits.
  */
 export type CloseReason =
   | 'transport close'
@@ -39,6 +40,8 @@ export type CloseReason =
   | 'ping timeout'
   | 'parse error'
   | 'forced close'
+  /** The client goes on on another worker, which replaces this one. */
+  | 'moved'
   /** More than `maxBackpressure` bytes waited for the client. */
   | 'slow client'
   /** The client sent twice what `rateLimit` allows, or more messages than the server can hold. */

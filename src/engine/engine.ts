@@ -8,21 +8,23 @@ import { type AttachOptions, attachTo } from './attach.js';
 import { type Clock, systemClock } from './clock.js';
 import { EngineParts } from './engine-parts.js';
 import { Admission } from './http/admission.js';
-import type { HttpExchange, UpgradeExchange } from './http/exchange.js';
+import type { FrameReceiver, HttpExchange, LeftWebSocket, UpgradeExchange } from './http/exchange.js';
 import type { Middleware } from './http/middleware.js';
 import type { EngineRequest } from './http/request.js';
 import { HeaderMaker } from './http/response-headers.js';
 import type { NodeApp } from './node/app.js';
 import { isNodeApp, nodeApps } from './node/load.js';
+import type { NodeWebSocket } from './node/web-socket.js';
 import type { EngineOptions, EngineSettings } from './options.js';
 import type { Relay } from './relay.js';
 import { announce } from './session/announced.js';
-import { Handshake, openingsFor } from './session/handshake.js';
+import { type ArrivingSession, Handshake, openingsFor } from './session/handshake.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
 import { randomId } from './session/session-id.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
+import type { WebSocketTransport } from './transports/websocket.js';
 import type { TemplatedApp } from './uws/app.js';
 import { corkHolder } from './uws/cork-holder.js';
 
@@ -246,6 +248,36 @@ export class Engine extends EngineParts {
   adopt(session: MovingSession, upgrade?: UpgradeExchange): void {
     // The application must know the session before the WebSocket carries messages for it.
     this.handshake.adopt(session, upgrade, () => upgrade && this.onUpgrade(upgrade));
+  }
+
+  /** Whether a session could go on on another worker now. Sends what the outbox holds first. */
+  canLeave(session: Session): boolean {
+    this.outbox.flush();
+    return session.canLeave && !this.pending.has(session.id);
+  }
+
+  /** Ends a session here, because it goes on on another worker. Call it only if {@link canLeave}. */
+  handOver(session: Session): { webSocket?: LeftWebSocket; poll?: HttpExchange | undefined } {
+    const { transport, polling } = session;
+    const left = polling ? { poll: polling.takePoll() } : { webSocket: (transport as WebSocketTransport).handOver() };
+    session.leave();
+    return left;
+  }
+
+  /** See `arrive()` of the handshake. */
+  arrive(
+    moving: ArrivingSession,
+    connection: { socket: Socket; compresses: boolean } | undefined,
+    arrived: (session: Session | undefined, webSocket: NodeWebSocket | undefined) => void,
+  ): void {
+    let webSocket: NodeWebSocket | undefined;
+    const open = (receiver: FrameReceiver): boolean => {
+      const { socket, compresses } = connection!;
+      const app = this.apps.find(isNodeApp);
+      webSocket = app?.takeOver(this, socket, receiver, compresses);
+      return webSocket !== undefined;
+    };
+    this.handshake.arrive(moving, connection?.socket, open, (session) => arrived(session, webSocket));
   }
 
   /** A client that is so late with its WebSocket hardly requests one, and its answer to the ping may not wait. */

@@ -18,6 +18,8 @@ test('these methods are replaced, and no others', () => {
     'base/log.ts: output.flushSync',
     'host/run/application.ts: io.close',
     'host/runtime/lifecycle/orders.ts: process.emit',
+    'io/moving-clients.private.ts: prototype.ack',
+    'io/moving-clients.private.ts: prototype.run',
     'io/server/listen/port-owner.ts: server.closeAllConnections',
     'io/server/listen/port-owner.ts: server.getConnections',
     'io/server/listen/port-owner.ts: server.listen',

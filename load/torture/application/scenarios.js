@@ -51,16 +51,19 @@ function nextDeath(turn, { short, random }) {
   return pick(isRare ? ['stopped for a while', 'stopped for good'] : quick, random);
 }
 
-const MODES = ['off', 'on'];
+const MODES = ['off', 'on', 'moves'];
+/** Four of five clients on WebSocket, the others on polling: no client may notice a reload. */
+const MOVING = [...Array(4).fill(['websocket']), ['polling']];
 
 export const deploys = {
   about:
-    'deploys under load, with recovery and without: events lost, reconnects, requests on new connections that fail',
+    'deploys under load, without recovery, with it, and where clients move: events lost, reconnects, requests on new connections that fail',
   isLong: true,
   options: {
     times: 'number of reloads in each part (20; 2 with --short)',
     minutes: 'time limit of each part (15)',
-    clients: 'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling (5,000)',
+    clients:
+      'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling; where they move, 20% do (5,000)',
     recovery: { takes: 'off|on', of: MODES, about: 'only one of these parts' },
   },
   async run({ short, seed, times: count = short ? 2 : 20, minutes: limit = 15, own: given }) {
@@ -68,14 +71,21 @@ export const deploys = {
     for (const mode of given.recovery === undefined ? MODES : [given.recovery]) {
       // The full form has the default of RELOAD_SETTLE.
       const timing = short ? { DRAIN_TIMEOUT: '2s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
+      const moves = mode === 'moves';
+      // The clients of a busy machine take their time, and none may be dismissed.
+      const portable = { RECOVERY: 'on', GJALLAR_SOCKETS: 'portable', DRAIN_TIMEOUT: '30s' };
       const result = await trial({
-        ...{ label: `recovery ${mode}`, workers: 2, environment: { RECOVERY: mode, ...timing } },
+        ...{ label: `recovery ${mode}`, workers: 2, isOwn: moves && short },
+        environment: { ...timing, ...(moves ? portable : { RECOVERY: mode }) },
         ...{ clients: given.clients ?? (short ? 50 : 5000), interval: short ? 50 : 500 },
-        ways: [...Array(5).fill(DEFAULT), ...Array(4).fill(['websocket']), ['polling']],
+        ways: moves ? MOVING : [...Array(5).fill(DEFAULT), ...Array(4).fill(['websocket']), ['polling']],
         ...{ nextFault: () => 'reloaded', times: count, end: endOf(limit), random: randomFrom(seed), probeMs: 5 },
       });
       // A session that a client did not use for long may be new, too: how many there were is what is to be seen.
-      figures.push(...named(`recovery ${mode}`, [...figuresOf(result, { recovers: false }), ...reloadFigures(result)]));
+      const all = [...figuresOf(result, { recovers: moves }), ...reloadFigures(result)];
+      const most = moves ? { least: 0, most: 0 } : {};
+      const figured = all.map((figure) => (figure.name === 'returns of clients' ? { ...figure, ...most } : figure));
+      figures.push(...named(`recovery ${mode}`, figured));
     }
     return figures;
   },

@@ -40,7 +40,8 @@ export class Crowd {
     socket.on('connect', () => {
       const { away } = client;
       client.away = undefined;
-      if (client.ids.size > 0) {
+      // A reload may move a client, which is connected again without having been away.
+      if (away && client.ids.size > 0) {
         this.returns.push({
           fault: away.fault,
           isSame: socket.recovered,

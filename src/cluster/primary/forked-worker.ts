@@ -1,8 +1,9 @@
-import type { Serializable } from 'node:child_process';
+import type { SendHandle, Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
+import { closeHandle } from '../../engine/node/node-net.private.js';
 import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker } from '../protocol.js';
 import { OTHER_WIRE } from '../wire-number.js';
 
@@ -139,6 +140,8 @@ export class ForkedWorker {
   /** Why it cannot continue, or why it has ended. */
   failure: string | undefined;
   private readonly worker: Worker;
+  /** Connections that it has not got yet. */
+  private readonly handles = new Set<SendHandle>();
   /** Called when it reports this, or is gone. */
   private readonly awaited = new Map<FromWorker['type'], () => void>();
   private end = () => {};
@@ -190,6 +193,17 @@ export class ForkedWorker {
     if (this.worker.isConnected()) this.worker.send(message, () => {});
   }
 
+  /** Passes a connection on to it. This process has it no longer then. */
+  sendWith(handle: SendHandle, message: FromPrimary): void {
+    const close = () => {
+      if (this.handles.delete(handle)) closeHandle(handle);
+    };
+    this.handles.add(handle);
+    const envelope: Envelope<FromPrimary> = { gjallar: message };
+    if (this.worker.isConnected()) this.worker.send(envelope as unknown as Serializable, handle, close);
+    else close();
+  }
+
   /** Resolves when the worker reports this, or is gone. */
   reported(type: FromWorker['type']): Promise<void> {
     return new Promise((resolve) => {
@@ -212,6 +226,8 @@ export class ForkedWorker {
   ended(code: number, signal: string | null): void {
     this.isOtherBuild = code === OTHER_WIRE;
     this.failure ??= signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+    for (const handle of this.handles) closeHandle(handle);
+    this.handles.clear();
     for (const resolve of this.awaited.values()) resolve();
     this.end();
   }
@@ -225,7 +241,7 @@ export class ForkedWorker {
   }
 
   /** Drains it over a number of ms, and ends it. Resolves when it is gone. */
-  stop(over: number): Promise<void> {
+  stop(over: number, successor?: number): Promise<void> {
     const { process } = this.worker;
     this.isStopping = true;
     return new Promise((resolve) => {
@@ -242,7 +258,7 @@ export class ForkedWorker {
       own('waiting for a worker to end', ended);
       // A worker that is still starting has no clients, and may not read its messages yet.
       if (!this.isListening) return void process.kill('SIGKILL');
-      this.send({ type: 'stop', over });
+      this.send({ type: 'stop', over, successor });
     });
   }
 

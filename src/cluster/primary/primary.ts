@@ -1,4 +1,4 @@
-import type { Serializable } from 'node:child_process';
+import type { SendHandle, Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -7,6 +7,7 @@ import type { Logger } from 'pino';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import { makeSocketFolder } from '../../base/socket-folders.js';
+import { closeHandle } from '../../engine/node/node-net.private.js';
 import { HubThread } from '../hub/hub-thread.js';
 import type { HubAddress } from '../hub/open.js';
 import { HUB } from '../mesh/mesh.js';
@@ -67,6 +68,8 @@ export class Primary {
   private readonly watchdog: Watchdog;
   private readonly ports = new SharedPorts();
   private readonly questions = new Questions();
+  /** The workers that have the sessions of those that were replaced. */
+  private readonly successors = new Map<number, number>();
   private deaths = 0;
   readonly reloads: ReloadQueue;
   isLeaving = false;
@@ -97,9 +100,10 @@ export class Primary {
       ...(file !== undefined && { exec: file }),
       ...(args && { args: [...args] }),
     });
-    cluster.on('message', (worker, message: unknown) => {
+    cluster.on('message', (worker, message: unknown, handle: SendHandle | undefined) => {
       const ours = opened<FromWorker>(message);
-      if (ours) this.onMessage(worker, ours);
+      if (ours?.type === 'handOver') this.handOver(worker.id, ours, handle);
+      else if (ours) this.onMessage(worker, ours);
       else onMessage?.(message);
     });
     // Servers that node:cluster listens for.
@@ -201,6 +205,26 @@ export class Primary {
     return this.fork(true);
   }
 
+  replaced(by: readonly (readonly [old: number, successor: number])[]): void {
+    for (const [old, successor] of by) {
+      for (const [before, known] of this.successors) if (known === old) this.successors.set(before, successor);
+      this.successors.set(old, successor);
+    }
+    this.tell({ type: 'successors', of: [...this.successors] });
+  }
+
+  private handOver(
+    from: number,
+    { to, session }: Extract<FromWorker, { type: 'handOver' }>,
+    handle: SendHandle | undefined,
+  ): void {
+    const successor = this.members.get(to);
+    // There is none if this process has no descriptor left.
+    if (!handle) return;
+    if (successor) successor.sendWith(handle, { type: 'takeOver', from, session });
+    else closeHandle(handle);
+  }
+
   readinessOf(workers: readonly ForkedWorker[]): Promise<Map<number, Readiness | undefined>> {
     const ids = workers.filter(({ isDead }) => !isDead).map(({ id }) => id);
     return this.ask('health', ids) as Promise<Map<number, Readiness | undefined>>;
@@ -258,6 +282,7 @@ export class Primary {
         member.send({ type: 'join', workers: this.hub?.isReady ? [HUB, ...this.meshed] : this.meshed });
         member.isMeshed = true;
         member.send(this.reloads.report);
+        member.send({ type: 'successors', of: [...this.successors] });
         return;
       }
       case 'alive':
@@ -307,6 +332,7 @@ export class Primary {
     this.members.delete(id);
     this.watchdog.forget(id);
     this.questions.gone(id);
+    for (const [before, successor] of this.successors) if (successor === id) this.successors.delete(before);
     // A killed worker could not remove its socket.
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;

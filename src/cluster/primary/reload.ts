@@ -88,6 +88,8 @@ interface Fleet {
   readonly isStopping: boolean;
   /** Forks a worker that replaces one that still runs. */
   forkSpare(old: ForkedWorker): ForkedWorker;
+  /** Tells all workers which ones replace others. */
+  replaced(by: readonly (readonly [old: number, successor: number])[]): void;
   /** Forks a worker again that has ended. */
   respawn(worker: ForkedWorker): void;
   /** The readiness of workers; undefined for those that do not answer in time. */
@@ -233,7 +235,8 @@ class Reload {
       }),
     );
     if (fleet.isStopping) return;
-    await Promise.all(old.map((worker) => worker.stop(this.options.drainTimeout)));
+    fleet.replaced(pairs.map((pair) => [pair.old.id, pair.successor.id]));
+    await Promise.all(pairs.map((pair) => pair.old.stop(this.options.drainTimeout, pair.successor.id)));
   }
 }
 

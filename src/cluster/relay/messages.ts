@@ -76,6 +76,12 @@ export const ops = {
   written: 19,
   /** owner → receiver: dismiss the client, which should reconnect */
   dismiss: 20,
+  /** replaced worker → its successor: a session on polling that the application knows, which goes on there */
+  handOver: 21,
+  /** successor → replaced worker: the id of a session that goes on here */
+  arrived: 22,
+  /** successor → replaced worker: the id of a session that cannot go on here: its client has to reconnect */
+  lost: 23,
 } as const;
 
 export type Op = (typeof ops)[keyof typeof ops];
@@ -87,6 +93,8 @@ export interface RelayedRequest {
   parts: RequestParts;
   /** Why there is no body. */
   bodyError?: string;
+  /** How many workers have passed it on. */
+  hops: number;
 }
 
 export interface RelayedResponse {
@@ -182,9 +190,9 @@ function checkParts(value: unknown): void {
 }
 
 export function asRequest(value: unknown): RelayedRequest {
-  const { parts, bodyError } = fieldsOf(value);
+  const { parts, bodyError, hops } = fieldsOf(value);
   checkParts(parts);
-  expectThat(isOptional(bodyError, 'string'));
+  expectThat(isOptional(bodyError, 'string') && Number.isSafeInteger(hops));
   return value as RelayedRequest;
 }
 

@@ -32,6 +32,8 @@ export interface ClientGuards {
 export class RelayedExchange implements HttpExchange {
   readonly isRelayed = true;
   readonly request: EngineRequest;
+  /** The worker that has received it, or passed it on. */
+  receiver: string | undefined;
   finished = false;
   onAborted: (() => void) | undefined;
   onAnswerNow: (() => void) | undefined;
@@ -48,6 +50,10 @@ export class RelayedExchange implements HttpExchange {
     protected readonly guards: ClientGuards,
   ) {
     this.request = requestOf(relayed.parts);
+  }
+
+  get hops(): number {
+    return this.relayed.hops;
   }
 
   readBody(done: BodyCallback): void {

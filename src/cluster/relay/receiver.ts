@@ -45,19 +45,20 @@ export class ReceivedRequest implements ReceivedConnection {
     private readonly exchange: HttpExchange,
     private readonly forward: SendOp,
     private readonly onEnd: () => void,
+    private readonly hops: number,
   ) {}
 
   start(): void {
-    const { exchange, forward } = this;
+    const { exchange, forward, hops } = this;
     const parts = exchange.request.toParts();
     exchange.onAborted = () => {
       forward(ops.abort);
       this.onEnd();
     };
-    if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts }));
+    if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts, hops }));
     exchange.readBody((bodyError, body) => {
       if (bodyError === 'aborted') this.onEnd();
-      else forward(ops.request, encodeBody({ parts, bodyError }, body));
+      else forward(ops.request, encodeBody({ parts, bodyError, hops }, body));
     });
   }
 
@@ -102,6 +103,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     /** Adopts the session on this worker, and then handles the request. */
     private readonly adopt: (session: Buffer, exchange: UpgradeExchange) => void,
     private readonly host: ReceiverHost,
+    private readonly hops: number,
   ) {}
 
   start(): void {
@@ -109,7 +111,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
       this.forward(ops.abort);
       this.onEnd();
     };
-    this.forward(ops.upgrade, encodeBody({ parts: this.exchange.request.toParts() }));
+    this.forward(ops.upgrade, encodeBody({ parts: this.exchange.request.toParts(), hops: this.hops }));
   }
 
   onReply(op: Op, body: Buffer): void {

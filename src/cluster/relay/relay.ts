@@ -32,6 +32,12 @@ interface RelayTarget extends ClientGuards {
   adopt(session: MovingSession, upgrade?: UpgradeExchange): void;
 }
 
+/** How many workers pass a request on while its session moves. */
+const MAX_HOPS = 3;
+
+/** Workers, each with the one that replaces it. */
+export type Successors = readonly (readonly [worker: string, successor: string])[];
+
 /** How long requests that are already on their way may still arrive for a session on a WebSocket, in ms. */
 const LATE_REQUESTS_MS = 10_000;
 
@@ -53,17 +59,25 @@ export class Relay {
   private readonly movedTo = new Map<string, string>();
   /** The old workers of sessions that have moved here, by session id. */
   private readonly movedFrom = new Map<string, string>();
+  /** Called with a session on polling that a replaced worker hands over. */
+  onHandOver: (from: string, session: Buffer) => void = () => {};
+  /** Called when the successor of this worker tells whether a session goes on there. */
+  onArrived: (sid: string, isHere: boolean) => void = () => {};
   private lastRequestId = 0;
   /** Requests and WebSockets passed on since the start, by where their owner is. */
   readonly passedOn = { worker: 0, machine: 0 };
   /** Sessions that have moved here since the start, by where they were. */
   readonly adopted = { worker: 0, machine: 0 };
 
-  /** @param part the number of the engine within its worker */
+  /**
+   * @param part the number of the engine within its worker
+   * @param successors the workers that were replaced, or are about to be, each with the one that gets its sessions
+   */
   constructor(
     private readonly node: Node,
     private readonly target: RelayTarget,
     private readonly part = 0,
+    private readonly successors: () => Successors = () => [],
   ) {
     node.on(channels.relay, part, {
       onMessage: (from, payload) => this.onMessage(from, payload),
@@ -73,14 +87,14 @@ export class Relay {
 
   /** Passes a request on. Returns false if the session's worker is gone. */
   request(sid: string, exchange: HttpExchange): boolean {
-    return this.passOn(sid, exchange, (forward, onEnd) => new ReceivedRequest(exchange, forward, onEnd));
+    return this.passOn(sid, exchange, (forward, onEnd, hops) => new ReceivedRequest(exchange, forward, onEnd, hops));
   }
 
   /** Passes a request for a WebSocket on. Returns false if the session's worker is gone. */
   upgrade(sid: string, exchange: UpgradeExchange): boolean {
-    return this.passOn(sid, exchange, (forward, onEnd, owner) => {
+    return this.passOn(sid, exchange, (forward, onEnd, hops, owner) => {
       const adopt = (body: Buffer) => this.adopt(owner, body, exchange);
-      return new ReceivedUpgrade(exchange, forward, onEnd, adopt, this);
+      return new ReceivedUpgrade(exchange, forward, onEnd, adopt, this, hops);
     });
   }
 
@@ -125,6 +139,36 @@ export class Relay {
     this.send(from, encodeMessage(ops.noMoreRequests, 0, sid));
   }
 
+  /** Hands a session on polling over to the worker that replaces this one, with its waiting poll. Later requests follow. */
+  handOver(to: string, sid: string, session: Buffer, poll: HttpExchange | undefined): void {
+    this.movedTo.set(sid, to);
+    this.send(to, encodeMessage(ops.handOver, 0, session));
+    if (poll) this.request(sid, poll);
+  }
+
+  /** Tells the worker where a session was whether it goes on here. */
+  tellArrived(from: string, sid: string, isHere: boolean): void {
+    this.send(from, encodeMessage(isHere ? ops.arrived : ops.lost, 0, sid));
+  }
+
+  /** The worker that has a session, as far as its id tells. */
+  private ownerOf(sid: string, exchange: HttpExchange): string | undefined {
+    const { node } = this;
+    const relayed = exchange instanceof RelayedExchange ? exchange : undefined;
+    const named = workerOf(sid, node.isAlone);
+    const successors = this.successors();
+    const successor = successors.find(([replaced]) => replaced === named)?.[1];
+    if (successor === node.id) {
+      // The one that this worker replaces may still have it.
+      const before = successors.find(([replaced, by]) => by === node.id && node.has(replaced))?.[0];
+      return before === relayed?.receiver ? undefined : before;
+    }
+    const owner = successor !== undefined && node.has(successor) ? successor : named;
+    // In a reload, another worker may have passed it on that knew more, or less. Once the session has ended, they would
+    // otherwise pass it back and forth endlessly.
+    return relayed && (owner === relayed.receiver || relayed.hops >= MAX_HOPS) ? undefined : owner;
+  }
+
   /** Adopts a session and its WebSocket. There is no WebSocket if the client has disconnected meanwhile. */
   private adopt(from: string, body: Buffer, exchange?: UpgradeExchange): void {
     const session = decodeMove(body);
@@ -136,12 +180,9 @@ export class Relay {
   private passOn(
     sid: string,
     exchange: HttpExchange,
-    make: (forward: SendOp, over: () => void, owner: string) => ReceivedConnection & { start(): void },
+    make: (forward: SendOp, over: () => void, hops: number, owner: string) => ReceivedConnection & { start(): void },
   ): boolean {
-    // A request that another worker passed on may only follow a move. Once the session has ended, the two workers would
-    // otherwise pass it back and forth endlessly.
-    const owner =
-      this.movedTo.get(sid) ?? (exchange instanceof RelayedExchange ? undefined : workerOf(sid, this.node.isAlone));
+    const owner = this.movedTo.get(sid) ?? this.ownerOf(sid, exchange);
     if (owner === undefined || !this.node.has(owner)) return false;
     this.passedOn[this.scopeOf(owner)]++;
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
@@ -149,6 +190,7 @@ export class Relay {
     const connection = make(
       (op, body) => this.send(owner, encodeMessage(op, requestId, body)),
       () => this.received.delete(requestId),
+      exchange instanceof RelayedExchange ? exchange.hops + 1 : 1,
       owner,
     );
     this.received.set(requestId, { owner, connection });
@@ -174,6 +216,11 @@ export class Relay {
         setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS_MS).unref();
         return;
       }
+      case ops.handOver:
+        return this.onHandOver(from, body);
+      case ops.arrived:
+      case ops.lost:
+        return this.onArrived(body.toString(), op === ops.arrived);
       case ops.closed: {
         const { code, reason } = asClose(parseJson(body.toString()));
         return this.webSocketOf(key)?.closed(code ?? 1006, reason ?? '');
@@ -208,6 +255,7 @@ export class Relay {
     const reply: SendOp = (op, answer) => this.send(from, encodeMessage(op, requestId, answer));
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
+    exchange.receiver = from;
     this.relayed.set(key, { receiver: from, exchange });
     if (!(exchange instanceof RelayedUpgrade)) return this.target.onRequest(exchange);
     const released = this.target.release(exchange.request._query.sid ?? '');

@@ -41,6 +41,10 @@ export class Closing {
     return this.webSockets.size;
   }
 
+  has(webSocket: WebSocketConnection): boolean {
+    return this.webSockets.has(webSocket);
+  }
+
   /** Those WebSockets: their bytes wait as those of other clients do. */
   clients(): Iterable<Buffering> {
     return this.webSockets.values();

@@ -65,6 +65,20 @@ export class Admission {
     });
   }
 
+  /** Asks middleware and `allowRequest` again about the client of a session that has come from another worker. */
+  readmit(exchange: HttpExchange, refuse: () => void, next: () => void): void {
+    const { allowRequest } = this.settings;
+    applyMiddleware(this.middleware, exchange, (error) => {
+      if (error) return refuse();
+      if (!allowRequest) return next();
+      answered(
+        (answer: Parameters<typeof allowRequest>[1]) => allowRequest(exchange.request, answer),
+        (_message, success) => (success ? next() : refuse()),
+        refuse,
+      );
+    });
+  }
+
   /** Calls `next` if the middleware admits the request, and answers it otherwise. */
   runMiddleware(exchange: HttpExchange, next: () => void): void {
     applyMiddleware(this.middleware, exchange, (error) => {

@@ -1,4 +1,5 @@
 import { validateHeaderName, validateHeaderValue } from 'node:http';
+import type { Socket } from 'node:net';
 import { reportFailure } from '../../base/owner.js';
 import type { EngineRequest } from './request.js';
 
@@ -122,6 +123,19 @@ export interface NativeWebSocket extends WebSocketConnection {
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
   getTopics(): string[];
+  /** Whether another process could go on with it now; undefined if none ever can. */
+  readonly canLeave?: boolean | undefined;
+  /** Ends it in this process alone. Call it only if {@link canLeave}. */
+  leave?(): LeftWebSocket;
+}
+
+/** A WebSocket that another process goes on with. */
+export interface LeftWebSocket {
+  /** The connection, which is not read from any more. */
+  readonly socket: Socket;
+  /** The beginning of a frame. */
+  readonly rest: Buffer;
+  readonly compresses: boolean;
 }
 
 /** Whether topics reach the WebSocket. They do not reach a relayed one. */

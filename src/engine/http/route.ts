@@ -78,6 +78,12 @@ export class FrameEvents {
     this.host.slow.onDropped(webSocket, receiver);
   }
 
+  /** Whether messages of a WebSocket wait to be handled, or it is about to close. */
+  isWaiting(webSocket: NativeWebSocket, receiver: FrameReceiver): boolean {
+    const { closing, slow, frameGuard } = this.host;
+    return frameGuard.isWaiting(receiver) || closing.has(webSocket) || slow.muted.has(webSocket);
+  }
+
   closed(webSocket: NativeWebSocket, receiver: FrameReceiver, code: number, reason: string): void {
     const { closing, slow, frameGuard } = this.host;
     closing.closed(webSocket);

@@ -185,6 +185,11 @@ export class FrameGuard {
     }
   }
 
+  /** Whether messages of a WebSocket wait. */
+  isWaiting(receiver: FrameReceiver): boolean {
+    return this.queues.has(receiver);
+  }
+
   /** The WebSocket is closed. Its owner gets the waiting frames, and is then told. */
   closed(receiver: FrameReceiver, code: number, reason: string): void {
     const queue = this.queues.size > 0 ? this.queues.get(receiver) : undefined;

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { clearInterval, performance, setImmediate, setInterval } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
+import type { FrameReceiver } from '../http/exchange.js';
 import { type HttpHost, handleRequest, hostOfOthers } from '../http/guarded-requests.js';
 import type { HttpRoute, RouteHost, WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
@@ -14,6 +15,7 @@ import { readMessage } from './request.js';
 import { gone, isOwned, onError } from './socket-owner.js';
 import { Topics } from './topics.js';
 import { isHandshake, NodeUpgradeExchange } from './upgrade.js';
+import type { NodeWebSocket } from './web-socket.js';
 import { NodeWebSockets } from './web-sockets.js';
 import { Writer } from './writer.js';
 
@@ -188,6 +190,18 @@ export class NodeApp implements TemplatedApp {
     const exchange = new NodeUpgradeExchange(message, head, undefined, host, this.progress);
     if (!served) return exchange.send(404, {}, NOT_FOUND);
     handleRequest(exchange, served.host, served.route.handle, served.route.isForAnyHost);
+  }
+
+  /**
+   * Takes a WebSocket over that another process had.
+   * @param host whose WebSocket it is
+   * @returns undefined if it is not wanted here, or there are too many connections
+   */
+  takeOver(host: object, socket: Socket, receiver: FrameReceiver, compresses: boolean): NodeWebSocket | undefined {
+    const webSockets = this.webSockets.find((one) => one.isOf(host));
+    if (!webSockets) return undefined;
+    this.onConnection(socket);
+    return socket.destroyed ? undefined : webSockets.takeOver(socket, receiver, compresses);
   }
 
   private routeOf(message: IncomingMessage): ServedRoute | undefined {

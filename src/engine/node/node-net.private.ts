@@ -1,9 +1,10 @@
 /**
- * The private parts of node:net that gjallar relies on to take over a port, and to see the progress of a long write. Checked
- * against Node.js 20.20, 22.23 and 24.21. `test/engine/node/node-net.test.ts` fails if one is missing.
+ * The private parts of node:net that gjallar relies on to take over a port, to see the progress of a long write, and to pass
+ * a connection on to another process. Checked against Node.js 20.20, 22.23 and 24.21. `test/engine/node/node-net.test.ts` fails if one is missing.
  */
+import type { SendHandle } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
-import type { Server, Socket } from 'node:net';
+import { type Server, Socket } from 'node:net';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
@@ -66,6 +67,8 @@ interface StreamHandle {
   readonly bytesWritten: number;
   /** Bytes of these that the kernel has not taken. */
   readonly writeQueueSize: number;
+  reading: boolean;
+  readStop(): number;
 }
 
 /**
@@ -88,10 +91,49 @@ function streamHandleOf(socket: Socket): StreamHandle | null | undefined {
   return (socket as unknown as { _handle?: StreamHandle | null })._handle;
 }
 
+/** The handles that another process can get. A connection with TLS has one of its own. */
+const plainHandles: ReadonlySet<string> = new Set(['TCP', 'Pipe']);
+
+/**
+ * Whether another process could go on with a connection now: nothing waits in this one, in either direction. Undefined if none
+ * ever can, because the connection has TLS.
+ */
+export function canPass(socket: Socket): boolean | undefined {
+  const handle = streamHandleOf(socket);
+  if (!handle) return false;
+  if (!plainHandles.has(handle.constructor.name)) return undefined;
+  if (socket.destroyed || socket.readableEnded || socket.writableEnded) return false;
+  return socket.readableLength === 0 && socket.writableLength === 0 && handle.writeQueueSize === 0;
+}
+
+/** Leaves what the client sends from now on in the kernel. `pause()` would read on until a buffer is full. */
+export function stopReading(socket: Socket): void {
+  const handle = streamHandleOf(socket)!;
+  socket.pause();
+  handle.reading = false;
+  handle.readStop();
+}
+
+/** What `process.send()` takes. It passes a handle on as it is; the process that gets a Socket would begin to read. */
+export function sendableHandleOf(socket: Socket): SendHandle {
+  return streamHandleOf(socket) as unknown as SendHandle;
+}
+
+/** A connection on a handle that another process has passed on. It reads nothing until it is resumed. */
+export function socketOn(handle: SendHandle): Socket {
+  return new Socket({ handle, pauseOnCreate: true, allowHalfOpen: true } as object);
+}
+
+/** Closes a handle that this process has got, and does not want. The connection ends if no other process has it. */
+export function closeHandle(handle: SendHandle): void {
+  (handle as unknown as ListenHandle).close();
+}
+
 /** The names of the private parts of a connected socket that are missing. */
 export function missingInSocket(socket: Socket): string[] {
   const handle = streamHandleOf(socket);
-  return (['bytesWritten', 'writeQueueSize'] as const).filter((name) => typeof handle?.[name] !== 'number');
+  const numbers = (['bytesWritten', 'writeQueueSize'] as const).filter((name) => typeof handle?.[name] !== 'number');
+  return typeof handle?.readStop === 'function' ? numbers : [...numbers, 'readStop'];
 }
 
 /** The names of the private parts that are missing in this version of Node.js. */

@@ -1,11 +1,12 @@
 import type { Socket } from 'node:net';
 import { nextTick, setImmediate } from '../../base/clock.js';
 import { raise } from '../../base/owner.js';
-import type { FrameReceiver, NativeWebSocket } from '../http/exchange.js';
+import type { FrameReceiver, LeftWebSocket, NativeWebSocket } from '../http/exchange.js';
 import type { Inflater } from '../limits/frame-guard.js';
 import type { Writable } from '../uws/app.js';
 import { closeCodes, type FrameTarget, inflated, readFrames, type Unfinished } from './frame-reader.js';
 import { closePayload, frameOf, opcodes, viewOf } from './frames.js';
+import { canPass, stopReading } from './node-net.private.js';
 import type { SocketOwner } from './socket-owner.js';
 import { OutgoingMessage } from './topics.js';
 import type { NodeWebSockets } from './web-sockets.js';
@@ -20,6 +21,8 @@ const DROPPED = 2;
 const MAX_GATHERED_BYTES = 65_536;
 /** The longest reason of a close frame, in bytes. Source: RFC 6455, section 5.5. */
 const MAX_REASON_BYTES = 123;
+/** The longest beginning of a frame that another process is given, in bytes. */
+const MAX_REST_BYTES = 65_536;
 const EMPTY = Buffer.alloc(0);
 const NO_TOPICS: ReadonlySet<string> = new Set();
 
@@ -58,6 +61,17 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
     if (this.isOpen) host.writer.write(this);
     // The application does not know the session before the caller has returned.
     if (rest.length > 0) nextTick(() => this.isReading && !socket.destroyed && this.onData(rest));
+  }
+
+  /**
+   * Goes on with a connection that another process had.
+   * @param rest the beginning of a frame, which that process has read
+   */
+  goOn(rest: Buffer): void {
+    const { socket } = this;
+    if (!this.isOpen || socket.destroyed) return;
+    if (rest.length > 0) this.onData(rest);
+    socket.resume();
   }
 
   get maxPayload(): number {
@@ -232,16 +246,36 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
     host.endSoon(socket);
   }
 
+  get canLeave(): boolean | undefined {
+    const { isOpen, isReading, unfinished, socket, host, receiver } = this;
+    if (this.batch) host.writer.write(this);
+    const canGo = canPass(socket);
+    if (!canGo || !isOpen || !isReading || host.events.isWaiting(this, receiver)) return canGo && false;
+    return !unfinished || (unfinished.first === 0 && unfinished.frame.length <= MAX_REST_BYTES);
+  }
+
+  leave(): LeftWebSocket {
+    const { socket, compresses } = this;
+    const rest = this.unfinished?.frame.take() ?? EMPTY;
+    stopReading(socket);
+    this.detach();
+    return { socket, rest, compresses };
+  }
+
   private closed(code: number, reason: string): void {
     if (!this.isOpen) return;
+    this.detach();
+    this.host.events.closed(this, this.receiver, code, reason);
+  }
+
+  private detach(): void {
     this.isOpen = false;
     this.isReading = false;
     this.unfinished = undefined;
-    const { topics, sockets, events } = this.host;
+    const { topics, sockets } = this.host;
     for (const topic of this.topics ?? NO_TOPICS) topics.unsubscribe(this, topic);
     this.topics = undefined;
     sockets.delete(this);
-    events.closed(this, this.receiver, code, reason);
   }
 }
 

@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { performance } from '../../base/clock.js';
-import { wrongVersion } from '../http/exchange.js';
+import { type FrameReceiver, wrongVersion } from '../http/exchange.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { FrameEvents, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
 import type { Progress } from './progress.js';
+import { own } from './socket-owner.js';
 import type { Topics } from './topics.js';
 import { NodeUpgradeExchange } from './upgrade.js';
-import type { NodeWebSocket } from './web-socket.js';
+import { NodeWebSocket } from './web-socket.js';
 import type { Writer } from './writer.js';
 
 /** How long a client may take to end a connection after the close frame, in ms. */
@@ -44,6 +45,18 @@ export class NodeWebSockets {
       return exchange.send(...wrongVersion);
     }
     handleRequest(exchange, this.upgradeHost, this.route.onUpgrade);
+  }
+
+  isOf(host: object): boolean {
+    return this.host === host;
+  }
+
+  /** Takes a WebSocket over that another process had. It reads nothing until it goes on. */
+  takeOver(socket: Socket, receiver: FrameReceiver, compresses: boolean): NodeWebSocket {
+    const webSocket = new NodeWebSocket(socket, this, receiver, compresses);
+    own(socket, webSocket);
+    receiver.onOpen(webSocket);
+    return webSocket;
   }
 
   endSoon(socket: Socket): void {

@@ -6,15 +6,23 @@ import { addTo } from '../http/additions.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
 import { applyMiddleware } from '../http/middleware.js';
-import { type EngineRequest, type RequestParts, requestOf } from '../http/request.js';
+import { type EngineRequest, type RequestConnection, type RequestParts, requestOf } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { EngineSettings } from '../options.js';
+import type { Packet } from '../protocol/packet.js';
+import { PollingTransport } from '../transports/polling.js';
 import { protocolOf, type TransportRegistry, upgradesOf } from '../transports/registry.js';
 import { type Transport, type TransportName, transportNames } from '../transports/transport.js';
 import { announce } from './announced.js';
 import type { MovingSession, PendingSessions } from './pending-sessions.js';
 import { Session } from './session.js';
 import type { UnusedSessions } from './unused-sessions.js';
+
+/** A session that the application on another worker knew. */
+export interface ArrivingSession extends Pick<MovingSession, 'id' | 'parts'> {
+  /** What its client was to get next. */
+  readonly packets: readonly Packet[];
+}
 
 /** Opens sessions: from a poll, from a WebSocket, or from a session that another worker has handed over. */
 export class Handshake {
@@ -82,6 +90,41 @@ export class Handshake {
       addTo(request, additions);
       announceMoved();
       adopted();
+    });
+  }
+
+  /**
+   * Goes on with a session that the application on another worker knew. To the application here, it is a client that returns.
+   * @param socket the connection of its WebSocket; undefined for a session on polling
+   * @param open takes the WebSocket over; returns false if that is not possible
+   * @param arrived called when the application knows the session, or with undefined if it does not let the client in
+   */
+  arrive(
+    { id, parts, packets }: ArrivingSession,
+    socket: Socket | undefined,
+    open: (receiver: FrameReceiver) => boolean,
+    arrived: (session: Session | undefined) => void,
+  ): void {
+    const request = requestOf(parts);
+    if (socket && this.host.settings.trustProxy === 0) request.connection = socket as unknown as RequestConnection;
+    const transport = socket ? this.make.webSocket(request) : this.make.polling(request);
+    const session = new Session(id, this.host, transport, request);
+    if (this.sessions.has(id) || (!(transport instanceof PollingTransport) && !open(transport)))
+      return arrived(undefined);
+    this.sessions.set(id, session);
+    this.host.addresses?.adopt(session, session.remoteAddress);
+    session.polling?.holdPosts(() => {});
+    session.addPackets(packets);
+    // When its last ping was sent is known only to the other worker, and to the client.
+    session.onDeadline(false);
+    const refuse = () => {
+      session.dismiss();
+      arrived(undefined);
+    };
+    this.admission.readmit(new DetachedExchange(request, refuse), refuse, () => {
+      if (session.readyState !== 'open') return arrived(undefined);
+      announce(session, this.host);
+      arrived(session);
     });
   }
 

@@ -11,6 +11,9 @@ import {
 import type { Transport } from '../transports/transport.js';
 import { CompactEmitter } from './compact-emitter.js';
 
+/** The packets of a client on polling that go along to another worker, in bytes. */
+const MAX_MOVED_BYTES = 65_536;
+
 export type SendCallback = (transport: Transport) => void;
 
 /** The sending half of a session: buffers packets until the transport can send them. */
@@ -116,6 +119,27 @@ export abstract class PacketSender extends CompactEmitter {
       if (this.buffer?.length === 0) this.buffer = undefined;
       else this.flush();
     });
+  }
+
+  /** Whether the waiting packets could go along with the session. Those of a WebSocket do not wait. */
+  protected mayLeaveWith({ name }: Transport): boolean {
+    if (held.has(this)) return false;
+    return name === 'polling' ? this.bufferBytes <= MAX_MOVED_BYTES : !this.buffer?.length;
+  }
+
+  /** Takes the waiting packets: another worker sends them. */
+  takePackets(): Packet[] {
+    const packets = this.buffer ?? [];
+    this.buffer = undefined;
+    this.bufferBytes = 0;
+    return packets;
+  }
+
+  /** Lets packets wait in front of all others. */
+  addPackets(packets: readonly Packet[]): void {
+    if (packets.length === 0) return;
+    this.writeBuffer.unshift(...packets);
+    for (const { data } of packets) this.bufferBytes += data?.length ?? 0;
   }
 
   /** Passes the waiting packets to the transport if it can send. */

@@ -47,6 +47,10 @@ export class PendingSessions {
   /** @param announce reports a session to the application */
   constructor(private readonly announce: (session: Session) => void) {}
 
+  has(id: string): boolean {
+    return this.pending.has(id);
+  }
+
   hold(session: Session): void {
     this.pending.set(session.id, new PendingSession(session, this.delays, (held) => this.giveUp(held)));
   }

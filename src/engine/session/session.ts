@@ -246,6 +246,22 @@ export class Session
     this.transport[how](() => this.onSessionClose('forced close'));
   }
 
+  /** Whether it could go on on another worker now: nothing of it is in progress here. */
+  get canLeave(): boolean {
+    const { protocol, readyState, upgrading, transport } = this;
+    return protocol === 4 && readyState === 'open' && !upgrading && this.mayLeaveWith(transport) && transport.canLeave;
+  }
+
+  /** Ends the session here, because it goes on on another worker. What the application still sends does not reach the client. */
+  leave(): void {
+    this.release();
+    this.host.counters.closed.moved++;
+    this.callbacks = undefined;
+    this.host.onSessionClosed(this);
+    this.emit('close', 'moved');
+    this.request?.emit('close');
+  }
+
   /** Ends the session here silently, because it continues on another worker. */
   moveAway(): void {
     this.release();

@@ -109,6 +109,11 @@ export class PollingTransport extends LazyEventEmitter implements Transport {
     return this.canSend && !this.isReceiving;
   }
 
+  /** A poll that waits goes along. */
+  get canLeave(): boolean {
+    return this.readyState === 'open' && !this.isReceiving && !this.posts.isUnwritten && !this.isOverlapping;
+  }
+
   /** Releases the waiting poll, so that other code can answer it. */
   takePoll(): HttpExchange | undefined {
     const { poll } = this;

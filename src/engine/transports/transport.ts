@@ -50,6 +50,8 @@ export interface Transport {
   progressAfterHeld?(): void;
   /** Whether the transport accepts packets. A slow WebSocket accepts them, and lets them wait. */
   readonly canSend: boolean;
+  /** Whether another worker could go on with the session now: nothing waits in the transport, in either direction. */
+  readonly canLeave: boolean;
   /** The session has changed to another transport, or has ended. Events of this one are ignored from now on. */
   discard(): void;
   /**

@@ -4,7 +4,13 @@ import { currentTick } from '../clock.js';
 import type { Closing } from '../delivery/closing.js';
 import type { Outbox } from '../delivery/outbox.js';
 import { LONG, type RecentStrings } from '../delivery/recent-strings.js';
-import { type FrameReceiver, isNative, type NativeWebSocket, type WebSocketConnection } from '../http/exchange.js';
+import {
+  type FrameReceiver,
+  isNative,
+  type LeftWebSocket,
+  type NativeWebSocket,
+  type WebSocketConnection,
+} from '../http/exchange.js';
 import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
 import { decodeText, encodeText } from '../protocol/codec-v4.js';
 import {
@@ -187,6 +193,19 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     if (isForbiddenFrame(code, reason)) this.owner.onError(this, 'websocket error', { code, reason });
     else this.owner.onClose(this, { code, reason });
     this.emit('close');
+  }
+
+  get canLeave(): boolean {
+    const { nativeSocket, settings } = this;
+    return this.canSend && nativeSocket?.canLeave === true && settings.outbox.heldFor(nativeSocket) === 0;
+  }
+
+  /** Hands the WebSocket over to another process. Call it only if {@link canLeave}. */
+  handOver(): LeftWebSocket {
+    const left = this.nativeSocket!.leave!();
+    this.onDetached();
+    this.readyState = 'closed';
+    return left;
   }
 
   discard(): void {}

@@ -11,12 +11,16 @@ import { Listeners } from '../../base/listeners.js';
 import { isNamedHere, nameOf, roomsNamed } from '../../base/names.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
 import { serviceOf } from '../../io/rooms/index.js';
+import { departing } from '../recovery/moves.js';
 import { PresenceRegistry } from './registry.js';
 
 export { MAX_NAMED } from './registry.js';
 
 /** Clients may choose names. A longer one of a user is shortened, and a room with a longer one is left out. */
 const MAX_NAME_CHARACTERS = 256;
+
+/** How long the user of a client that goes on on another worker still counts here, in ms. */
+const MOVING_MS = 1000;
 
 /** The event between workers. */
 const EVENT = 'gjallar:presence';
@@ -75,8 +79,13 @@ export class Presence extends Listeners<PresenceEvents> {
   private readonly isRoom: (room: string) => boolean;
   private readonly tracked = new Map<string, Tracked>();
   private readonly onJoin = (room: unknown, id: string) => this.each(room, id, (...what) => this.registry.add(...what));
-  private readonly onLeave = (room: unknown, id: string) =>
-    this.each(room, id, (name, user) => this.registry.remove(name, user));
+  private readonly onLeave = (room: unknown, id: string) => {
+    this.each(room, id, (name, user) => {
+      // Nobody is to hear that a user whose client goes on on another worker has left and come again.
+      if (departing.has(id)) setTimeout(() => this.registry.remove(name, user), MOVING_MS).unref();
+      else this.registry.remove(name, user);
+    });
+  };
   /** One function for all sockets, which is called with the socket as `this`. */
   private readonly onDisconnect: (this: AnySocket) => void;
 

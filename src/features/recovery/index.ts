@@ -10,6 +10,7 @@
  *   broadcasting.ts, heads.ts           what the adapter does with each broadcast: number it, and have it kept
  *   live-sessions.ts, session-expiry.ts the sockets that are connected, and the ends of their sessions
  *   returns/                            clients that return, one after the other
+ *   moves.ts                            clients that go on on another worker, or come from one
  *   link.ts, messages.ts                the worker's end of the link to the keeper, and what they tell each other
  *   keeper/                             what is kept, once for each machine; hub-service.ts puts it into the hub
  *
@@ -17,6 +18,7 @@
  */
 export type { RemovalTarget } from './keeper/memory.js';
 export type { RecoveryState } from './messages.js';
+export { departing, expectArrival } from './moves.js';
 export { outcomes } from './offset.js';
-export { openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
+export { depart, openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
 export { type ExpiredSession, onSessionExpired } from './session-expiry.js';

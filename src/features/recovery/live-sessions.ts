@@ -56,6 +56,8 @@ export interface LiveSession {
   /** Of the packets to it alone, those up to this one are not kept. */
   floor: number;
   floorAt: number;
+  /** The last packet to it alone. */
+  lastDirect: number;
 }
 
 /** The connected sockets of this worker in one namespace. The keeper has a copy of each, and what it was sent alone. */
@@ -110,7 +112,15 @@ export class LiveSessions {
         told: 'nothing',
         changes: undefined,
       },
-      ...{ replayed: undefined, data: undefined, costs: undefined, isStale: false, floor: 0, floorAt: 0 },
+      ...{
+        replayed: undefined,
+        data: undefined,
+        costs: undefined,
+        isStale: false,
+        floor: 0,
+        floorAt: 0,
+        lastDirect: 0,
+      },
     };
     this.byPid.set(pid, session);
     this.bySid.set(socket.id, session);
@@ -142,6 +152,7 @@ export class LiveSessions {
   /** A packet is sent to this socket alone. */
   sent(session: LiveSession, { number, at, packets }: Pick<KeptPacket, 'number' | 'at' | 'packets'>): void {
     this.introduceOne(session);
+    session.lastDirect = number;
     this.post({ type: 'direct', pid: session.pid, number, at, packets });
   }
 

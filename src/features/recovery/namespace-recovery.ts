@@ -2,11 +2,13 @@ import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
 import { joinTexts, NO_ROOM, nameOf, roomsNamed } from '../../base/names.js';
 import { own } from '../../base/owner.js';
+import { noteClient } from '../../io/moving-clients.private.js';
 import { isMember } from '../../io/rooms/index.js';
 import {
   completeOffsets,
   givenIdsOf,
   passEverything,
+  pidOf,
   type RecoverySettings,
   recoverySettingsOf,
 } from '../../io/socket-io.private.js';
@@ -18,6 +20,7 @@ import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
+import { departing, isArriving } from './moves.js';
 import { decodeOffset, encodeNumbers, mayBeId, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
 import type { ServerRecovery } from './recovery.js';
@@ -141,6 +144,7 @@ export class NamespaceRecovery {
 
   private onConnect(socket: Socket): void {
     this.tellSettings();
+    noteClient(socket);
     const returning = this.returns.take(socket.id);
     if (!returning) {
       const offset = receivedBefore(socket);
@@ -159,10 +163,13 @@ export class NamespaceRecovery {
   private return(socket: Socket, { session, resumedFrom, heads }: Returning): LiveSession {
     const floors = this.floorsOf(session, socket);
     const named = decodeOffset(resumedFrom)!.senders;
-    const senders = highest(numbersIn(session.has ?? ''), named);
+    const before = numbersIn(session.has ?? '');
+    const senders = highest(before, named);
     const isBeyond = ([sender, number]: [string, number]) =>
       number > Math.min(this.heads.lastOf(sender), named.get(sender) ?? 0);
-    const has = encodeNumbers([...senders].filter(isBeyond)) || undefined;
+    // What a client that moves has received, its worker has named, and not the client.
+    const known = isArriving(session.pid) ? before : senders;
+    const has = encodeNumbers([...known].filter(isBeyond)) || undefined;
     this.noteLead(socket.id, highest(senders, heads), undefined);
     const isShared = session.isShared || this.joined.mayHave(socket.id);
     const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has, isShared });
@@ -200,9 +207,24 @@ export class NamespaceRecovery {
     if (live) this.live.away(live);
   }
 
+  /** What a client would return with that had received all that its socket was sent; undefined if it cannot return. */
+  depart(socket: Socket): { pid: string; offset: string } | undefined {
+    const session = this.live.get(pidOf(socket));
+    if (!session || !this.bus.isUp || socket.rooms.size > this.host.bounds.maxRooms) return undefined;
+    const { pid, lastDirect, floor, replayed } = session;
+    // It has what was replayed, too.
+    const direct = Math.max(lastDirect, floor, replayed ? replayed.direct + 1 : 0);
+    return { pid, offset: this.heads.offset(this.heads.nextTime(), direct) };
+  }
+
   private onGone(sid: SocketId): void {
     const session = this.live.of(sid);
     if (session) {
+      // As stock does for other reasons: after `disconnecting`, and before `disconnect`.
+      if (departing.has(sid)) {
+        this.live.away(session);
+        this.hurry();
+      }
       this.ahead.remove(sid);
       this.live.remove(session);
     }

@@ -1,4 +1,4 @@
-import type { Namespace } from 'socket.io';
+import type { Namespace, Socket } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import type { HubLink } from '../../base/hub-service.js';
 import { nameOf } from '../../base/names.js';
@@ -87,6 +87,11 @@ const installed = new WeakMap<Adapter, NamespaceRecovery>();
  */
 export function listenToExpiries(adapter: Adapter, listener: ExpiryListener): (() => void) | undefined {
   return installed.get(adapter)?.listenToExpiries(listener);
+}
+
+/** See `depart()` of a namespace. */
+export function depart(socket: Socket): { pid: string; offset: string } | undefined {
+  return installed.get(socket.nsp.adapter)?.depart(socket);
 }
 
 /** The links of this process to keepers: servers of one worker share that of their worker. */

@@ -35,6 +35,7 @@ import { audited, type Caller, WorkerReports } from '../operations/reports.js';
 import { channelPrefixOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { engineOptionsOf } from './engine-options.js';
+import { Moves } from './lifecycle/moves.js';
 import type { Orders } from './lifecycle/orders.js';
 import { openNode, reportHub, reportSilence } from './machines/hub.js';
 import { loadBackplane, type OpenBackplane } from './open-bus.js';
@@ -67,6 +68,8 @@ export class MachineWorker implements EngineHost {
   seam: OperatorSeam = defaultSeam;
   /** Carries out the operator's actions. */
   readonly operator: Operator;
+  /** Sessions that go on on another worker, or come from one. */
+  readonly moves: Moves;
   /** The state of this worker; set once it has an application. */
   stateOf: () => Health['state'] = () => 'not ready';
   private keeperLink: HubLink | undefined;
@@ -98,6 +101,7 @@ export class MachineWorker implements EngineHost {
     }));
     this.operator = new Operator({ worker: `${machine}:${mesh.id}`, machine }, () => this);
     reportHub(node, config);
+    this.moves = new Moves(this, node);
     reportSilence(orders);
     surroundings.onGone(() => this.log.fatal(PRIMARY_GONE));
   }
@@ -130,8 +134,9 @@ export class MachineWorker implements EngineHost {
     const part = this.engines.length;
     checkPart(part, 'engines');
     this.engines.push(engine);
-    const relay = new Relay(this.node, engine, part);
+    const relay = new Relay(this.node, engine, part, () => this.moves.successors);
     this.relays.push(relay);
+    this.moves.watch(engine, relay);
     engine.relay = relay;
     this.figures.add(() => engineReadings(engine));
     this.figures.add(() => relayReadings(relay));

@@ -11,6 +11,9 @@ function count(client: NamespaceClient, by: 1 | -1): void {
   connecting.set(client, (connecting.get(client) ?? 0) + by);
 }
 
+/** Whether a client is connecting to a namespace. */
+export const isConnecting = (client: NamespaceClient): boolean => (connecting.get(client) ?? 0) > 0;
+
 const CODE = 'TOO_MANY_NAMESPACES';
 const refusal = { message: errorCodes[CODE].message, data: { code: CODE } };
 

@@ -1,6 +1,10 @@
+import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import {
   missingInNet,
@@ -9,6 +13,7 @@ import {
   tcpHandleOf,
   unsentBytes,
 } from '../../../src/engine/node/node-net.private.js';
+import { until } from '../../support/until.js';
 
 test('node:http says on the socket which request it is answering', async () => {
   const server = createServer().listen(0, '127.0.0.1');
@@ -52,4 +57,65 @@ test('this version of Node.js has the private parts of node:net that tell the pr
   expect(unsentBytes(socket)).toBe(0);
   for (const end of [socket, other]) end.destroy();
   server.close();
+});
+
+/** A worker that answers each chunk, and passes its connection on with `!`; and the primary, which does not read from it. */
+const workers = `
+  import cluster from 'node:cluster';
+  import { createServer } from 'node:net';
+  import { canPass, sendableHandleOf, socketOn, stopReading } from MODULE;
+  const answer = (socket) => socket.on('data', (chunk) => {
+    socket.write(process.env.NAME + ':' + chunk);
+    if (!String(chunk).endsWith('!')) return;
+    if (!canPass(socket)) throw new Error('it cannot be passed');
+    stopReading(socket);
+    process.send('pass', sendableHandleOf(socket), () => socket.destroy());
+  });
+  if (cluster.isPrimary) {
+    const [old, next] = ['old', 'next'].map((NAME) => cluster.fork({ NAME }));
+    let passed;
+    cluster.on('message', (worker, message, handle) => {
+      if (message.port) return process.send(message.port);
+      passed = handle;
+      process.send('passed');
+    });
+    process.on('message', () => next.send('take', passed, () => passed.close()));
+    process.on('disconnect', () => process.exit());
+  } else if (process.env.NAME === 'old') {
+    const server = createServer(answer).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => process.send({ port: server.address().port }));
+  } else process.on('message', (message, handle) => {
+    const socket = socketOn(handle);
+    answer(socket);
+    setTimeout(() => socket.resume(), 20);
+  });
+`;
+
+test('a connection goes from one process through another one to a third, with what its client sends meanwhile', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gjallar-handles-'));
+  const file = join(folder, 'workers.mjs');
+  const module = new URL('../../../build/engine/node/node-net.private.js', import.meta.url).href;
+  writeFileSync(file, workers.replace('MODULE', JSON.stringify(module)));
+  const primary = fork(file, { execArgv: [] });
+  try {
+    const [port] = await once(primary, 'message');
+    const socket = connect(port as number, '127.0.0.1').setEncoding('utf8');
+    let text = '';
+    socket.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    socket.write('one');
+    await until(() => text === 'old:one');
+    socket.write('two!');
+    await once(primary, 'message');
+    // 64 KiB and more wait in the kernel, and no process may read them but the last one.
+    socket.write('x'.repeat(100_000));
+    primary.send('go on');
+    await until(() => text.replaceAll('next:', '').length === 'old:oneold:two!'.length + 100_000);
+    expect(text.replaceAll('next:', '').slice(0, 16)).toBe('old:oneold:two!x');
+    expect(socket.destroyed).toBe(false);
+    socket.destroy();
+  } finally {
+    primary.disconnect();
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -7,6 +7,7 @@ import { roomsFor } from '../keeper/expiries.js';
 import { FloorCheck } from '../keeper/memory.js';
 import type { LiveSession } from '../live-sessions.js';
 import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
+import { isArriving, noteArrival } from '../moves.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
 import {
   decodeOffset,
@@ -69,6 +70,12 @@ export class Returns {
 
   /** What socket.io makes the socket of, or null if the client gets a new session. */
   async restore(pid: string, named: string) {
+    const restored = await this.tryToRestore(pid, named);
+    if (!restored) noteArrival(pid, false);
+    return restored;
+  }
+
+  private async tryToRestore(pid: string, named: string) {
     const { gate, heads } = this.namespace;
     if (named.length > MAX_LENGTH) return this.fail('offset invalid');
     if (!mayBeId(pid)) return this.fail('session unknown');
@@ -131,6 +138,7 @@ export class Returns {
     if (!returning) return;
     this.namespace.heads.recent.end(returning.begun);
     this.namespace.post({ type: 'away', pid: returning.session.pid });
+    noteArrival(returning.session.pid, false);
   }
 
   /** The sockets of those of these clients that have been found, but are not connected yet. */
@@ -147,6 +155,7 @@ export class Returns {
   private close(socket: Socket, { session }: Returning, outcome: RecoveryOutcome): void {
     this.namespace.post({ type: 'failed', pid: session.pid });
     this.namespace.count(outcome);
+    noteArrival(session.pid, false);
     setImmediate(() => socket.conn.close(true));
   }
 
@@ -162,6 +171,7 @@ export class Returns {
     if (!missed) return this.close(socket, returning, 'packets missing');
     this.namespace.count('recovered');
     this.replay(live(), returning, missed);
+    noteArrival(returning.session.pid, true);
   }
 
   /** What this worker has delivered since, and the keepers did not have; undefined if something may be missing. */
@@ -195,8 +205,10 @@ export class Returns {
     const { heads, live, writer } = this.namespace;
     const ofKeepers = new Map(found);
     const isKnown = ([sender]: readonly [string, number]) => ofKeepers.has(sender) || heads.lastOf(sender) > 0;
-    const senders = new Map([...decodeOffset(resumedFrom)!.senders].filter(isKnown));
-    const unknown = found.filter(([sender, number]) => number > heads.lastOf(sender));
+    const named = decodeOffset(resumedFrom)!.senders;
+    const senders = new Map([...named].filter(isKnown));
+    const sent = isArriving(session.pid) ? [...named, ...found] : found;
+    const unknown = sent.filter(([sender, number]) => number > heads.lastOf(sender));
     const direct = heads.direct + missed.filter(([sender]) => sender === undefined).length;
     if (unknown.length > 0) session.replayed = { numbers: encodeNumbers(unknown), direct };
     const replayed = missed.map(([sender, number, at, packets]) => {

@@ -10,12 +10,14 @@ import type { Session } from '../../../engine/session/session.js';
 import type { Health } from '../../operations/health.js';
 import type { RunningApplication } from '../application.js';
 import { type DrainGroup, drain } from './drain.js';
+import type { Moves } from './moves.js';
 import type { Orders } from './orders.js';
 
 /** The parts that a worker's clients are connected to. */
 interface ServingParts {
   readonly engines: readonly Engine[];
   readonly relays: readonly Relay[];
+  readonly moves: Moves;
 }
 
 type Served = Pick<RunningApplication, 'isBusy' | 'isIdle' | 'stopListening' | 'farewell'>;
@@ -66,9 +68,10 @@ export class Departure {
    * @param report called with the number of clients before and after the drain
    */
   async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
-    const { over } = await this.orders.next('stop');
+    const { over, successor } = await this.orders.next('stop');
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
+    this.parts.moves.begin(successor);
     await this.retire();
     if (reason === 'stop') await this.application.farewell?.();
     const before = countOf(this.parts);
@@ -111,6 +114,7 @@ async function sendAway(
     ...groupsOf(parts, application, reason, reason === 'stop'),
     ...parts.relays.map(relayedBy),
     ...parts.engines.map(endingOf),
+    parts.moves.group,
   ];
   await drain({ groups, over, isIdle: () => isIdle(application), signal });
 }
@@ -138,7 +142,7 @@ function groupsOf(
   reason: DrainReason,
   isPollingUrgent: boolean,
 ): DrainGroup<object>[] {
-  const sessions = parts.engines.map((engine) => sessionsOf(engine, application, isPollingUrgent));
+  const sessions = parts.engines.map((engine) => sessionsOf(engine, application, parts.moves, isPollingUrgent));
   const others = parts.engines.flatMap(({ otherClients }) => [...otherClients].map((each) => othersOf(each, reason)));
   return [...sessions, ...others];
 }
@@ -147,15 +151,15 @@ function groupsOf(
  * A drain ends the Engine.IO session. The client finds its transport closed and reconnects by itself, which it would not
  * do after a Socket.IO disconnect. Source: Engine.IO v4, "Packet types", and socket.io-client's Manager.
  */
-function sessionsOf(engine: Engine, application: Served, isPollingUrgent: boolean): DrainGroup<Session> {
+function sessionsOf(engine: Engine, application: Served, moves: Moves, isPollingUrgent: boolean): DrainGroup<Session> {
   return {
     get size() {
       return engine.clientsCount;
     },
     members: () => Object.values(engine.clients),
-    isQuiet: (session) => session.isQuiet && !application.isBusy(session),
+    isQuiet: (session) => !application.isBusy(session) && session.isQuiet && !moves.takes(engine, session),
     isUrgent: (session) => isPollingUrgent && session.transport.name === 'polling',
-    dismiss: (session) => session.dismiss(),
+    dismiss: (session) => moves.move(engine, session) || session.dismiss(),
   };
 }
 

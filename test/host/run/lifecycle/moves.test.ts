@@ -1,0 +1,227 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from '@jest/globals';
+import { io, type Socket } from 'socket.io-client';
+import { nextEvent } from '../../../support/clients.js';
+import { clientFrame, FrameReader, opcodes } from '../../../support/frames.js';
+import { until } from '../../../support/until.js';
+import { type RunningApplication, runApp, stopAll } from '../support/application.js';
+import '../../../support/long.js';
+
+interface Told {
+  visits: { pid: number; recovered: boolean }[];
+  rooms: string[];
+  auth: { name?: string };
+  ends: string[];
+  seen: string[];
+}
+
+const open: Socket[] = [];
+const folder = mkdtempSync(join(tmpdir(), 'gjallar-moves-'));
+const FAULT = join(folder, 'fault');
+
+afterEach(async () => {
+  for (const socket of open.splice(0)) socket.disconnect();
+  await stopAll();
+  rmSync(FAULT, { force: true });
+});
+
+const run = (env: Record<string, string> = {}) =>
+  runApp('lifecycle/moving.mjs', { env: { GJALLAR_SOCKETS: 'portable', DRAIN_TIMEOUT: '2s', FAULT, ...env } });
+
+async function reload(app: RunningApplication): Promise<void> {
+  const from = app.log.length;
+  app.process.kill('SIGHUP');
+  await until(() => app.log.slice(from).some(({ msg }) => msg === 'reload finished'));
+}
+
+/** A client that sends numbers and gets them back, and hears those of all workers. */
+class Talker {
+  readonly socket: Socket;
+  readonly disconnects: string[] = [];
+  /** Whether it was recovered, each time that it was connected. */
+  readonly connects: boolean[] = [];
+  private readonly heard = new Map<number, number[]>();
+  private readonly back: number[] = [];
+  private sent = 0;
+  private isTalking = true;
+
+  constructor(url: string, name: string, options: object = {}) {
+    this.socket = io(url, {
+      forceNew: true,
+      transports: ['websocket'],
+      auth: { name },
+      reconnectionDelay: 50,
+      ...options,
+    });
+    open.push(this.socket);
+    this.socket.on('connect', () => this.connects.push(this.socket.recovered));
+    this.socket.on('disconnect', (reason) => this.disconnects.push(reason));
+    this.socket.on('all', (pid: number, number: number) =>
+      this.heard.set(pid, [...(this.heard.get(pid) ?? []), number]),
+    );
+    this.socket.on('back', (number: number) => {
+      this.back.push(number);
+      this.talk();
+    });
+  }
+
+  async begin(): Promise<this> {
+    await nextEvent(this.socket, 'connect');
+    this.talk();
+    return this;
+  }
+
+  /** Several numbers are on their way at any time. */
+  private talk(): void {
+    while (this.isTalking && this.sent < this.back.length + 3) this.socket.emit('number', this.sent++);
+  }
+
+  tell(): Promise<Told> {
+    return this.socket.emitWithAck('tell');
+  }
+
+  /** All that it has sent has come back once and in order, and it has heard all workers without a gap. */
+  async expectAll(): Promise<void> {
+    this.isTalking = false;
+    await until(() => this.back.length === this.sent);
+    expect(this.back).toEqual(this.back.map((_, index) => index));
+    this.expectHeard();
+  }
+
+  expectHeard(): void {
+    for (const numbers of this.heard.values()) expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
+  }
+
+  /** The workers that have begun while it was connected have been heard from their first number on. */
+  expectBeginnings(): void {
+    const [, ...others] = [...this.heard.values()].filter((numbers) => numbers[0] === 1);
+    expect(others.length).toBeGreaterThan(0);
+  }
+}
+
+test('a reload moves clients to new workers: none is disconnected, and nothing is lost or comes twice', async () => {
+  const app = await run();
+  const polling = { transports: ['polling'] };
+  const talkers = await Promise.all(
+    Array.from({ length: 9 }, (_, at) => new Talker(app.url, `user${at}`, at < 3 ? polling : {}).begin()),
+  );
+  const ids = talkers.map(({ socket }) => socket.id);
+  await reload(app);
+  await reload(app);
+  for (const talker of talkers) {
+    await talker.expectAll();
+    talker.expectBeginnings();
+  }
+  expect(talkers.map(({ disconnects }) => disconnects)).toEqual(talkers.map(() => []));
+  expect(talkers.map(({ connects }) => connects)).toEqual(talkers.map(() => [false, true, true]));
+  expect(talkers.map(({ socket }) => socket.id)).toEqual(ids);
+  for (const [at, talker] of talkers.entries()) {
+    const { visits, rooms, auth, ends } = await talker.tell();
+    expect(visits.map(({ recovered }) => recovered)).toEqual([false, true, true]);
+    expect(new Set(visits.map(({ pid }) => pid)).size).toBe(3);
+    expect(rooms).toEqual(expect.arrayContaining(['all', ids[at]]));
+    expect(auth.name).toBe(`user${at}`);
+    expect(ends).toEqual(['moved']);
+  }
+  const ends = app.log.filter(({ msg }) => msg === 'stopping');
+  expect(ends.reduce((sum, { moved }) => sum + Number(moved), 0)).toBe(2 * talkers.length);
+  expect(ends.map(({ failed }) => failed)).toEqual(ends.map(() => 0));
+});
+
+test('a client moves with all of its namespaces', async () => {
+  const app = await run({ WORKERS: '1' });
+  const main = await new Talker(app.url, 'main').begin();
+  const admin = main.socket.io.socket('/admin');
+  open.push(admin);
+  if (!admin.connected) await nextEvent(admin, 'connect');
+  await reload(app);
+  await main.expectAll();
+  const told: Told = await admin.emitWithAck('tell');
+  expect(told.visits.map(({ recovered }) => recovered)).toEqual([false, true]);
+  expect(told.rooms).toEqual(expect.arrayContaining(['all', admin.id]));
+  expect(main.disconnects).toEqual([]);
+});
+
+test('an answer that the application owes comes before its client moves; who never gets one returns by itself', async () => {
+  const app = await run({ WORKERS: '1' });
+  const [waiting, forgotten, other] = await Promise.all(
+    ['waiting', 'forgotten', 'other'].map((name) => new Talker(app.url, name).begin()),
+  );
+  const { visits } = await waiting!.tell();
+  const asked = nextEvent(waiting!.socket, 'asked');
+  const answer = waiting!.socket.emitWithAck('late');
+  forgotten!.socket.emit('never', () => {});
+  await asked;
+  const moved = nextEvent(other!.socket, 'connect');
+  const over = reload(app);
+  await moved;
+  other!.socket.emit('answer now');
+  expect(await answer).toBe(visits[0]!.pid);
+  await over;
+  expect(waiting!.disconnects).toEqual([]);
+  expect((await waiting!.tell()).visits.map(({ recovered }) => recovered)).toEqual([false, true]);
+  await until(() => forgotten!.connects.length === 2);
+  expect(forgotten!.disconnects).toEqual(['transport close']);
+  for (const talker of [waiting!, forgotten!, other!]) talker.expectHeard();
+});
+
+test('no user is seen to leave and come again', async () => {
+  const app = await run();
+  const talkers = await Promise.all(['a', 'b', 'c', 'd'].map((name) => new Talker(app.url, name).begin()));
+  await until(async () => (await talkers[0]!.tell()).seen.includes('a,b,c,d'));
+  await reload(app);
+  for (const talker of talkers) {
+    const { seen } = await talker.tell();
+    // Once all have arrived at a worker, it has seen all of them at any time.
+    expect(seen.slice(seen.indexOf('a,b,c,d'))).toEqual(['a,b,c,d']);
+  }
+});
+
+test.each(['refuse', 'SIGKILL', 'SIGSTOP', 'old'])('a client whose move fails is recovered: %s', async (fault) => {
+  const app = await run({ WORKERS: '1' });
+  const talkers = await Promise.all(Array.from({ length: 6 }, (_, at) => new Talker(app.url, `user${at}`).begin()));
+  writeFileSync(FAULT, fault);
+  const over = reload(app);
+  await until(() => talkers.some(({ disconnects }) => disconnects.length > 0));
+  await over;
+  await until(() => talkers.every(({ socket }) => socket.connected));
+  // What clients sent at that moment may be lost, as with any connection that ends. What they were sent is not.
+  for (const talker of talkers) {
+    expect((await talker.tell()).visits.at(-1)!.recovered).toBe(true);
+    talker.expectHeard();
+  }
+});
+
+test('the beginning of a frame goes along, and what comes meanwhile waits', async () => {
+  const app = await run({ WORKERS: '1' });
+  const socket = connectTcp(Number(new URL(app.url).port), '127.0.0.1');
+  const texts: string[] = [];
+  const frames = new FrameReader();
+  let isOpen = false;
+  socket.on('data', (chunk: Buffer) => {
+    let rest = chunk;
+    if (!isOpen) rest = chunk.subarray(chunk.indexOf('\r\n\r\n') + 4);
+    isOpen = true;
+    for (const { payload } of frames.push(rest)) texts.push(payload.toString());
+  });
+  socket.write(
+    'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  );
+  const send = (text: string) => clientFrame(opcodes.text, Buffer.from(text));
+  await until(() => texts.some((text) => text.startsWith('0{')));
+  socket.write(send('40'));
+  await until(() => texts.some((text) => text.startsWith('40{')));
+  const long = send(`421["text",${JSON.stringify('x'.repeat(100_000))}]`);
+  socket.write(long.subarray(0, 30_000));
+  const moved = until(() => texts.filter((text) => text.startsWith('40{')).length === 2);
+  app.process.kill('SIGHUP');
+  await app.logged(({ msg }) => msg === 'reload started');
+  await moved;
+  socket.write(Buffer.concat([long.subarray(30_000), send('422["text","y"]')]));
+  await until(() => texts.includes('431[100000]') && texts.includes('432[1]'));
+  socket.destroy();
+});
