@@ -31,6 +31,17 @@ export const found: Readonly<Record<string, Script>> = {
       [345.4800000000001, 'kill worker', 1],
     ],
   },
+  'the same when one worker is left': {
+    ...{ seed: 837663576, clients: 1, workers: 2, machines: 1 },
+    actions: [
+      [332.18, 'room', 4, 1],
+      [351.78, 'pause hub', 0, 148],
+      [367.57, 'set', 6, 0],
+      [387.84, 'set', 4, 2],
+      [409.76, 'set', 1, 2],
+      [439.30999999999995, 'kill worker', 3],
+    ],
+  },
   'the same, of another worker': {
     ...{ seed: 825006753, clients: 2, workers: 3, machines: 1 },
     actions: [

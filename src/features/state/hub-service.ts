@@ -30,8 +30,10 @@ export const openHubService: OpenHubService = (host: HubServiceHost) => {
   const workers = new Set<number>();
   const inOrder = new InOrder(host.attempt);
   const handle = (at: number, act: () => void) => {
+    // What a worker has sent that has just ended may be later than what is read next.
+    const isNext = workers.size < 2 && inOrder.isEmpty;
     inOrder.add(at, act);
-    if (workers.size < 2) inOrder.flush();
+    if (isNext) inOrder.flush();
   };
   return {
     onWorkerHere: (worker) => workers.add(worker),

@@ -24,6 +24,10 @@ export class InOrder {
   /** @param attempt does something, and reports what it throws */
   constructor(private readonly attempt: (act: () => void) => void) {}
 
+  get isEmpty(): boolean {
+    return this.waiting.length === 0;
+  }
+
   add(at: number, handle: () => void): void {
     this.waiting.push({ at, handle });
     this.immediate ??= setImmediate(this.turn);
