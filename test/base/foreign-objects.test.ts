@@ -16,6 +16,7 @@ test('these methods are replaced, and no others', () => {
   expect(found.sort()).toEqual([
     'base/log.ts: fs.writeSync',
     'base/log.ts: output.flushSync',
+    'cluster/primary/node-cluster.private.ts: process.send',
     'host/run/application.ts: io.close',
     'host/runtime/lifecycle/orders.ts: process.emit',
     'io/moving-clients.private.ts: prototype.ack',

@@ -6,6 +6,7 @@ import { own } from '../../base/owner.js';
 import { closeHandle } from '../../engine/node/node-net.private.js';
 import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker } from '../protocol.js';
 import { OTHER_WIRE } from '../wire-number.js';
+import { closeUnaccepted } from './node-cluster.private.js';
 
 /** What is silent for more intervals than this in a row is reported. */
 const REPORTED_TURNS = 3;
@@ -155,6 +156,7 @@ export class ForkedWorker {
     private readonly log: Logger,
   ) {
     this.worker = cluster.fork(environment);
+    closeUnaccepted(this.worker);
     // node:cluster also answers a worker that has just died. Its `exit` event is handled separately.
     this.worker.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE' && error.code !== 'ERR_IPC_CHANNEL_CLOSED') throw error;

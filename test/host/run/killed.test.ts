@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../support/clients.js';
+import { until } from '../../support/until.js';
 import { runApp, stopAll } from './support/application.js';
 import '../../support/long.js';
 
@@ -55,3 +56,19 @@ async function answerOf(client: Socket): Promise<string> {
     if ((await Promise.race([lost, answered])) && client.id === connected) return 'connected';
   }
 }
+
+test('a connection that a worker had not accepted when it was killed ends with it', async () => {
+  const app = await runApp('plain.mjs', { env: { WORKERS: '2' } });
+  const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };
+  process.kill(workers[0]!.pid, 'SIGSTOP');
+  let answered = 0;
+  const requests = Array.from({ length: 6 }, async () => {
+    await (await fetch(app.url, { headers: { connection: 'close' } })).text();
+    answered++;
+  });
+  const ends = Promise.allSettled(requests);
+  // The stopped worker is given one connection at a time, the other one all others.
+  await until(() => answered === requests.length - 1);
+  process.kill(workers[0]!.pid, 'SIGKILL');
+  expect((await ends).map(({ status }) => status).sort()).toEqual([...Array(5).fill('fulfilled'), 'rejected']);
+});
