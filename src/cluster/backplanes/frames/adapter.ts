@@ -235,13 +235,12 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     onCount: (clients: number) => void,
     onAnswer: (value: unknown) => void,
   ): void {
-    const servers = this.holdersOf(options);
+    const requestId = randomUUID();
+    // A packet with an acknowledgement gets an id of its own from each worker.
+    const servers = this.askAbout(options, MessageType.BROADCAST, { packet, requestId });
     // Socket.IO waits for a count of each server.
     for (const server of this.servers) if (!servers.includes(server)) onCount(0);
     if (servers.length === 0) return;
-    const requestId = randomUUID();
-    // A packet with an acknowledgement gets an id of its own from each worker.
-    this.tellAbout(options, MessageType.BROADCAST, { packet, requestId });
     this.asked.set(requestId, new OthersAnswers(servers, onCount, onAnswer));
     // Socket.IO does not tell whether it still waits.
     setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
@@ -266,11 +265,11 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   // biome-ignore lint/suspicious/noExplicitAny: as the base class declares it
   override async fetchSockets(options: BroadcastOptions): Promise<any[]> {
     const here = await super.fetchSockets(options);
-    const servers = isLocal(options) ? [] : this.holdersOf(options);
+    if (isLocal(options)) return here;
+    const requestId = randomUUID();
+    const servers = this.askAbout(options, MessageType.FETCH_SOCKETS, { requestId });
     if (servers.length === 0) return here;
     return new Promise((resolve, reject) => {
-      const requestId = randomUUID();
-      this.tellAbout(options, MessageType.FETCH_SOCKETS, { requestId });
       this.ask(requestId, servers, options.flags?.timeout, (error, sockets) => {
         if (error) reject(error);
         else resolve([...here, ...sockets.flat()]);
@@ -301,9 +300,19 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     this.questions.set(id, question);
   }
 
-  /** The other servers that may have sockets of a selection. Where it is by ids, that is known. */
-  private holdersOf({ rooms }: BroadcastOptions): string[] {
-    return this.bus.holdersOf(this.name, Array.from(rooms, nameOf), this.servers) ?? [...this.servers];
+  /**
+   * Asks the other servers that may have sockets of a selection.
+   * @returns those that answer
+   * @throws what encoding throws
+   */
+  private askAbout(options: BroadcastOptions, type: MessageType, data: Data): string[] {
+    if (this.servers.size === 0) return [];
+    const servers = this.bus.holdersOf(this.name, Array.from(options.rooms, nameOf), this.servers);
+    const message = this.encoded(type, { ...data, opts: plain(options) });
+    // Who is to answer gets it whatever is announced until the end of the window.
+    if (servers) for (const server of servers) this.bus.sendTo(server, message);
+    else this.bus.sendToAll(message);
+    return servers ?? [...this.servers];
   }
 
   /** Sends an event of a service to all other servers of the namespace, or to one. */
@@ -334,10 +343,8 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     if (isLocal(options)) return;
     if (!this.bus.hasPeers) return this.bus.lose();
     const rooms = Array.from(options.rooms, nameOf);
-    // A question to rooms goes to all, unless they are ids: those who are to answer are known before.
-    const isToAll = rooms.length === 0 || (data.requestId !== undefined && !rooms.every(workerIn));
     const message = this.encoded(type, { ...data, opts: plain(options) });
-    if (isToAll) this.bus.sendToAll(message);
+    if (rooms.length === 0) this.bus.sendToAll(message);
     else this.bus.sendToRooms(this.name, rooms, message);
   }
 

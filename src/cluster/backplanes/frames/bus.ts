@@ -139,14 +139,15 @@ export class FrameBus {
     this.addForRooms({ keys: keysOf(nsp, rooms), content: message, bytes: message.length }, rooms);
   }
 
-  /** Those of some workers that have members of rooms that are named like ids; undefined if another room may be anywhere. */
+  /**
+   * Those of some workers that have the sockets with these ids. Undefined if others may be in such rooms: if one is no id, or if
+   * a worker has announced a room of that name, which it may leave before it is asked.
+   */
   holdersOf(nsp: string, ids: readonly string[], workers: Iterable<string>): string[] | undefined {
     const named = new Set(ids.map(workerIn));
-    if (ids.length === 0 || named.has(undefined)) return undefined;
     const keys = ids.map((id) => keyOf(nsp, id));
-    // Of those behind the hub, only the hub knows who has a room.
-    const peerOf = (worker: string) => this.interest.peers.get(this.behind.has(worker) ? HUB : worker);
-    return [...workers].filter((worker) => named.has(worker) || peerOf(worker)?.wants(keys));
+    if (ids.length === 0 || named.has(undefined) || this.reachable().some((peer) => peer.wants(keys))) return undefined;
+    return [...workers].filter((worker) => named.has(worker));
   }
 
   /** Sends a message to one worker, after those that are held. */

@@ -231,6 +231,22 @@ describe.each([
     expect(received.map((events) => events.flat().includes('not to the owner'))).toEqual([true, true, true, false]);
   });
 
+  test('a question to a room that is named like an id is answered by all, also while its member leaves', async () => {
+    const [asker, owner] = [members[0]!, pairs[3]!];
+    owner.client.on('question', (reply: (answer: number) => void) => reply(42));
+    const [living] = pairs.map(({ socket }) => workerIn(socket.id));
+    for (const room of ['user', living, workerIn(pairs[2]!.socket.id)].map((name) => `${name}.Qz3-_x7RtY0aBcDeFgHi`)) {
+      await owner.socket.join(room);
+      expect((await asker.io.in(room).fetchSockets()).map(({ id }) => id)).toEqual([owner.socket.id]);
+      expect(await asker.io.to(room).timeout(9000).emitWithAck('question')).toEqual([42]);
+      // Something waits for the window, and the leave arrives before its end.
+      asker.io.emit('before the question');
+      const asked = asker.io.in(room).fetchSockets();
+      await owner.socket.leave(room);
+      expect((await asked).length).toBeLessThanOrEqual(1);
+    }
+  });
+
   test('who joins the own room of a socket of another worker hears its messages, and so does the socket', async () => {
     const [owner, guest] = [pairs[3]!, pairs[0]!];
     for (let number = 0; number < 20; number++) {
