@@ -49,6 +49,7 @@ const processes = {
   recoveryHub: ['features/recovery/hub-service'],
   state: ['features/state/index'],
   history: ['features/history/index'],
+  archive: ['features/history/archive/archiving'],
   presence: ['features/presence/index'],
   http: ['io/http/index'],
   plain: ['io/plain/index'],

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { logGreeting } from '../base/log.js';
 import { type OptionalPackage, requirePackages } from '../base/optional-packages.js';
 import { leaveOtherBuild } from '../cluster/wire-number.js';
-import { packagesOf as packagesOfArchive } from '../features/history/archive/database.js';
+import { packagesOf as packagesOfArchive } from '../features/history/archive/packages.js';
 import { isUnlimited, limitsOf } from '../host/config/limits.js';
 import { loadConfig } from '../host/config/load.js';
 import type { Config } from '../host/config/options.js';

@@ -54,7 +54,7 @@ export const doctor: Command = {
     const usesNats = natsUrl !== undefined && backplaneKindOf(backplaneNameOf(config)).server === 'NATS';
     if (usesNats) await checkNats(found, config);
     if (archiveUrl) {
-      const { knex } = await connect(archiveUrl);
+      const { knex } = connect(archiveUrl);
       const use = () =>
         knex
           .raw('SELECT 1')

@@ -5,19 +5,17 @@ import type { ArchivePage } from '../page.js';
 import { type Change, HistoryError, type PageQuery } from '../store.js';
 import { connect, createTables, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 import {
-  type ArchivedMessage,
-  type ArchivedPlace,
   eraseConversation,
   eraseOffsets,
   erasePlaces,
   logsOf,
   readArchive,
   rejectBatchesInFlight,
-  type Search,
   type Segment,
   segmentsOf,
   walkArchive,
 } from './read.js';
+import type { ArchivedMessage, ArchivedPlace, Search } from './search.js';
 
 /** Another process has archived since the cursor was read. Nothing was written: read the cursor again. */
 export class ArchiveConflict extends Error {
@@ -51,7 +49,7 @@ export class Archive {
   static async open(url: string): Promise<Archive> {
     let knex: Knex | undefined;
     try {
-      const database = await connect(url);
+      const database = connect(url);
       knex = database.knex;
       await createTables(knex, database.dialect);
       return new Archive(knex);

@@ -1,32 +1,17 @@
 import type { Knex } from 'knex';
-import { type OptionalPackage, requirePackages } from '../../../base/optional-packages.js';
-
-type Dialect = 'postgres' | 'mysql';
-
-/** The kind of database that an `ARCHIVE_URL` names; undefined if there is no driver for it. */
-function dialectOf(url: string): Dialect | undefined {
-  if (/^postgres(ql)?:/.test(url)) return 'postgres';
-  return /^(mysql|mariadb):/.test(url) ? 'mysql' : undefined;
-}
-
-const drivers: Readonly<Record<Dialect, OptionalPackage>> = { postgres: 'pg', mysql: 'mysql2' };
-
-/** The packages that an archive at this URL needs. */
-export function packagesOf(url: string): OptionalPackage[] {
-  const dialect = dialectOf(url);
-  return dialect ? ['knex', drivers[dialect]] : [];
-}
+import { requireOptional, requirePackages } from '../../../base/optional-packages.js';
+import { type Dialect, dialectOf, drivers, packagesOf } from './packages.js';
 
 /**
  * @param url `postgres://…` or `mysql://…`
  * @throws RangeError for another scheme
  * @throws GjallarError BAD_CONFIG if a package is missing, or too old or new
  */
-export async function connect(url: string): Promise<{ knex: Knex; dialect: Dialect }> {
+export function connect(url: string): { knex: Knex; dialect: Dialect } {
   const dialect = dialectOf(url);
   if (!dialect) throw new RangeError('ARCHIVE_URL must begin with postgres:// or mysql://');
   requirePackages('ARCHIVE_URL', packagesOf(url));
-  const { default: knexModule } = await import('knex');
+  const { default: knexModule } = requireOptional<typeof import('knex')>('knex');
   const client = drivers[dialect];
   return { dialect, knex: knexModule({ client, connection: url.replace(/^mariadb:/, 'mysql:'), ...remote }) };
 }

@@ -10,7 +10,7 @@ import type { Archiving } from './archiving.js';
  * const archiving = await openArchive('postgres://localhost/chat', store);
  * const conversations = openConversations(io, { store, archive: archiving.reader, … });
  * ```
- * @param url of PostgreSQL, MySQL or MariaDB, or of a SQLite file
+ * @param url `postgres://…` or `mysql://…`
  */
 export async function openArchive(url: string, store: HistoryStore): Promise<Archiving> {
   // Only a process that has an archive loads the clients of databases.

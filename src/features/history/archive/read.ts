@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { type ArchivePage, fitting, isForwards, OVERHEAD_BYTES } from '../page.js';
-import { type Change, MAX_PAGE_BYTES, type PageQuery, type StoredMessage } from '../store.js';
+import { MAX_PAGE_BYTES, type PageQuery, type StoredMessage } from '../store.js';
 import { decode, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
+import type { ArchivedMessage, ArchivedPlace, Search } from './search.js';
 
 /** A range of offsets, both ends included, and the log that has them. */
 export interface Segment {
@@ -88,17 +89,6 @@ function messageOf(row: MessageRow, epoch: string): StoredMessage {
   return { from: decode(row.sender), text: decode(row.text), at, epoch, offset };
 }
 
-/** Which messages to look for. */
-export interface Search {
-  /** Those of this author. */
-  author: string;
-  /** All those of conversations with such a name, by any author. */
-  isOwn?(conversation: string): boolean;
-}
-
-/** A message of the archive. */
-export type ArchivedMessage = Change & ArchivedPlace;
-
 /** How many conversations, and messages, one query reads. */
 const LOGS = 200;
 const MESSAGES = 500;
@@ -151,12 +141,6 @@ async function* pagesOf(knex: Knex, log: LogRow, conversation: string, where: { 
 
 /** The offsets of one statement. */
 const RANGE = 5000;
-
-/** A message by its place in the archive. */
-export interface ArchivedPlace {
-  log: number;
-  offset: number;
-}
 
 /**
  * Makes a batch that an archiver has read from the history, and not written yet, a conflict: it may have texts that are
