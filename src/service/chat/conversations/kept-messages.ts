@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { own } from '../../../base/owner.js';
 import {
   type HistoryStore,
   openArchive,
@@ -101,9 +102,8 @@ async function openSqlite(config: Config, worker: MachineWorker): Promise<Opened
       const { cause } = error as Error;
       // The primary reports the reason. The stack matters only for a search in the code.
       worker.log.debug({ error }, 'the history cannot be opened');
-      void worker.failed(
-        `DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`,
-      );
+      const reason = `DATA_DIR must be a folder that can be written to, not "${dataDir}": ${(cause as Error)?.message}`;
+      own('ending the worker', worker.failed(reason));
       await sleep(RETRY_MS);
     }
   }
