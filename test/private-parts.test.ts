@@ -11,6 +11,7 @@ const parts = {
   'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',
+  'io/moving-clients.private.ts': 'io/moving-clients.test.ts',
   'io/rooms/socket-memory.private.ts': 'io/rooms/socket-memory.test.ts',
   'io/socket-io-server.private.ts': 'io/socket-io-server.test.ts',
   'io/socket-io.private.ts': 'io/socket-io.test.ts',
