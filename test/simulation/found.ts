@@ -2,6 +2,34 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
+  'what a new worker sends after the clock was set back is not taken for older than what a client has': {
+    ...{ seed: 102459963, clients: 2, workers: 2, machines: 1 },
+    actions: [
+      [687.26, 'kill worker', 3],
+      [756.48, 'step clock', 1, -1903275],
+      [766.04, 'all', 3],
+      [791.26, 'kill worker', 6],
+      [791.26, 'step clock', 0, -431],
+      [845.45, 'direct', 6, 1],
+    ],
+  },
+  'what one machine sends whose clock was set back is not taken for older than what a client of another one has': {
+    ...{ seed: 291677473, clients: 4, workers: 2, machines: 2 },
+    actions: [
+      [883.9299999999998, 'cut', 4, 1191],
+      [926.3499999999998, 'step clock', 0, -2101],
+      [926.3499999999998, 'cut', 0, 0],
+      [961.0899999999998, 'direct', 5, 4],
+    ],
+  },
+  'what is kept goes when it is old, although the clock was set back': {
+    ...{ seed: 574717927, clients: 1, workers: 2, machines: 1 },
+    actions: [
+      [491.0300000000001, 'step clock', 0, 3051724],
+      [923.5200000000001, 'room', 7, 1],
+      [934.6000000000001, 'step clock', 0, -485],
+    ],
+  },
   'a machine that is here again after an outage gets what another one changes': {
     ...{ seed: 235171998, clients: 3, workers: 3, machines: 2 },
     actions: [

@@ -31,6 +31,7 @@ export interface Script extends Setup {
 }
 
 const ROOMS = 3;
+const HOUR_MS = 3_600_000;
 
 const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] = [
   [30, (random) => ['room', random.below(8), random.below(ROOMS)]],
@@ -51,7 +52,8 @@ const kinds = weighted.flatMap(([weight, make]) => Array.from({ length: weight }
 /** What happens seldom, to some scripts. */
 const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
-  (random) => ['step clock', random.below(2), random.below(900) - 450],
+  // By any amount up to an hour: mostly by little.
+  (random) => ['step clock', random.below(2), Math.round(HOUR_MS * (2 * random.next() - 1) ** 5)],
 ];
 
 /** A script by chance. */

@@ -5,7 +5,7 @@ const MAX_ROOMS = 10_000;
  * to this worker, and have that id. Whether others are in the room of a connected one, its session says.
  */
 export class JoinedRooms {
-  /** When they were joined, the oldest first, in ms since 1970. */
+  /** When they were joined, the oldest first, on the clock of `performance`. */
   private readonly rooms = new Map<string, number>();
   /** When the last one was joined that is not remembered any more, though a client may still return. */
   private droppedAt = Number.NEGATIVE_INFINITY;
@@ -15,7 +15,7 @@ export class JoinedRooms {
 
   add(room: string): void {
     this.rooms.delete(room);
-    this.rooms.set(room, Date.now());
+    this.rooms.set(room, performance.now());
     if (this.rooms.size <= this.max) return;
     const [[oldest, at]] = this.rooms as unknown as [[string, number]];
     this.rooms.delete(oldest);

@@ -65,7 +65,10 @@ export interface StreamState {
 /** A session of a client that is away, as a keeper gives it to another one. */
 export interface AwayState {
   readonly session: SessionState;
-  readonly disconnectedAt: number;
+  /** For how long its client has been away, in ms. */
+  readonly awayMs: number;
+  /** When it was given, in ms since 1970; Infinity if the clock there was set back. */
+  readonly givenAt: number;
   readonly direct: StreamState;
 }
 
@@ -122,6 +125,8 @@ export interface MissedQuestion {
   readonly received: string;
   /** Since when that worker receives broadcasts, in ms since 1970. */
   readonly receivesSince: number;
+  /** When the keeper of that worker asks, in ms since 1970; Infinity if its clock was set back. */
+  readonly askedAt: number;
   readonly session: Pick<SessionState, 'rooms' | 'aliveAt' | 'floors' | 'has'>;
 }
 

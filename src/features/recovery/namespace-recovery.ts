@@ -155,7 +155,7 @@ export class NamespaceRecovery {
       this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has, isShared });
       return;
     }
-    if (this.removals.covers({ ...returning.session, disconnectedAt: Date.now() }))
+    if (this.removals.covers({ ...returning.session, disconnectedAt: performance.now() }))
       return this.returns.refuse(socket, returning);
     this.returns.complete(socket, returning, () => this.return(socket, returning));
   }
@@ -361,7 +361,7 @@ export class NamespaceRecovery {
     this.ahead.sweep();
     this.heads.sweep();
     this.live.sweep(Date.now() - this.retentionMs - FLOOR_SLACK_MS);
-    const oldest = Date.now() - this.settings.durationMs;
+    const oldest = performance.now() - this.settings.durationMs;
     this.removals.sweep(oldest);
     this.joined.sweep(oldest);
   }

@@ -28,6 +28,8 @@ export const MAX_LENGTH = 16_384;
 const MAX_SENDERS = 512;
 const NAME = /^[\w-]{1,16}$/;
 const NUMBER = /^[0-9a-z]{1,10}$/;
+/** The latest time that an offset can name. */
+export const LATEST = 36 ** 10 - 1;
 
 /** In place of the offset of a client that has received no event yet. */
 export const NO_OFFSET = '';

@@ -57,7 +57,7 @@ function alone(nsp: Namespace): OwnExpiries {
   known.set(adapter, expiries);
   adapter.persistSession = (session: Session & { pid: string }) => {
     persistSession.call(adapter, session);
-    expiries.add({ ...session, disconnectedAt: Date.now() });
+    expiries.add({ ...session, disconnectedAt: performance.now() });
   };
   // A middleware may still reject a client whose session was restored.
   nsp.on('connection', (socket) => {

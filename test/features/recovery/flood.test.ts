@@ -162,6 +162,7 @@ async function missing(
     offset: encodeOffset(0, '1', 0, senders),
     received: '',
     receivesSince: 0,
+    askedAt: 0,
     session,
   });
   return found.outcome === undefined ? found.packets.map(([, number]) => number) : found.outcome;

@@ -143,7 +143,10 @@ export interface ExpiredSession {
 export type ExpiryListener = (session: ExpiredSession) => void;
 
 /** What is remembered of a session until it expires. */
-type Session = Pick<SessionState, 'pid' | 'sid' | 'rooms' | 'data'> & { readonly disconnectedAt: number };
+type Session = Pick<SessionState, 'pid' | 'sid' | 'rooms' | 'data'> & {
+  /** On the clock of `performance`. */
+  readonly disconnectedAt: number;
+};
 
 interface Limits {
   readonly durationMs: () => number;
@@ -184,7 +187,7 @@ export class Expiries<S extends Session = KeptSession> {
 
   /** Some sessions have been ended before their time. */
   endWhere(matches: (session: S) => boolean): void {
-    const due = Date.now() - 1;
+    const due = performance.now() - 1;
     for (const [pid, { session }] of this.pending) if (matches(session)) this.pending.set(pid, { session, due });
   }
 
@@ -195,7 +198,7 @@ export class Expiries<S extends Session = KeptSession> {
     this.listener?.({ id, rooms: rooms.filter((room) => room !== id), data });
   }
 
-  sweep(now = Date.now()): void {
+  sweep(now = performance.now()): void {
     for (const { session, due } of this.pending.values()) if (due < now) this.failed(session);
   }
 

@@ -48,7 +48,7 @@ export interface KeeperHost {
 /** Another keeper. */
 interface Other {
   isHere: boolean;
-  /** When it was last here, in ms since 1970. */
+  /** When it was last here, on the clock of `performance`. */
   at: number;
   /** The workers whose packets it has, by space. */
   readonly senders: Map<string, Set<string>>;
@@ -116,6 +116,7 @@ export class Keeper {
     const space = this.spaces.get(message.space);
     const known = space?.workers.get(worker);
     if (!space || !known) return;
+    space.look();
     switch (message.type) {
       case 'options':
         space.options = message.options;
@@ -228,6 +229,7 @@ export class Keeper {
       offset: known.resumedFrom,
       received,
       receivesSince,
+      askedAt: space.latest,
       session: { rooms, aliveAt, floors, has },
     };
     const missed = direct.map(({ number, at, packets }): Missed => [undefined, number, at, packets]);
@@ -351,7 +353,7 @@ export class Keeper {
   /** What all keepers have of what a client lacks. */
   private async collect(space: Space, name: string, question: MissedQuestion): Promise<Collected[]> {
     await this.met();
-    const oldest = question.session.aliveAt - space.options.slackMs;
+    const oldest = oldestOf(space, question);
     const others: string[] = [];
     for (const [hub, { isHere, at, senders }] of this.others) {
       if (isHere) others.push(hub);
@@ -385,10 +387,10 @@ export class Keeper {
   private reunited(name: string): Promise<void> {
     const lost = () =>
       [...this.others.values()].filter(
-        ({ isHere, at, senders }) => !isHere && senders.get(name)?.size && Date.now() - at < MAX_ABSENCE_MS,
+        ({ isHere, at, senders }) => !isHere && senders.get(name)?.size && performance.now() - at < MAX_ABSENCE_MS,
       );
     const latest = Math.max(...lost().map(({ at }) => at));
-    return this.until(() => lost().length === 0, performance.now() + MAX_ABSENCE_MS - (Date.now() - latest));
+    return this.until(() => lost().length === 0, latest + MAX_ABSENCE_MS);
   }
 
   /** Resolves when something is so, or at a time. What workers and other keepers tell may make it so. */
@@ -453,7 +455,7 @@ export class Keeper {
     other.isHere = true;
     this.others.set(hub, other);
     this.wake();
-    const ms = Date.now() - other.at + NOTICE_MS;
+    const ms = performance.now() - other.at + NOTICE_MS;
     for (const [space, { packets, workers }] of this.spaces) {
       if (known) for (const worker of workers.keys()) this.host.sendToWorker(worker, { type: 'lost', space, ms });
       this.host.sendToKeeper(hub, { type: 'senders', space, names: packets.senders });
@@ -464,7 +466,7 @@ export class Keeper {
     const other = this.others.get(hub);
     if (!other) return;
     other.isHere = false;
-    other.at = Date.now();
+    other.at = performance.now();
     for (const answer of [...this.questions.values()]) answer(hub, undefined);
   }
 
@@ -508,9 +510,11 @@ export class Keeper {
 
   private async collected(
     hub: string,
-    { request, space: name, question }: Extract<ToKeeperElsewhere, { type: 'collect' }>,
+    { request, space: name, question: asked }: Extract<ToKeeperElsewhere, { type: 'collect' }>,
   ) {
     const space = this.spaces.get(name);
+    const isSetBack = space?.latest === Number.POSITIVE_INFINITY;
+    const question = isSetBack ? { ...asked, askedAt: Number.POSITIVE_INFINITY } : asked;
     const none: Collected = { outcome: undefined, packets: [], heads: [] };
     const collected = space ? await this.missing(space, question) : none;
     const keepers = [...this.here()].filter((one) => one !== hub);
@@ -520,7 +524,7 @@ export class Keeper {
 
   /** Others may not know of a keeper that has ended without a will. */
   private withLost(name: string, question: MissedQuestion, collected: Collected): Collected {
-    const oldest = question.session.aliveAt - (this.spaces.get(name)?.options.slackMs ?? 0);
+    const oldest = oldestOf(this.spaces.get(name), question);
     for (const { isHere, at, senders } of this.others.values()) {
       if (!isHere && at > oldest && mayLack(senders.get(name), at, question)) return { outcome: 'packets missing' };
     }
@@ -537,12 +541,12 @@ export class Keeper {
   }
 
   private turn(): void {
-    if (Date.now() >= this.sweptAt + this.sweepMs) this.sweep();
+    if (performance.now() >= this.sweptAt + this.sweepMs) this.sweep();
     this.tellFigures();
   }
 
   private sweep(): void {
-    this.sweptAt = Date.now();
+    this.sweptAt = performance.now();
     let retentionMs = 0;
     for (const [name, space] of this.spaces) {
       space.sweep();
@@ -552,7 +556,7 @@ export class Keeper {
         this.spaces.delete(name);
       }
     }
-    const oldest = Date.now() - retentionMs;
+    const oldest = performance.now() - retentionMs;
     this.packets.dropBefore(oldest);
     for (const [hub, { isHere, at }] of this.others) if (!isHere && at < oldest) this.others.delete(hub);
   }
@@ -627,6 +631,15 @@ class Shared {
   }
 }
 
+/** When something was, on the clock of `performance`, in ms since 1970. */
+const timeOfDay = (at: number) => at + Date.now() - performance.now();
+
+/** Since when a client may lack something, on the clock of `performance`: if the clock was set back, since always. */
+function oldestOf(space: Space | undefined, { askedAt, session: { aliveAt } }: MissedQuestion): number {
+  if (askedAt === Number.POSITIVE_INFINITY) return Number.NEGATIVE_INFINITY;
+  return aliveAt - (space?.options.slackMs ?? 0) - timeOfDay(0);
+}
+
 /** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */
 const NOTICE_MS = 15_000;
 
@@ -640,7 +653,7 @@ function mayLack(
   { offset, received, receivesSince }: MissedQuestion,
 ): boolean {
   if (!senders?.size) return false;
-  if (receivesSince > at - NOTICE_MS) return true;
+  if (receivesSince > timeOfDay(at) - NOTICE_MS) return true;
   const ofClient = decodeOffset(offset)!.senders;
   const ofWorker = numbersIn(received);
   return [...senders].some((sender) => (ofClient.get(sender) ?? 0) < (ofWorker.get(sender) ?? 0));

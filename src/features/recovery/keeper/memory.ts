@@ -76,7 +76,11 @@ export class FloorCheck {
   private readonly rooms = new Map<string, RoomsFloor>();
   private readonly read = new Map<RoomsFloor, ReadonlyMap<string, number>>();
 
-  constructor(floors: readonly RoomsFloor[] = []) {
+  /** @param isLater whether a packet of a sender that a floor does not name is above it */
+  constructor(
+    floors: readonly RoomsFloor[] = [],
+    private readonly isLater = (at: number, floor: number) => at >= floor - MAX_DELAY_MS,
+  ) {
     this.base = floors.find(({ rooms }) => !rooms);
     for (const floor of floors) for (const room of floor.rooms ?? []) this.rooms.set(room, floor);
   }
@@ -100,7 +104,7 @@ export class FloorCheck {
       this.read.set(floor, numbers);
     }
     const known = numbers.get(sender);
-    return known === undefined ? at >= floor.at - MAX_DELAY_MS : number > known;
+    return known === undefined ? this.isLater(at, floor.at) : number > known;
   }
 }
 
@@ -124,14 +128,14 @@ const MAX_REMEMBERED = 10_000;
  * afterwards, so that each removal is remembered for as long as sessions can be recovered.
  */
 export class Removals {
-  /** When the operator acted, by what names the sessions. */
+  /** When the operator acted, by what names the sessions, on the clock of `performance`. */
   private readonly at = new Map<string, number>();
 
   /** Remembers a removal. Returns whether a session is one of those. */
   add(target: RemovalTarget): (session: Described) => boolean {
     const key = this.keyOf(target);
     this.at.delete(key);
-    this.at.set(key, Date.now());
+    this.at.set(key, performance.now());
     const [oldest] = this.at.keys();
     if (this.at.size > MAX_REMEMBERED) this.at.delete(oldest!);
     return (session) => this.keysOf(session).includes(key);
@@ -168,6 +172,8 @@ export class Removals {
 interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
   /** When it arrived, in ms since 1970. */
   readonly at: number;
+  /** The same on the clock of `performance`. */
+  readonly keptAt: number;
 }
 
 const MAX_MESSAGES = 10_000;
@@ -183,9 +189,9 @@ export class ForeignMessages {
   /** @param max how many are remembered */
   constructor(private readonly max = MAX_MESSAGES) {}
 
-  add(message: ForeignMessage): void {
+  add({ at, rooms, except }: Omit<ForeignMessage, 'keptAt'>): void {
     this.hasAny = true;
-    this.messages.push(message);
+    this.messages.push({ at, rooms, except, keptAt: performance.now() });
     if (this.messages.length > this.max) this.since = this.messages.shift()!.at;
   }
 
@@ -203,9 +209,9 @@ export class ForeignMessages {
     return false;
   }
 
-  /** Forgets what arrived before a time. */
+  /** Forgets what arrived before a time on the clock of `performance`. */
   sweep(oldest: number): void {
-    while (this.messages[0] && this.messages[0].at < oldest) this.messages.shift();
+    while (this.messages[0] && this.messages[0].keptAt < oldest) this.messages.shift();
   }
 }
 

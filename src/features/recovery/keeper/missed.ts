@@ -38,6 +38,6 @@ export function receivedBeyond({ has, replayed, worker }: SessionState, offset: 
 
 /** The offset of a client that has received no event yet: what its worker had received when the client connected. */
 export function beginningOf({ resumedFrom, worker, aliveAt, floors = [] }: SessionState): string {
-  const { at, numbers } = floors.find(({ rooms }) => !rooms) ?? { at: aliveAt, numbers: '' };
+  const { at, numbers } = floors.find(({ rooms }) => !rooms) ?? { at: Math.max(0, aliveAt), numbers: '' };
   return resumedFrom ?? offsetWith(at, worker, 0, numbers);
 }

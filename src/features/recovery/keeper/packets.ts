@@ -21,7 +21,7 @@ export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolv
 export class Packets {
   readonly foreign = new ForeignMessages();
   /** What workers that are gone had sent before, the keeper may not have, in ms since 1970. */
-  private since = 0;
+  private since = Number.NEGATIVE_INFINITY;
   private readonly streams = new Map<string, Stream>();
   /** Workers that are here, and send more. */
   private readonly here = new Set<string>();
@@ -134,11 +134,19 @@ export class Packets {
     const { slackMs, maxMissed, maxMissedBytes } = this.options();
     // A later time is that of a clock that was moved, and tells nothing.
     const latest = Date.now() + slackMs + MAX_DELAY_MS;
-    const alive = aliveAt > latest ? Number.NEGATIVE_INFINITY : aliveAt - slackMs;
+    // An earlier time may be that of something later: so numbers alone tell what the client has.
+    const isDoubtful = question.askedAt - Date.now() > slackMs;
+    const alive = isDoubtful || aliveAt > latest ? Number.NEGATIVE_INFINITY : aliveAt - slackMs;
     if (floors?.some((floor) => floor.at > latest)) return { outcome: 'packets missing' };
     if (this.since > alive && this.mayLackLost(question, offset)) return { outcome: 'packets missing' };
-    if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
-    const check = new FloorCheck(floors);
+    if (this.foreign.hasFor(rooms, isDoubtful ? 0 : at - slackMs)) return { outcome: 'packets missing' };
+    let mayLack = false;
+    const isLater = (one: number, before: number) => {
+      const isAfter = one >= before - MAX_DELAY_MS;
+      mayLack ||= isDoubtful && !isAfter;
+      return isAfter;
+    };
+    const check = new FloorCheck(floors, isLater);
     const received = numbersIn(has ?? '');
     const packets: Missed[] = [];
     let bytes = 0;
@@ -146,18 +154,19 @@ export class Packets {
     for (const [sender, stream] of this.streams) {
       const number = senders.get(sender);
       // Its worker had heard nothing of this sender yet, or nothing for a long time.
-      const since = number === undefined ? at - MAX_DELAY_MS - slackMs : 0;
-      if (since > latest) return { outcome: 'packets missing' };
-      if (!stream.isComplete(number ?? 0, Math.max(alive, since))) return { outcome: 'packets missing' };
+      const since = number === undefined ? at - slackMs : 0;
+      if (since - MAX_DELAY_MS > latest) return { outcome: 'packets missing' };
+      if (!stream.isComplete(number ?? 0, isDoubtful ? alive : Math.max(alive, since - MAX_DELAY_MS)))
+        return { outcome: 'packets missing' };
       for (const [packet, joined] of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
-        if (packet.at < since || !check.isAbove(joined, sender, packet)) continue;
+        if (!isLater(packet.at, since) || !check.isAbove(joined, sender, packet)) continue;
         packets.push([sender, packet.number, packet.at, packet.packets]);
         for (const { length } of packet.packets) bytes += length;
         if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
       }
       heads.push([sender, stream.last]);
     }
-    return { outcome: undefined, packets, heads };
+    return mayLack ? { outcome: 'packets missing' } : { outcome: undefined, packets, heads };
   }
 
   /** What another keeper goes on with, in parts of about so many bytes. */
@@ -178,12 +187,12 @@ export class Packets {
     }
   }
 
-  /** Forgets workers that are gone and of which nothing is kept any more. */
+  /** Forgets workers that are gone and of which nothing is kept since a time on the clock of `performance`. */
   sweep(oldest: number): void {
     this.foreign.sweep(oldest);
     for (const [sender, stream] of this.streams) {
       stream.sweep();
-      if (this.here.has(sender) || Math.max(stream.lastAt, stream.floorAt) >= oldest) continue;
+      if (this.here.has(sender) || stream.usedAt >= oldest) continue;
       stream.release();
       this.streams.delete(sender);
     }

@@ -38,6 +38,7 @@ export const NO_WORKER = '-';
 
 /** A session whose client is away and may return. */
 export interface KeptSession extends SessionState {
+  /** On the clock of `performance`. */
   readonly disconnectedAt: number;
   /** Packets that the worker sent to this socket alone. */
   readonly direct: Stream;
@@ -91,7 +92,7 @@ export class Sessions {
     if (!session) return undefined;
     this.sessions.delete(pid);
     this.memory.forget(session);
-    if (session.disconnectedAt + this.bounds().durationMs >= Date.now()) return session;
+    if (session.disconnectedAt + this.bounds().durationMs >= performance.now()) return session;
     session.direct.release();
     return undefined;
   }
@@ -132,7 +133,7 @@ export class Sessions {
   }
 
   sweep(): void {
-    const oldest = Date.now() - this.bounds().durationMs;
+    const oldest = performance.now() - this.bounds().durationMs;
     for (const { pid, disconnectedAt } of this.all()) if (disconnectedAt < oldest) this.drop(pid);
   }
 

@@ -1,13 +1,12 @@
 import { nameOf } from '../../../base/names.js';
 import type { AwayState, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
+import { LATEST } from '../offset.js';
+import { ClockWatch } from './clock-watch.js';
 import { type ExpiredSession, Expiries } from './expiries.js';
-import { Floors, Removals, type RemovalTarget } from './memory.js';
+import { Floors, Removals, type RemovalTarget, type RoomsFloor } from './memory.js';
 import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
 import { type PacketMemory, Stream } from './stream.js';
-
-/** A clock that differs by more from the time that has passed was moved, in ms. */
-const MAX_DRIFT_MS = 1000;
 
 /** A worker of this machine, as the keeper knows it. */
 interface Worker {
@@ -58,10 +57,7 @@ export class Space {
   private readonly taken = new Map<string, Taken>();
   private readonly removals = new Removals();
   private readonly expiries: Expiries;
-  /** `Date.now()` less `performance.now()`: it changes when the clock is set. */
-  private ahead = Date.now() - performance.now();
-  /** When the clock was found moved, in ms since 1970. */
-  private movedAt = 0;
+  private readonly clock = new ClockWatch();
 
   constructor(
     public options: SpaceOptions,
@@ -151,24 +147,32 @@ export class Space {
     if (taken?.worker === worker) return this.keep(this.untake(pid)!);
     const live = this.endLive(worker, pid);
     if (!live) return;
-    const now = Date.now();
     const session = stateOf(live);
-    const aliveAt = Math.max(session.aliveAt, this.aliveAt(now));
+    const aliveAt = Math.max(session.aliveAt, this.aliveAt());
     let { direct } = live;
     if (session.worker === NO_WORKER) {
       direct.release();
       direct = new Stream(this.host.packets);
     }
-    this.keep({ ...session, aliveAt, disconnectedAt: now, direct }, live.isLost);
+    this.keep({ ...session, aliveAt, disconnectedAt: performance.now(), direct }, live.isLost);
   }
 
   /** When a client that counts as gone now was certainly still there. Unknown if the clock was set in between. */
-  private aliveAt(now: number): number {
-    const ahead = now - performance.now();
-    if (Math.abs(ahead - this.ahead) > MAX_DRIFT_MS) this.movedAt = now;
-    this.ahead = ahead;
-    const aliveAt = now - this.options.silenceMs;
-    return aliveAt >= this.movedAt ? aliveAt : Number.NEGATIVE_INFINITY;
+  private aliveAt(): number {
+    const { silenceMs } = this.options;
+    this.look();
+    return performance.now() - silenceMs >= this.clock.movedAt ? Date.now() - silenceMs : Number.NEGATIVE_INFINITY;
+  }
+
+  /** Notices that the clock was moved. */
+  look(): void {
+    this.clock.look(this.retentionMs);
+  }
+
+  /** The time for comparisons with times of before: later than all, if the clock was set back since. */
+  get latest(): number {
+    this.look();
+    return this.clock.wasSetBack ? Number.POSITIVE_INFINITY : Date.now();
   }
 
   private endLive(worker: number, pid: string): Live | undefined {
@@ -187,8 +191,10 @@ export class Space {
   }
 
   /** Another keeper has given a session. */
-  adopt({ session, disconnectedAt, direct }: AwayState): KeptSession {
-    return { ...session, disconnectedAt, direct: Stream.of(direct, this.host.packets) };
+  adopt({ session, awayMs, givenAt, direct }: AwayState): KeptSession {
+    const floors = givenAt > Date.now() + this.options.slackMs ? UNKNOWN : session.floors;
+    const disconnectedAt = performance.now() - awayMs;
+    return { ...session, floors, disconnectedAt, direct: Stream.of(direct, this.host.packets) };
   }
 
   adoptAway(state: AwayState): void {
@@ -206,7 +212,8 @@ export class Space {
     if (!kept) return undefined;
     this.expiries.forget(pid);
     const { direct, disconnectedAt, ...session } = kept;
-    const state = { session, disconnectedAt, direct: direct.state };
+    const awayMs = performance.now() - disconnectedAt;
+    const state = { session, awayMs, givenAt: this.latest, direct: direct.state };
     direct.release();
     return state;
   }
@@ -296,8 +303,8 @@ export class Space {
   sweep(): void {
     this.away.sweep();
     this.expiries.sweep();
-    this.removals.sweep(Date.now() - this.options.durationMs);
-    this.packets.sweep(Date.now() - this.retentionMs);
+    this.removals.sweep(performance.now() - this.options.durationMs);
+    this.packets.sweep(performance.now() - this.retentionMs);
   }
 
   /** What another keeper goes on with. */
@@ -315,6 +322,9 @@ export class Space {
     this.packets.close();
   }
 }
+
+/** In place of floors by a clock that cannot be compared with that of this machine. */
+const UNKNOWN: readonly RoomsFloor[] = [{ at: LATEST, numbers: '' }];
 
 /** A connected session with its changes. */
 function stateOf({ session, rooms, floors }: Live): SessionState {

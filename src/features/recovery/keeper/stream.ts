@@ -65,6 +65,8 @@ export class Stream {
   /** The newest packet. */
   last = 0;
   lastAt = 0;
+  /** When something was last kept here or dropped, on the clock of `performance`. */
+  usedAt = performance.now();
   private packets: KeptPacket[] = [];
   /** How much there is to look at up to and with each of them: a packet may name many rooms. */
   private looks: number[] = [];
@@ -97,6 +99,7 @@ export class Stream {
     const packet = withOwnBytes(given);
     this.last = packet.number;
     this.lastAt = packet.at;
+    this.usedAt = performance.now();
     this.packets.push(packet);
     this.looks.push((this.looks.at(-1) ?? 0) + looksOf(packet));
     this.memory.add(this, packet);
@@ -110,6 +113,7 @@ export class Stream {
   cut(number: number, at: number): void {
     if (this.isReleased || number <= this.floor) return;
     this.floor = number;
+    this.usedAt = performance.now();
     while (this.head < this.packets.length && this.packets[this.head]!.number <= number) {
       this.memory.forget(this.packets[this.head]!);
       // The array is moved later.
@@ -210,14 +214,14 @@ export class PacketMemory {
   /** Packets dropped since the start to stay within the bound. */
   dropped = 0;
   /** In the order in which they are dropped. Some may have been forgotten already, so that it does not hold the packets. */
-  private queue: { readonly stream: Stream; readonly number: number; readonly at: number }[] = [];
+  private queue: Queued[] = [];
   private head = 0;
 
   constructor(public maxBytes: number) {}
 
   /** Counts a packet that a stream keeps from now on. */
   add(stream: Stream, packet: KeptPacket): void {
-    this.queue.push({ stream, number: packet.number, at: packet.at });
+    this.queue.push({ stream, number: packet.number, at: packet.at, keptAt: performance.now() });
     this.size++;
     this.bytes += sizeOf(packet);
     while (this.bytes > this.maxBytes && this.head < this.queue.length) if (this.dropOldest()) this.dropped++;
@@ -231,9 +235,9 @@ export class PacketMemory {
     if (length > MIN_COMPACTED && length > 2 * this.size) this.compact();
   }
 
-  /** Drops the packets that were sent before a time. */
+  /** Drops the packets that are kept since before a time on the clock of `performance`. */
   dropBefore(time: number): void {
-    while (this.head < this.queue.length && this.queue[this.head]!.at < time) this.dropOldest();
+    while (this.head < this.queue.length && this.queue[this.head]!.keptAt < time) this.dropOldest();
   }
 
   /** Returns whether the packet was still kept. */
@@ -251,3 +255,11 @@ export class PacketMemory {
 }
 
 const MIN_COMPACTED = 1024;
+
+interface Queued {
+  readonly stream: Stream;
+  readonly number: number;
+  readonly at: number;
+  /** On the clock of `performance`. */
+  readonly keptAt: number;
+}

@@ -191,7 +191,8 @@ export class Returns {
   private missed(returning: Returning): Missed[] | undefined {
     const { missed, session } = returning;
     const rooms = new Set(session.rooms);
-    const floors = new FloorCheck(session.floors);
+    // What is delivered while a client returns was sent after it had joined.
+    const floors = new FloorCheck(session.floors, () => true);
     const later = this.later(returning)?.filter((packet) => {
       const joined = roomsFor(packet, rooms);
       return joined && floors.isAbove(joined, packet.sender, packet);

@@ -1,6 +1,7 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { joinTexts } from '../../../../src/base/names.js';
 import { Heads } from '../../../../src/features/recovery/heads.js';
+import { ClockWatch } from '../../../../src/features/recovery/keeper/clock-watch.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { Packets } from '../../../../src/features/recovery/keeper/packets.js';
 import { PacketMemory } from '../../../../src/features/recovery/keeper/stream.js';
@@ -46,6 +47,7 @@ async function missing(question: { at?: number; received?: number; session?: obj
     offset: encodeOffset(at, '1', 0, received === undefined ? [] : [[SENDER, received]]),
     received: '',
     receivesSince: 0,
+    askedAt: Date.now(),
     session: { rooms: ['room'], aliveAt: at, floors: undefined, has: undefined, ...session },
   } as MissedQuestion);
   return found.outcome ?? found.packets.map(([, number]) => number);
@@ -82,18 +84,59 @@ test('a client that was silent while the clock was moved is not taken for one th
     ...{ resumedFrom: undefined, floors: [], has: undefined, isShared: false },
     ...{ user: undefined, address: undefined, connection: undefined },
   };
-  const packet = { number: 1, at: now + 1, rooms: ['room'], except: [], packets: ['2["x"]'] };
+  const packet = { number: 1, at: now + 1, rooms: ['room'], except: [], packets: ['x'.repeat(6000)] };
   const space = joinTexts('0', '/');
-  const spaceOptions = { ...options(), silenceMs: 45_000, sweepMs: 1 };
+  const spaceOptions = { ...options(), silenceMs: 45_000, sweepMs: 1, maxBytes: 10_000 };
   keeper.onMessage(WORKER, { type: 'open', space, name: SENDER, sent: 0, isAgain: false, options: spaceOptions });
   keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
   jest.spyOn(Date, 'now').mockReturnValue(now + HOUR_MS);
-  expect(await answered('figures')).toMatchObject({ figures: { packets: 0 } });
+  const others = { number: 2, at: now + HOUR_MS, rooms: ['other'], except: [], packets: packet.packets };
+  keeper.onMessage(WORKER, { type: 'packet', space, packet: others });
+  expect(await answered('figures')).toMatchObject({ figures: { dropped: { packets: 1 } } });
   keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
   const offset = encodeOffset(now, SENDER, 0, [[SENDER, 0]]);
   const question = { request: 1, pid: session.pid, offset, received: '', receivesSince: 0 };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });
   expect(await answered('found')).toMatchObject({ found: { outcome: 'packets missing' } });
   keeper.close();
+});
+
+test('after the clock was set back, what a new worker has sent is not taken for older than what a client has', async () => {
+  const packets = new Packets(new PacketMemory(1e9), options);
+  const now = Date.now();
+  jest.spyOn(Date, 'now').mockReturnValue(now - 10_000);
+  packets.begin(SENDER, 0);
+  packets.add(SENDER, { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['2["x"]'] });
+  const found = async (question: object, rooms = ['room']) => {
+    const session = { rooms, aliveAt: now, floors: undefined, has: undefined };
+    const offset = encodeOffset(now, '1', 0, []);
+    const asked = { offset, received: '', receivesSince: 0, askedAt: Number.POSITIVE_INFINITY, session, ...question };
+    jest.spyOn(Date, 'now').mockReturnValue(now + 1);
+    const { outcome } = await packets.missing(asked);
+    return outcome;
+  };
+  expect(await found({})).toBe('packets missing');
+  expect(await found({}, ['other'])).toBeUndefined();
+  expect(await found({ askedAt: now })).toBeUndefined();
+});
+
+test('a clock that was set back is doubted for as long as its times are compared, and one that goes on is not', () => {
+  const now = Date.now();
+  const started = performance.now();
+  const clock = jest.spyOn(performance, 'now');
+  const watch = new ClockWatch();
+  const wasSetBackAfter = (ms: number, aheadMs: number) => {
+    clock.mockReturnValue(started + ms);
+    jest.spyOn(Date, 'now').mockReturnValue(now + ms + aheadMs);
+    watch.look(5000);
+    return watch.wasSetBack;
+  };
+  expect([wasSetBackAfter(10, 0), wasSetBackAfter(20, HOUR_MS), wasSetBackAfter(30, HOUR_MS - 600)]).toEqual([
+    false,
+    false,
+    false,
+  ]);
+  expect([wasSetBackAfter(100, HOUR_MS - 1200), wasSetBackAfter(6000, HOUR_MS - 1200)]).toEqual([true, true]);
+  expect(wasSetBackAfter(6400, HOUR_MS - 1200)).toBe(false);
 });

@@ -112,7 +112,8 @@ test('a keeper waits for a worker that does not reach the bus, and answers for n
   const machine = new Machine(false);
   machine.keeper.onKeeperHere('hub');
   const session = { rooms: ['room'], aliveAt: Date.now(), floors: undefined, has: undefined };
-  const question = { offset: encodeOffset(Date.now(), other, 0, []), received: '', receivesSince: began, session };
+  const asked = { received: '', receivesSince: began, askedAt: Date.now(), session };
+  const question = { offset: encodeOffset(Date.now(), other, 0, []), ...asked };
   const outcome = async (request: number) => {
     machine.keeper.onKeeperMessage('hub', { type: 'collect', request, space, question });
     await until(() => machine.collected.has(request));

@@ -63,7 +63,7 @@ test('the bound of sessions holds for all namespaces together, and the oldest ar
   const put = (sessions: Sessions, pid: string, size: number) => {
     const state = { pid, sid: pid, rooms: [], data: 'x'.repeat(size), worker: '2', resumedFrom: undefined };
     const direct = new Stream(memory);
-    sessions.put({ ...state, disconnectedAt: Date.now(), aliveAt: 0, direct } as unknown as KeptSession);
+    sessions.put({ ...state, disconnectedAt: performance.now(), aliveAt: 0, direct } as unknown as KeptSession);
   };
   const kept = () => [first, second].map((sessions) => [...sessions.all()].map(({ pid }: KeptSession) => pid).join(''));
   put(first, 'a', 5000);
