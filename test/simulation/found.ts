@@ -2,6 +2,38 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
+  'a session that another machine took for a worker that was killed is found again': {
+    ...{ seed: 570404758, clients: 3, workers: 2, machines: 2 },
+    actions: [
+      [846.95, 'cut', 4, 882],
+      [960.1300000000001, 'kill worker', 4],
+    ],
+  },
+  'a client that returns gets what one sender has sent meanwhile in its order, to its id and to all': {
+    ...{ seed: 986725280, clients: 2, workers: 2, machines: 2 },
+    actions: [
+      [200, 'room', 0, 1],
+      [206.14, 'room', 1, 1],
+      [206.14, 'swap', 2, 0],
+      [216.10999999999996, 'cut', 6, 0],
+      [271.49999999999994, 'room', 6, 2],
+      [271.49999999999994, 'set', 5, 1],
+      [315.70999999999987, 'kill worker', 2],
+      [321.29999999999984, 'room', 1, 1],
+      [327.45999999999987, 'all', 5],
+      [335.4999999999999, 'room', 0, 1],
+      [346.6299999999999, 'room', 6, 0],
+      [350.0499999999999, 'room', 2, 2],
+      [350.0499999999999, 'room', 6, 0],
+      [359.5999999999999, 'room', 1, 0],
+      [359.5999999999999, 'all', 0],
+      [361.4799999999999, 'pause worker', 6, 293],
+      [361.4799999999999, 'room', 2, 2],
+      [361.4799999999999, 'direct', 3, 6],
+      [364.9399999999999, 'direct', 5, 2],
+      [364.9399999999999, 'all', 3],
+    ],
+  },
   'what a new worker sends after the clock was set back is not taken for older than what a client has': {
     ...{ seed: 102459963, clients: 2, workers: 2, machines: 1 },
     actions: [

@@ -287,9 +287,9 @@ export class Keeper {
     const known = take();
     if (known) return known;
     await this.toldBy(space, pid, worker);
-    const wasConnected = space.workerOf(pid) !== undefined;
     const told = await this.onceAway(space, name, pid, take);
-    if (told || wasConnected) return told;
+    // Another keeper may have taken it meanwhile, for a worker that was killed then.
+    if (told || space.workerOf(pid) !== undefined) return told;
     await this.met();
     const others = [...this.here()];
     if (others.length === 0) return undefined;

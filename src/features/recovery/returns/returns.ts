@@ -197,6 +197,8 @@ export class Returns {
       const joined = roomsFor(packet, rooms);
       return joined && floors.isAbove(joined, packet.sender, packet);
     });
+    // One to an id comes another way than one to all, and may be overtaken.
+    later?.sort((one, other) => one.at - other.at);
     return (
       later && [...missed, ...later.map(({ sender, number, at, packets }): Missed => [sender, number, at, packets])]
     );
