@@ -117,6 +117,33 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       expect(wanderer.heard.map((message) => message.join()).sort()).toEqual(['own,1', 'room,1', 'room,2']);
     });
 
+    test('keeps a new session whose client has received its last event in the one before', async () => {
+      const wanderer = await client(0, 'websocket', 'room');
+      await wanderer.heardAll(1);
+      await wanderer.cutOff();
+      nodes[0]!.io.to('room').emit('n', 'before', 1);
+      wanderer.forgetSession();
+      wanderer.socket.auth = { isSilent: true };
+      await wanderer.comeBack(nodes[1]!.url);
+      const { id } = wanderer.socket;
+      await wanderer.socket.emitWithAck('join', 'room');
+      for (const at of [0, 1]) {
+        await wanderer.cutOff();
+        await gone(id);
+        await wanderer.comeBack(nodes[at]!.url);
+      }
+      await wanderer.cutOff();
+      await gone(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 1);
+      nodes.at(-1)!.io.to(id!).emit('n', 'own', 1);
+      await wanderer.comeBack(nodes[0]!.url);
+      expect(wanderer.recovered).toEqual([false, true, true, true]);
+      nodes[0]!.io.to('room').emit('n', 'room', 2);
+      await until(() => wanderer.of('room').length === 2);
+      const heard = wanderer.heard.map((message) => message.join());
+      expect([heard[0], ...heard.slice(1).sort()]).toEqual(['hello,0', 'own,1', 'room,1', 'room,2']);
+    });
+
     test('brings the data of the socket and binary packets', async () => {
       const wanderer = await client(0);
       const got: unknown[] = [];

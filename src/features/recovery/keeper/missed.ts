@@ -16,11 +16,14 @@ export function receivedWith(session: SessionState, text: string): Received | un
   // The client has received nothing from the worker that recovered it last.
   if (text === session.resumedFrom) return { offset, resumedFrom: text, direct: 0 };
   if (offset.worker === session.worker) return { offset, resumedFrom: text, direct: offset.direct };
+  // Nor from the one on which the session began: the client still names an event of the session before.
+  if (session.resumedFrom === undefined)
+    return offset.at <= session.aliveAt ? { offset, resumedFrom: text, direct: 0 } : undefined;
   // The same, but the worker that handed the session over had named a later offset.
-  const named = session.resumedFrom === undefined ? undefined : decodeOffset(session.resumedFrom);
-  if (!named || named.at < offset.at) return undefined;
+  const named = decodeOffset(session.resumedFrom)!;
+  if (named.at < offset.at) return undefined;
   // The client has answered a ping since.
-  if (named.at <= session.aliveAt) return { offset: named, resumedFrom: session.resumedFrom!, direct: 0 };
+  if (named.at <= session.aliveAt) return { offset: named, resumedFrom: session.resumedFrom, direct: 0 };
   // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept elsewhere.
   const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
   return hasDirect ? { offset, resumedFrom: text, direct: 0 } : undefined;
