@@ -34,7 +34,7 @@ const METRICS_INTERVAL_MS = 1000;
 /** What a primary knows of its machine, for `/metrics` and the admin port. */
 export class Machine {
   private readonly problems = new Problems();
-  private readonly figures: MachineFigures;
+  readonly figures: MachineFigures;
   /** The metrics in the text format of Prometheus. */
   readonly metrics: () => Promise<string>;
 

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { GjallarError } from '../base/errors.js';
+import type { Figure } from '../base/figures.js';
 import { createLog } from '../base/log.js';
 import { own } from '../base/owner.js';
 import { packageFile } from '../base/package.js';
@@ -52,7 +53,13 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     return loading;
   };
   const metrics = async () => (await machine()).metrics();
-  const primary = new Primary({ workers, startTimeout, drainTimeout, reloadSettle, log, metrics, ...what });
+  const onEnding = (worker: number, figures: unknown) =>
+    own(
+      'counting what a worker has done',
+      machine().then((of) => of.figures.ended(worker, figures as Figure[])),
+    );
+  const options = { workers, startTimeout, drainTimeout, reloadSettle, log, metrics, onEnding };
+  const primary = new Primary({ ...options, ...what });
   const stop = stopOnce(primary);
   obeySignals(primary, stop);
   // Of a process manager.

@@ -59,6 +59,8 @@ export type FromWorker =
   | { type: 'stuck'; worker: number }
   /** This worker accepts no new clients any more. */
   | { type: 'retired' }
+  /** The last figures of this worker, which ends. */
+  | { type: 'ending'; figures: unknown }
   /** The operator has asked to drain this machine. */
   | { type: 'leave' }
   /** A client of this worker asks for the metrics of the machine. */

@@ -40,6 +40,8 @@ export interface PrimaryOptions extends ReloadOptions {
   log: Logger;
   /** Reads the metrics of the machine, in the text format of Prometheus. */
   metrics: () => Promise<string>;
+  /** Called with the last figures of a worker that ends in order. */
+  onEnding: (worker: number, figures: unknown) => void;
   /** Called with the messages that the application on a worker sends to its parent process. */
   onMessage?: ((message: unknown) => void) | undefined;
 }
@@ -295,6 +297,8 @@ export class Primary {
         return this.questions.answered(id, message.id, message.answer);
       case 'leave':
         return this.leave();
+      case 'ending':
+        return this.options.onEnding(id, message.figures);
       case 'stuck':
         return message.worker === HUB ? this.hub?.end() : this.onHung(message.worker, UNREAD);
       case 'listening':

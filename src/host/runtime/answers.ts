@@ -24,7 +24,7 @@ export interface ActInput {
 }
 
 /** Answers the questions of the primary, which it asks for /metrics and the admin port. */
-export function answerPrimary(worker: MachineWorker, view?: ApplicationView): void {
+export function answerPrimary(worker: MachineWorker, view?: ApplicationView): Reporter {
   const reporter = new Reporter(worker, view);
   const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health: () => worker.health,
@@ -44,4 +44,5 @@ export function answerPrimary(worker: MachineWorker, view?: ApplicationView): vo
     }
   };
   worker.orders.on('ask', owned('answering a question of the primary', answer));
+  return reporter;
 }

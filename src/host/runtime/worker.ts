@@ -27,7 +27,7 @@ export async function startWorker(
   if (running.operator) worker.seam = running.operator;
   const departure = new Departure(worker, running, orders);
   worker.stateOf = () => departure.stateOf(running.isReady());
-  answerPrimary(worker, running.view);
+  const reporter = answerPrimary(worker, running.view);
   const listen = async () => {
     const isOnPort = await running.listen();
     departure.listening();
@@ -39,6 +39,7 @@ export async function startWorker(
     running.stop();
     await flushStateStores(MAX_STORE_MS);
     await running.close();
+    orders.send({ type: 'ending', figures: reporter.figures });
     worker.close();
     surroundings.ended();
   };

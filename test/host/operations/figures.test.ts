@@ -161,6 +161,22 @@ test('sums of counts never fall: neither while a worker is silent, nor when it h
   ]);
 });
 
+test('the last figures of a worker that ends count', async () => {
+  const report = (sent: number) => reportOf(['gjallar_messages_sent_total', [], sent]);
+  const answers = new Map([
+    [1, report(1)],
+    [2, report(10)],
+  ]);
+  const { machine, lines } = machineOf(answers);
+  expect(await lines('gjallar_messages_sent')).toEqual(['gjallar_messages_sent_total 11']);
+  machine.ended(2, [...report(15).figures, ['of_another_build', [], 1] as never]);
+  // It may be asked until it has ended.
+  answers.set(2, undefined as never);
+  expect(await lines('gjallar_messages_sent')).toEqual(['gjallar_messages_sent_total 16']);
+  answers.delete(2);
+  expect(await lines('gjallar_messages_sent')).toEqual(['gjallar_messages_sent_total 16']);
+});
+
 test('a worker of another build may report other figures', async () => {
   const figures = [
     ['gjallar_new_total', [], 1],

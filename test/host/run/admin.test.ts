@@ -89,6 +89,32 @@ describe('the admin port of an application', () => {
     await busy;
   });
 
+  test('counts what workers have done until their end', async () => {
+    const sumsOf = async () => {
+      const text = await (await fetch(`${app.admin}/metrics`)).text();
+      const sum = (name: string) =>
+        [...text.matchAll(new RegExp(`^${name}(?:\\{.*\\})? (\\d+)$`, 'gm'))].reduce(
+          (all, [, value]) => all + Number(value),
+          0,
+        );
+      return {
+        reloads: sum('gjallar_reloads_total'),
+        known: sum('gjallar_connections_closed_total') + sum('gjallar_clients'),
+        opened: sum('gjallar_connections_opened_total'),
+      };
+    };
+    const { reloads } = await sumsOf();
+    await Promise.all(Array.from({ length: 12 }, () => connected(connect(app.url))));
+    app.process.kill('SIGHUP');
+    await until(async () => (await sumsOf()).reloads > reloads);
+    // Clients of the old workers connect again.
+    await eventually(async () => {
+      const { known, opened } = await sumsOf();
+      expect(opened).toBeGreaterThanOrEqual(24);
+      expect(known).toBe(opened);
+    });
+  });
+
   test('answers health checks over HTTP/1.0', async () => {
     expect(await askOld(app.admin, '/healthz')).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*\{"ok":true\}/);
     expect(await askOld(app.admin, '/readyz')).toMatch(/"state":"ready"/);

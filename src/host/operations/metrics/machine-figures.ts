@@ -28,7 +28,7 @@ export class MachineFigures {
   /** The latest counts of each worker. One that does not answer for a while must not make the sums fall. */
   private readonly counts = new Map<number, Figure[]>();
   /** Those of workers that have ended. */
-  private readonly ended = new Totals();
+  private readonly past = new Totals();
   private readonly unread: Record<Reader, Map<number, Totals>> = { metrics: new Map(), overview: new Map() };
 
   /**
@@ -46,7 +46,7 @@ export class MachineFigures {
     for (const [id, report] of answers) if (report) this.note(id, report.figures);
     for (const [id, counts] of this.counts) {
       if (answers.has(id)) continue;
-      this.ended.add(counts.filter(([name]) => figureKinds[name].rule !== 'worker'));
+      this.past.add(counts.filter(([name]) => figureKinds[name].rule !== 'worker'));
       this.counts.delete(id);
       for (const unread of Object.values(this.unread)) unread.delete(id);
     }
@@ -63,10 +63,15 @@ export class MachineFigures {
   /** The metrics in the text format of Prometheus. A worker that does not answer is reported as not up. */
   async metrics(): Promise<string> {
     const reports = await this.reports('metrics');
-    const totals = new Totals().add(this.own(reports)).add(this.ended.all);
+    const totals = new Totals().add(this.own(reports)).add(this.past.all);
     for (const [id, counts] of this.counts) totals.add(counts, id);
     for (const [id, report] of reports) totals.add(report?.figures.filter((one) => !isCount(one)) ?? [], id);
     return textOf(totals.all);
+  }
+
+  /** Takes the last figures of a worker that ends: it has done more since it was asked last. */
+  ended(id: number, figures: readonly Figure[]): void {
+    this.note(id, known(figures));
   }
 
   private note(id: number, figures: readonly Figure[]): void {
@@ -94,8 +99,10 @@ export class MachineFigures {
 
 /** A worker may be of a newer build, which a reload has started. */
 function withKnown(report: WorkerReport): WorkerReport {
-  return { ...report, figures: report.figures.filter(([name]) => name in figureKinds) };
+  return { ...report, figures: known(report.figures) };
 }
+
+const known = (figures: readonly Figure[]): Figure[] => figures.filter(([name]) => name in figureKinds);
 
 const isLongest = ([name]: Figure): boolean => figureKinds[name].rule === 'longest';
 

@@ -1,5 +1,5 @@
 import type { Server } from 'socket.io';
-import { featureFigures, Totals } from '../../../base/figures.js';
+import { type Figure, featureFigures, Totals } from '../../../base/figures.js';
 import type { Engine } from '../../../engine/engine.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
 import { atMostEvery } from '../../../io/http/at-most-every.js';
@@ -29,15 +29,20 @@ export class Reporter {
     this.countServers = atMostEvery(COUNT_INTERVAL_MS, () => serversOf(worker.servers[0]));
   }
 
+  /** The figures at present. */
+  get figures(): Figure[] {
+    return new Totals().add(this.worker.figures.read()).add(featureFigures.read()).all;
+  }
+
   async report(hasLists: boolean): Promise<WorkerReport> {
-    const { figures, engines, health } = this.worker;
+    const { engines, health } = this.worker;
     // First: what is counted in an answer must not be older than in one that was asked for later.
     const lists = hasLists ? await this.lists() : undefined;
     return {
       pid: process.pid,
       at: performance.now(),
       health,
-      figures: new Totals().add(figures.read()).add(featureFigures.read()).all,
+      figures: this.figures,
       roundTrips: engines.flatMap(({ roundTrips }) => roundTrips.latest),
       lists,
     };
