@@ -23,6 +23,8 @@ export interface HubService {
 export interface HubServiceHost {
   /** Whether there are no other machines, now and later. */
   readonly isAlone: boolean;
+  /** Resolves when the hub is linked with all workers that were there before it; undefined if none can have been. */
+  readonly isLinked: Promise<void> | undefined;
   sendToWorker(worker: number, message: Uint8Array): void;
   sendToHub(hub: string, message: Uint8Array): void;
   /** Does later work of the service: what it throws is reported, as what a method throws. */

@@ -2,6 +2,25 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
+  'a new hub compares a value once it has what the workers have': {
+    ...{ seed: 187000392, clients: 1, workers: 3, machines: 1 },
+    actions: [
+      [802.9700000000001, 'swap', 3, 1],
+      [948.6200000000003, 'kill hub', 0],
+      [994.0000000000003, 'swap', 3, 1],
+    ],
+  },
+  'a new hub waits for a worker that was paused before it compares a value': {
+    ...{ seed: 164784548, clients: 1, workers: 2, machines: 1 },
+    actions: [
+      [213.79999999999998, 'swap', 6, 1],
+      [246.13999999999996, 'kill hub', 0],
+      [393.66999999999973, 'kill worker', 6],
+      [518.8199999999996, 'kill hub', 1],
+      [548.5399999999996, 'pause worker', 6, 245],
+      [573.1899999999996, 'swap', 0, 1],
+    ],
+  },
   'a session that another machine took for a worker that was killed is found again': {
     ...{ seed: 570404758, clients: 3, workers: 2, machines: 2 },
     actions: [

@@ -154,6 +154,8 @@ export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'sen
   }
 
   private greeted(peer: SimulatedMesh, isHello: boolean): void {
+    // Another process may have its number now.
+    if (!peer.process.isAlive) return;
     if (isHello) this.link(peer, false);
     else this.welcome(peer.id);
     if (peer.id === HUB) this.onHub(true);

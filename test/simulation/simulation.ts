@@ -52,6 +52,8 @@ class Simulation {
   /** When a fault has occurred after which clients may get new sessions, in ms. */
   private faultMs = Number.NEGATIVE_INFINITY;
   private hubKilledMs = Number.NEGATIVE_INFINITY;
+  /** When the first one was killed of those that were killed soon after each other. */
+  private hubDownMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     readonly scheduler: Scheduler,
@@ -166,6 +168,7 @@ class Simulation {
         return;
       case 'kill hub':
         this.faultMs = now;
+        if (now - this.hubKilledMs > 2 * HUB_MS) this.hubDownMs = now;
         this.hubKilledMs = now;
         if (this.carrier) this.model.interrupted(HUB_MS);
         return machine.hub?.process.kill();
@@ -194,7 +197,7 @@ class Simulation {
     const runningMs = process.pausedUntil > now ? process.pausedAt : now;
     this.model.killed(name, runningMs);
     // What the worker alone has kept for the next hub goes with it.
-    this.states.killed(name, now - this.hubKilledMs < 2 * HUB_MS ? this.hubKilledMs - 50 : runningMs);
+    this.states.killed(name, now - this.hubKilledMs < 2 * HUB_MS ? this.hubDownMs - 50 : runningMs);
     process.kill();
     machine.startWorker();
   }

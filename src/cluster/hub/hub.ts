@@ -113,6 +113,7 @@ export class Hub {
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,
+        isLinked: surroundings.isLinked,
         workers: () => this.locals.keys(),
         sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
         sendToHub: (service, id, message) => {

@@ -4,6 +4,7 @@ import { attempt } from '../../base/owner.js';
 /** How the services of a hub reach workers and other hubs. */
 interface ServicesHost {
   readonly isAlone: boolean;
+  readonly isLinked: Promise<void> | undefined;
   /** The workers of this machine. */
   workers(): Iterable<number>;
   sendToWorker(service: number, worker: number, message: Uint8Array): void;
@@ -54,7 +55,7 @@ export class HubServices {
     if (!open) return undefined;
     const { host, hubs } = this;
     const service = open({
-      isAlone: host.isAlone,
+      ...{ isAlone: host.isAlone, isLinked: host.isLinked },
       sendToWorker: (worker, message) => host.sendToWorker(number, worker, message),
       sendToHub: (hub, message) => {
         if (hubs.has(hub)) host.sendToHub(number, hub, message);

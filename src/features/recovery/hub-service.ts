@@ -5,7 +5,7 @@ import { decode, encode, type ToKeeper, type ToKeeperElsewhere } from './message
 /** The keeper as a service of the hub. */
 export const openHubService: OpenHubService = (host) => {
   const keeper = new Keeper({
-    isAlone: host.isAlone,
+    ...{ isAlone: host.isAlone, isLinked: host.isLinked },
     sendToWorker: (worker, message) => host.sendToWorker(worker, encode([message])),
     sendToKeeper: (hub, message) => host.sendToHub(hub, encode([message])),
   });

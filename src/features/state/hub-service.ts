@@ -17,7 +17,7 @@ import { Sequencer } from './sequencer/sequencer.js';
 export const openHubService: OpenHubService = (host: HubServiceHost) => {
   let last: { readonly changes: readonly object[]; readonly body: Buffer } | undefined;
   const sequencer = new Sequencer({
-    hasOthers: !host.isAlone,
+    ...{ hasOthers: !host.isAlone, isLinked: host.isLinked },
     sendToWorker: (worker, message) => {
       if (message.type !== 'changes') return host.sendToWorker(worker, encodeMessage(message));
       // Several workers get the same changes.

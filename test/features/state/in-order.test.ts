@@ -13,7 +13,7 @@ import {
 function twoWorkers() {
   const sent: { worker: number; message: FromSequencer }[] = [];
   const service = openHubService({
-    isAlone: true,
+    ...{ isAlone: true, isLinked: undefined },
     sendToWorker: (worker, bytes) => sent.push({ worker, message: decodeMessage<FromSequencer>(Buffer.from(bytes)) }),
     sendToHub: () => {},
     attempt: (work) => work(),

@@ -1,3 +1,4 @@
+import { delay } from '../../../base/clock.js';
 import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
@@ -23,6 +24,8 @@ import { PacketMemory } from './stream.js';
 
 /** How long a session is waited for that is about to end on another worker, in ms. */
 const MAX_WAIT_MS = 2000;
+/** Linked workers tell what they have within this time, in ms. */
+const INTRODUCTION_MS = 20;
 /** How long another keeper may take to answer, in ms. */
 const MAX_ANSWER_MS = 2500;
 /** How long the hubs of machines may take to meet, and workers to reach the bus again, in ms. */
@@ -41,6 +44,8 @@ const DEFAULT_BYTES = 32 * 1024 * 1024;
 export interface KeeperHost {
   /** Whether there are no other machines, now and later. */
   readonly isAlone: boolean;
+  /** Resolves when it is linked with the workers that were there before it; undefined if there are none. */
+  readonly isLinked?: Promise<void> | undefined;
   sendToWorker(worker: number, message: ToWorker): void;
   sendToKeeper(hub: string, message: ToKeeperElsewhere): void;
 }
@@ -85,7 +90,13 @@ export class Keeper {
   /** Those that look again when a worker or another keeper tells something. */
   private readonly waiting: (() => void)[] = [];
 
-  constructor(private readonly host: KeeperHost) {}
+  /** Resolves when the workers that were there before it have told what they have. */
+  private readonly isTold: Promise<true>;
+
+  constructor(private readonly host: KeeperHost) {
+    const { isLinked } = host;
+    this.isTold = isLinked ? isLinked.then(() => delay(INTRODUCTION_MS)).then(() => true) : Promise.resolve(true);
+  }
 
   onWorkerGone(worker: number): void {
     for (const space of this.spaces.values()) space.left(worker);
@@ -200,6 +211,8 @@ export class Keeper {
 
   private async find(space: Space, worker: number, question: Extract<ToKeeper, { type: 'find' }>): Promise<Found> {
     const { space: name, pid } = question;
+    // One that is not heard in time has sessions and packets that nobody else knows.
+    if (!(await within(MAX_WAIT_MS, this.isTold))) return { outcome: 'worker behind' };
     await this.reunited(name);
     const session = await this.take(space, name, pid, worker);
     if (!session) return { outcome: 'session unknown' };
@@ -406,6 +419,7 @@ export class Keeper {
 
   private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
     // What a worker sends next without its bus would not reach the one that asks.
+    if (!(await within(MAX_WAIT_MS, this.isTold))) return { outcome: 'worker behind' };
     const areUp = () => [...space.workers.values()].every(({ isUp }) => isUp);
     await this.until(areUp, performance.now() + MAX_MEETING_MS);
     await this.turns.take(space.packets.costOf(question));

@@ -15,6 +15,12 @@ import { RoomStore } from './store/store.js';
 
 /** How long a sequencer that has started again waits for workers that have the room, in ms. */
 const GATHER_MS = 300;
+/** How many calls of compareAndSet() of a room wait until it is ready. */
+const MAX_HELD = 10_000;
+/** Linked workers tell which rooms they have within this time, in ms. */
+const INTRODUCTION_MS = 20;
+/** How long it waits until it is linked with them, in ms. */
+const LINK_MS = 2000;
 /** How long it waits for other machines after its start, in ms. */
 const MEET_MS = 400;
 /** How long members wait for what Redis has, in ms. */
@@ -27,6 +33,8 @@ const IDLE_MS = 60_000;
 export interface SequencerHost {
   /** Whether there can be other machines. */
   readonly hasOthers: boolean;
+  /** Resolves when it is linked with the workers that were there before it. */
+  readonly isLinked?: Promise<void> | undefined;
   /** Whether the only worker is in this process, and shares the entries. */
   readonly isLocal?: boolean;
   sendToWorker(worker: number, message: FromSequencer): void;
@@ -54,6 +62,8 @@ interface Room extends SharedRoom {
   waits: number;
   isReady: boolean;
   idle: NodeJS.Timeout | undefined;
+  /** Calls of compareAndSet() that wait until it is ready. */
+  held: (() => void)[];
 }
 
 /** Gives the changes of the workers of a machine one order, and exchanges them with other machines and Redis. */
@@ -70,7 +80,18 @@ export class Sequencer {
   private isFlushDue = false;
   private recent: { entries: SequencedRoom['entries']; seq: number; after: number; page: EntryPage } | undefined;
 
+  private isLinked = true;
+
   constructor(private readonly host: SequencerHost) {
+    if (host.isLinked) {
+      this.isLinked = false;
+      own(
+        'linking the hub with the workers',
+        host.isLinked.then(() => {
+          this.isLinked = true;
+        }),
+      );
+    }
     this.machines = new Machines({
       node: this.node,
       rooms: this.rooms,
@@ -144,7 +165,7 @@ export class Sequencer {
 
   private open(worker: number, message: ToSequencer & { type: 'open' }): void {
     const { room: name, node, epoch, number, bounds, store } = message;
-    const room = this.rooms.get(name) ?? this.create(name, bounds, number > 0);
+    const room = this.rooms.get(name) ?? this.create(name, bounds, epoch !== '');
     clearTimeout(room.idle);
     if (store && !room.store) {
       const dropped = this.dropping.get(name);
@@ -180,11 +201,11 @@ export class Sequencer {
     const room: Room = {
       sequenced: new SequencedRoom(name, bounds, this.node, this.clock, onChange),
       ...{ sentToMachines: 0, known: new Map(), workers: new Map(), store: undefined },
-      ...{ waits: 0, isReady: false, idle: undefined },
+      ...{ waits: 0, isReady: false, idle: undefined, held: [] },
     };
     this.rooms.set(name, room);
     const meet = this.host.hasOthers ? MEET_MS - (performance.now() - this.startedAt) : 0;
-    if (isAgain) this.awaitFor(room, delay(GATHER_MS));
+    if (isAgain || !this.isLinked) this.awaitFor(room, this.gathered(isAgain));
     if (meet > 0)
       this.awaitFor(
         room,
@@ -195,6 +216,12 @@ export class Sequencer {
       if (filled) this.awaitFor(room, filled);
     }
     return room;
+  }
+
+  /** Resolves when the workers that have the room have told so, or take too long. */
+  private async gathered(isAgain: boolean): Promise<void> {
+    if (this.host.isLinked) await within(LINK_MS, this.host.isLinked);
+    await delay(isAgain ? GATHER_MS : INTRODUCTION_MS);
   }
 
   private openStore(room: Room, { redis, key }: StoreAddress): void {
@@ -223,6 +250,7 @@ export class Sequencer {
     for (const { isGiving } of room.workers.values()) if (isGiving) return;
     room.isReady = true;
     for (const [worker, follower] of room.workers) this.sendPage(room, worker, follower, 0);
+    for (const handle of room.held.splice(0)) handle();
   }
 
   private sendPage(room: Room, worker: number, follower: Follower, from: number): void {
@@ -277,6 +305,11 @@ export class Sequencer {
         this.flushSoon(room);
         return reply({ error: sequenced.patch(request.changes[0]) });
       case 'compareAndSet': {
+        // The value may not be here yet.
+        if (!room.isReady) {
+          if (room.held.length >= MAX_HELD) return reply({ error: 'OVERLOADED' });
+          return void room.held.push(() => this.answer(room, worker, follower, request));
+        }
         const found = sequenced.compareAndSet(...request.changes);
         return reply(typeof found === 'string' ? { error: found } : { isDone: found });
       }
