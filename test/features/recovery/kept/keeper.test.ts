@@ -214,3 +214,31 @@ test('a client waits a few seconds for those before it, and gets a new session t
   await clock.until(() => found.includes(2));
   expect(outcomes.at(-1)).toBeUndefined();
 });
+
+test('the keeper of a new hub waits for a worker that was there before it, which has told the former one of a session', async () => {
+  let linked = () => {};
+  const isLinked = new Promise<void>((resolve) => {
+    linked = resolve;
+  });
+  const answers: ToWorker[] = [];
+  const sendToWorker = (_worker: number, message: ToWorker) => void answers.push(message);
+  const keeper = new Keeper({ isAlone: true, isLinked, sendToWorker, sendToKeeper: () => {} });
+  keepers.push(keeper);
+  const opened = { type: 'open', space, sent: 0, isAgain: true, options } as const;
+  keeper.onMessage(WORKER, { ...opened, name: other });
+  const session = sessionOf('p'.repeat(20));
+  const { pid } = session;
+  // The client has received something since both have told.
+  const offset = encodeOffset(Date.now() + 500, own, 0, []);
+  const question = { request: 1, pid, offset, received: '', receivesSince: began };
+  keeper.onMessage(WORKER, { type: 'find', space, ...question });
+  await new Promise((resolve) => setImmediate(resolve));
+  linked();
+  keeper.onMessage(WORKER + 1, { ...opened, name: own });
+  keeper.onMessage(WORKER + 1, { type: 'live', space, session, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER + 1, { type: 'away', space, pid });
+  await until(() => answers.some(({ type }) => type === 'found'));
+  expect(answers.find(({ type }) => type === 'found')).toMatchObject({
+    found: { outcome: undefined, session: { pid } },
+  });
+});
