@@ -42,7 +42,7 @@ export function isCount([name]: Figure): boolean {
   return figureKinds[name].type !== 'gauge';
 }
 
-/** The figures of one worker, whose parts are asked when somebody reads them. */
+/** The figures of one worker. Its parts are asked when the figures are read. */
 export class Figures {
   private readonly parts = new Set<() => Readings>();
   private readonly ended = new Totals();

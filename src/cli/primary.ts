@@ -46,7 +46,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   logFailures(log);
   const { workers, startTimeout, drainTimeout, reloadSettle, adminPort: port } = config;
   const { address, started, ...what } = launch;
-  // Loaded when somebody asks: most workers are asked by nobody.
+  // Loaded when needed: most machines are never asked for metrics.
   let loading: Promise<Machine> | undefined;
   const machine = () => {
     loading ??= import('./admin-source.js').then(({ Machine }) => new Machine(primary, config, log, recent));

@@ -24,7 +24,7 @@ import { HUB as HUB_NUMBER, kinds, type MeshLinks } from './mesh/mesh.js';
 /** The name of the hub of the machine. For rooms, it stands for all workers of other machines. */
 export const HUB = 'hub';
 
-/** Who talks over a node. Each has listeners of its own, by the number of the Socket.IO server, the engine or the service. */
+/** The users of a node. Each has listeners of its own, by the number of the Socket.IO server, the engine or the service. */
 export const channels = { bus: 0, relay: 1, service: 2 } as const;
 type Channel = (typeof channels)[keyof typeof channels];
 

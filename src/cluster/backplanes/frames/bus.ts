@@ -120,8 +120,8 @@ export class FrameBus {
     const { nsp, rooms, flags, encoded } = broadcast;
     let bytes = 0;
     for (const packet of encoded) bytes += packet.length;
-    // A client that has just connected must not miss what is for all. All workers count what is kept for recovery, unless it is for an
-    // id. Who gets it then is chosen when the keeper has it: a worker to which the client returns meanwhile asks the keeper.
+    // A client that has just connected must not miss a message to all. With recovery, all workers count what is kept, except messages
+    // to an id: their receivers are chosen once the keeper has them, so that a worker to which the client returns asks the keeper.
     const isKept = 'kept' in flags;
     const keys = rooms.length === 0 || (isKept && !isToId(rooms)) ? undefined : keysOf(nsp, rooms);
     const held = { keys, content: broadcast, bytes };

@@ -211,7 +211,7 @@ export class Keeper {
 
   private async find(space: Space, worker: number, question: Extract<ToKeeper, { type: 'find' }>): Promise<Found> {
     const { space: name, pid } = question;
-    // One that is not heard in time has sessions and packets that nobody else knows.
+    // A worker that does not answer in time has sessions and packets that no other process knows.
     if (!(await within(MAX_WAIT_MS, this.isTold))) return { outcome: 'worker behind' };
     await this.reunited(name);
     const session = await this.take(space, name, pid, worker);

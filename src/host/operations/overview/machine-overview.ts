@@ -23,7 +23,7 @@ export class MachineOverview {
     return { ...overview, history: { intervalMs: HISTORY.intervalMs, figures: Object.fromEntries(columns) } };
   }
 
-  /** Keeps the present figures. Asks the workers only if nobody has read the overview lately. */
+  /** Keeps the present figures. Asks the workers only if the overview was not read lately. */
   async keep(): Promise<void> {
     const { latest } = this;
     const isFresh = latest && performance.now() - latest.at < HISTORY.intervalMs;
