@@ -10,6 +10,7 @@ const filesOf = (name: string) => readdirSync(folder(name), { recursive: true, e
 const parts = {
   'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
+  'cluster/primary/node-cluster.private.ts': 'host/run/killed.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',
   'io/moving-clients.private.ts': 'io/moving-clients.test.ts',
   'io/rooms/socket-memory.private.ts': 'io/rooms/socket-memory.test.ts',

@@ -45,3 +45,6 @@ export function movableClock(): MovableClock {
   };
   return clock;
 }
+
+/** The time of the clock that does not go back, in ms: for tests of what is dated with it. */
+export const ticks = (): number => performance.now();

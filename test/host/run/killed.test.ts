@@ -57,6 +57,7 @@ async function answerOf(client: Socket): Promise<string> {
   }
 }
 
+// Of the primary's listening sockets: see src/cluster/primary/node-cluster.private.ts.
 test('a connection that a worker had not accepted when it was killed ends with it', async () => {
   const app = await runApp('plain.mjs', { env: { WORKERS: '2' } });
   const { workers } = (await (await fetch(`${app.admin}/api/stats`)).json()) as { workers: { pid: number }[] };

@@ -7,6 +7,7 @@ import { Packets } from '../../../../src/features/recovery/keeper/packets.js';
 import { PacketMemory } from '../../../../src/features/recovery/keeper/stream.js';
 import type { MissedQuestion, SessionState, ToWorker } from '../../../../src/features/recovery/messages.js';
 import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { ticks } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
 /** The clock of a machine is moved: its times say nothing to others, or to itself before and after. */
@@ -123,7 +124,7 @@ test('after the clock was set back, what a new worker has sent is not taken for 
 
 test('a clock that was set back is doubted for as long as its times are compared, and one that goes on is not', () => {
   const now = Date.now();
-  const started = performance.now();
+  const started = ticks();
   const clock = jest.spyOn(performance, 'now');
   const watch = new ClockWatch();
   const wasSetBackAfter = (ms: number, aheadMs: number) => {
