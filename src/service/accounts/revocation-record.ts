@@ -10,10 +10,7 @@ export interface Revocation {
   expires: number;
 }
 
-/**
- * What is known about one id. Lifting a revocation leaves its record, so that a worker or a snapshot that knows only the
- * revocation does not bring it back.
- */
+/** What is known about one id. Lifting a revocation leaves its record, so that who knows only the revocation does not bring it back. */
 export interface RevocationRecord extends Revocation {
   /** Revocations up to this time were lifted, in ms since 1970. */
   lifted?: number;
@@ -31,6 +28,6 @@ export function combine(one: RevocationRecord, other: RevocationRecord = one): R
 
 const later = (one: number | undefined, other: number | undefined) => ((one ?? -1) > (other ?? -1) ? one : other);
 
-/** Whether a store that has `stored` lacks nothing of `record`. */
-export const isCovered = (record: RevocationRecord, stored: RevocationRecord | undefined): boolean =>
-  stored !== undefined && JSON.stringify(combine(stored, record)) === JSON.stringify(combine(stored));
+/** Whether one who knows `known` lacks nothing of `record`. */
+export const isCovered = (record: RevocationRecord, known: RevocationRecord | undefined): boolean =>
+  known !== undefined && JSON.stringify(combine(known, record)) === JSON.stringify(combine(known));

@@ -3,14 +3,14 @@ import type { EngineRequest } from '../../index.js';
 import { decodeRoom, type Headers, type HttpExchange } from '../../io/http/index.js';
 import type { Chat } from '../chat/chat.js';
 import type { KeptMessages } from '../chat/conversations/kept-messages.js';
-import type { TokenRevocation } from '../chat/operator/tokens.js';
+import type { tokenRevocation } from '../chat/operator/tokens.js';
 
 /** What the API acts on. It passes all input on unchecked. */
 export interface Api {
   readonly chat: Chat;
   readonly worker: MachineWorker;
   readonly port: Pick<OwnPort, 'app' | 'engine' | 'secure' | 'admin'>;
-  readonly tokens: TokenRevocation;
+  readonly tokens: ReturnType<typeof tokenRevocation>;
   readonly loss: KeptMessages['loss'];
   /** Without a key, and without tokens, every request to rooms is rejected. */
   readonly apiKey: string | undefined;

@@ -1,3 +1,4 @@
+import { createStateRoom } from '../../features/state/index.js';
 import {
   type Application,
   type Config,
@@ -7,16 +8,15 @@ import {
 } from '../../host/index.js';
 import { Cors } from '../../io/http/index.js';
 import { PlainWebSockets } from '../../io/plain/index.js';
-import { RevocableAccounts } from '../accounts/revocations.js';
+import { MAX_REVOCATIONS, RevokedTokens } from '../accounts/revocations.js';
 import { serveApi } from '../api/api.js';
 import { type Chat, startChat } from './chat.js';
 import { openHistory } from './conversations/kept-messages.js';
 import { chatReadings } from './metrics.js';
-import { TokenRevocation } from './operator/tokens.js';
+import { tokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { Member } from './plain/member.js';
 import type { ChatServer } from './protocol.js';
-import { WatchedRevocations } from './revocations.js';
 import type { StateSettings } from './state/service.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
@@ -30,12 +30,19 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
   const { app, engine, secure, io } = port;
   const kept = await openHistory(config, worker);
   const issued = await accountsOf(config);
-  const announce = () => chat.announceRevocation();
-  const revocations =
+  // Twice as many as are kept are lifted ones, and machines that cannot reach each other may have different ones. No room of
+  // the chat has a space before its name.
+  const room = { answersClients: false, maxKeys: 4 * MAX_REVOCATIONS };
+  const revoked =
     issued &&
     kept.revocations &&
-    new WatchedRevocations(kept.revocations, worker.reports, () => chat.endRevoked(), announce);
-  const accounts = issued && revocations ? new RevocableAccounts(issued, revocations.tokens) : issued;
+    new RevokedTokens(kept.revocations, createStateRoom(io, ' revoked tokens', room), worker.reports, () =>
+      chat.endRevoked(),
+    );
+  const accounts = issued && {
+    userClaim: issued.userClaim,
+    identify: (token: unknown) => issued.identify(token).then((identity) => revoked?.accept(identity) ?? identity),
+  };
   const plain = new PlainWebSockets<Member>(engine);
   const chat: Chat = startChat(io as unknown as ChatServer, {
     worker,
@@ -43,15 +50,14 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     kept,
     plain,
     accounts,
-    revoked: revocations?.tokens,
-    onRevocation: () => revocations?.refresh(),
+    revoked,
     state: stateSettings(config),
     volatilePresence: config.slowPolicy === 'drop-volatile',
   });
   figures.add(() => chatReadings(chat));
   plain.attach(app, { secure, admit: chat.admit });
   const cors = new Cors(config.corsOrigin);
-  const tokens = new TokenRevocation(revocations?.tokens, announce);
+  const tokens = tokenRevocation(revoked);
   const { apiKey, drainTimeout, maxPayload: maxBody } = config;
   const api = { chat, worker, port, tokens, loss: kept.loss, apiKey, drainTimeout, isProxied: config.trustProxy > 0 };
   serveApi(api, { cors, maxBody });
@@ -60,7 +66,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     listen: () => port.listen(),
     stopListening: () => port.stopListening(),
     isIdle: () => true,
-    isReady: () => kept.isReady() && revocations?.tokens.isKnown !== false,
+    isReady: () => kept.isReady() && revoked?.isKnown !== false,
     isBusy: (session) => chat.isAnswering(session),
     view: chat.view,
     operator: chat.operator,
@@ -70,7 +76,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     },
     close: async () => {
       await io.close();
-      revocations?.close();
+      revoked?.close();
       await kept.close();
       app.close();
     },

@@ -1,5 +1,4 @@
 import { own } from '../../base/owner.js';
-import { Tally } from '../../base/tally.js';
 import { TopKeys } from '../../engine/top-keys.js';
 import { type Conversations, openConversations, type Said } from '../../features/history/index.js';
 import { createPresence } from '../../features/presence/index.js';
@@ -39,8 +38,6 @@ export interface ChatOptions {
   accounts: Accounts | undefined;
   /** The revoked tokens. {@link accounts} reject them. */
   revoked: RevokedTokens | undefined;
-  /** Called when another worker has changed the list of revoked tokens. */
-  onRevocation: () => void;
   state: StateSettings;
   /** Whether presence events to slow clients are dropped. */
   volatilePresence: boolean;
@@ -51,7 +48,7 @@ export type Chat = ReturnType<typeof startChat>;
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
 export function startChat(
   io: ChatServer,
-  { worker, engine, kept, plain, accounts, revoked, onRevocation, state, volatilePresence }: ChatOptions,
+  { worker, engine, kept, plain, accounts, revoked, state, volatilePresence }: ChatOptions,
 ) {
   const { log, reports } = worker;
   const { history, archive, loss } = kept;
@@ -109,7 +106,7 @@ export function startChat(
     accounts,
     expiry: new Expiry(),
     revoked,
-    inFlight: new Tally(),
+    inFlight: new Map(),
     states: new StateService(io, state, isOverloaded, costs),
     isOverloaded,
     counters,
@@ -132,7 +129,6 @@ export function startChat(
     context.expiry.forget(this);
   }
 
-  io.on('revoked', () => onRevocation());
   answerTotals(io, ownTotals);
   const stores = history && { history, archive };
   io.use((socket, next) => admit(accounts, reports, socket, next));
@@ -165,8 +161,6 @@ export function startChat(
     exportOf: (user: string) => exportOf(stores, user),
     /** Ends the connections on this worker whose tokens are revoked. */
     endRevoked: () => endRevoked(context, plain.all),
-    /** Tells the other workers and machines that the list of revoked tokens has changed. */
-    announceRevocation: () => void io.serverSideEmit('revoked'),
     /** The rooms and users, as the operator sees them. */
     view: viewOf(plainMembers, talkers),
     /** Counts rooms and members over all workers and machines. */

@@ -1,4 +1,4 @@
-import type { Server, Socket } from 'socket.io';
+import type { DefaultEventsMap, Server, Socket } from 'socket.io';
 import type { ErrorCode } from '../../base/errors.js';
 import type { Grant } from '../accounts/identity.js';
 import type { NamesByUser } from './presence/member-lists.js';
@@ -199,12 +199,6 @@ export interface ServerEvents {
   echo: (value: unknown) => void;
 }
 
-/** The events between the chats of different workers. */
-export interface InterServerEvents {
-  /** The list of revoked tokens has changed. */
-  revoked: () => void;
-}
-
 /** The server's data about a connected socket. */
 export interface SocketData {
   /** The user's rights. */
@@ -215,5 +209,5 @@ export interface SocketData {
   displayName?: string;
 }
 
-export type ChatServer = Server<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
-export type ChatSocket = Socket<ClientEvents, ServerEvents, InterServerEvents, SocketData>;
+export type ChatServer = Server<ClientEvents, ServerEvents, DefaultEventsMap, SocketData>;
+export type ChatSocket = Socket<ClientEvents, ServerEvents, DefaultEventsMap, SocketData>;

@@ -2,8 +2,12 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import Sqlite from 'libsql';
+import { Problems } from '../../../src/base/problems.js';
+import { createStateRoom } from '../../../src/features/state/index.js';
+import { Server } from '../../../src/index.js';
+import type { RevocationRecord } from '../../../src/service/accounts/revocation-record.js';
+import { sqliteRevocations } from '../../../src/service/accounts/revocation-stores.js';
 import { MAX_REVOCATIONS, RevokedTokens } from '../../../src/service/accounts/revocations.js';
-import { SqliteRevocations } from '../../../src/service/chat/revocations.js';
 import { connect, connected, disconnectAll, nextEvent } from '../../support/clients.js';
 import { movableClock } from '../../support/clock.js';
 import { temporaryFolder } from '../../support/folder.js';
@@ -25,8 +29,7 @@ function newFolder(): string {
 
 test('a full list takes no further revocation, until one is lifted; one that it has can be repeated', async () => {
   const folder = newFolder();
-  const store = new SqliteRevocations(folder);
-  ends.push(() => store.close());
+  const store = sqliteRevocations(folder);
   await store.read();
   const expires = Date.now() + 60_000;
   const database = new Sqlite(join(folder, 'revocations.db'));
@@ -36,7 +39,13 @@ test('a full list takes no further revocation, until one is lifted; one that it 
   })();
   database.close();
 
-  const tokens = new RevokedTokens(store, { onChange: () => {} });
+  const room = createStateRoom<RevocationRecord>(new Server(), 'revoked', { maxKeys: 4 * MAX_REVOCATIONS });
+  const reports = { log: { error: () => {}, info: () => {} }, problems: new Problems() };
+  const tokens = new RevokedTokens(store, room, reports as never, () => {});
+  ends.push(
+    () => room.close(),
+    () => tokens.close(),
+  );
   const further = { id: 'user:ann', before: Date.now(), at: Date.now(), expires };
   await expect(tokens.revoke(further)).rejects.toMatchObject({ code: 'REVOCATIONS_FULL' });
   expect(tokens.isRevoked({ name: 'ann', tokenId: undefined, issued: 0 })).toBe(false);
@@ -50,17 +59,17 @@ test('a worker waits while another one makes the file, and while it writes, with
   const folder = newFolder();
   const other = new Sqlite(join(folder, 'revocations.db'));
   ends.push(() => other.close());
-  const store = new SqliteRevocations(folder);
-  ends.push(() => store.close());
-  const change = ['jti:1', undefined, JSON.stringify({ id: 'jti:1', at: 1, expires: Date.now() + 60_000 })] as const;
-  for (const use of [() => store.read(), () => store.replace([change])]) {
+  const store = sqliteRevocations(folder);
+  ends.push(() => store.close?.());
+  const change = ['jti:1', JSON.stringify({ id: 'jti:1', at: 1, expires: Date.now() + 60_000 })] as const;
+  for (const use of [() => store.read(), () => store.change(new Map([change]), [])]) {
     other.exec('BEGIN EXCLUSIVE');
     const used = use();
     await pass(20);
     other.exec('COMMIT');
     await used;
   }
-  expect((await store.read()).get('jti:1')).toBe(change[2]);
+  expect((await store.read()).get('jti:1')).toBe(change[1]);
 });
 
 test('a token from the future does not escape the revocation of its user', async () => {

@@ -10,8 +10,7 @@ import {
   StoreHealth,
 } from '../../../features/history/index.js';
 import type { Config, MachineWorker } from '../../../host/index.js';
-import type { RevocationStore } from '../../accounts/revocations.js';
-import { RedisRevocations, SqliteRevocations } from '../revocations.js';
+import { type RevocationStore, redisRevocations, sqliteRevocations } from '../../accounts/revocation-stores.js';
 
 /** Reads what the history no longer has. */
 export type LateArchive = Awaited<ReturnType<typeof openArchive>>['reader'];
@@ -69,7 +68,6 @@ export async function openHistory(config: Config, worker: MachineWorker): Promis
       clearInterval(timer);
       health.close();
       await archiving?.close();
-      opened.revocations.close?.();
       await history.close();
     },
   };
@@ -87,7 +85,7 @@ async function connectRedis({ historyTtl: ttlMs }: Config, worker: MachineWorker
   redis.on('error', (error: Error) => worker.log.debug({ error }, 'connection of the history'));
   const store = RedisHistoryStore.connect({ redis, ttlMs, keyPrefix });
   const health = new StoreHealth(store, 'Redis', { isTrimmer: () => worker.isLeader() });
-  return { health, revocations: new RedisRevocations(redis, `${keyPrefix}revocations`) };
+  return { health, revocations: redisRevocations(redis, `${keyPrefix}revocations`) };
 }
 
 /** A file that cannot be opened makes the start fail. A worker that is started later tries until it can be opened. */
@@ -97,7 +95,7 @@ async function openSqlite(config: Config, worker: MachineWorker): Promise<Opened
     try {
       const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, ...(maxBytes && { maxBytes }) });
       const health = new StoreHealth(store, 'DATA_DIR', { isTrimmer: () => worker.isLeader() });
-      return { health, revocations: new SqliteRevocations(resolve(dataDir)) };
+      return { health, revocations: sqliteRevocations(resolve(dataDir)) };
     } catch (error) {
       const { cause } = error as Error;
       // The primary reports the reason. The stack matters only for a search in the code.
