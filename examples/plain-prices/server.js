@@ -1,7 +1,7 @@
 // Prices over plain WebSockets, which any client can read, and an HTTP route that sets them. Both share the port, the limits
 // and the outbox of an engine, on uWebSockets.js and on portable sockets. README.md says how to run it.
 import { App, Engine, GjallarError } from 'gjallar';
-import { answerHttp, readJson, sendJson } from 'gjallar/http';
+import { answerHttp, readJson, sendJson, WorkQueue } from 'gjallar/http';
 import { PlainWebSockets } from 'gjallar/plain';
 
 const app = App();
@@ -42,6 +42,20 @@ answerHttp(app, engine, {
     prices.set(symbol, price);
     plain.publish(symbol, `${price}`);
     sendJson(exchange, 200, {}, { ok: true });
+  },
+});
+
+// Lists of all prices: one at a time for each address, which pays for their bytes before its next one, so that many
+// requests of one client delay nobody else.
+const lists = new WorkQueue('lists of prices', engine.costs);
+answerHttp(app, engine, {
+  pattern: '/prices',
+  handle: async (exchange) => {
+    const address = exchange.request.connection.remoteAddress;
+    await lists.run(address, async () => {
+      engine.costs.charge(address, 20 * prices.size);
+      sendJson(exchange, 200, {}, { ok: true, prices: Object.fromEntries(prices) });
+    });
   },
 });
 

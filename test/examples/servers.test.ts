@@ -235,6 +235,8 @@ test.each(['native', 'portable'])('plain-prices: a route and WebSockets, on %s s
   expect(await put('AAPL', '{')).toEqual([400, 'BAD_JSON']);
   expect(await put('apple', '1')).toEqual([404, 'NOT_FOUND']);
   expect((await fetch(`${url}/prices/AAPL`)).status).toBe(405);
+  const lists = await Promise.all([1, 2, 3].map(() => fetch(`${url}/prices`).then((response) => response.json())));
+  expect(lists).toEqual([1, 2, 3].map(() => ({ ok: true, prices: { AAPL: 187.1 } })));
   const socket = new WebSocket(`${url.replace('http', 'ws')}/prices/AAPL`);
   cleanUps.push(() => socket.terminate());
   const heard: string[] = [];

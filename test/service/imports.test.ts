@@ -7,12 +7,8 @@ import { imports } from '../../docs/site/house.js';
  * and add nothing: what it needs, others need too, so export it from a public module.
  */
 const exceptions: Readonly<Record<string, string>> = {
-  'base/bytes.ts': 'the characters that no name may have, which the configuration rejects too',
-  'base/outage.ts': 'reports that the list of revoked tokens cannot be read',
   'base/owner.ts': 'reports failures in the background',
   'base/package.ts': 'finds the files of the page and of the API, which are in the package',
-  'base/tally.ts': 'counts by key',
-  'engine/limits/work-queue.ts': 'the turns of callers, which reads of the history take as well',
   'engine/top-keys.ts': 'the users that send the most, which the operator sees',
   'features/history/files.ts': 'makes the file of revoked tokens, as the history makes its own',
   'host/index.ts': 'the host starts the chat as its own application, with all of its options',

@@ -21,10 +21,18 @@ interface Client {
 }
 
 /**
- * Requests whose cost grows with what is stored: one at a time for each client, and a few in all. Clients take turns, so
+ * Requests whose cost grows with what is stored: one at a time for each client, and four in all. Clients take turns, so
  * that one that asks for much delays the others by one request each at most, and everything else runs between two
  * requests. A client that owes something for the requests before waits until that is paid, and one that has not read
  * their replies, until it has.
+ *
+ * ```
+ * const lists = new WorkQueue('lists of prices', engine.costs);
+ * await lists.run(address, async () => {
+ *   engine.costs.charge(address, 20 * prices.size);
+ *   …
+ * });
+ * ```
  */
 export class WorkQueue {
   private readonly clients = new Map<object | string, Client>();
@@ -36,7 +44,7 @@ export class WorkQueue {
 
   /**
    * @param what the requests in words, for errors
-   * @param costs what clients owe; without it, they owe nothing
+   * @param costs what clients owe, such as the `costs` of an engine; without it, they owe nothing
    */
   constructor(
     private readonly what: string,
@@ -44,9 +52,10 @@ export class WorkQueue {
   ) {}
 
   /**
-   * @param client whatever tells clients apart
+   * Runs a request when it is the client's turn, and resolves or rejects as it does.
+   * @param client whatever tells clients apart: an address, or a session of the engine
    * @param bytes what the request keeps in memory until it is its turn
-   * @throws GjallarError RATE_LIMITED, OVERLOADED when too many requests are waiting
+   * @throws GjallarError RATE_LIMITED with eight requests of the client waiting, OVERLOADED with 1,000 or 32 MiB in all
    */
   run<T>(client: object | string, work: () => Promise<T>, bytes = 0): Promise<T> {
     const known = this.clients.get(client);

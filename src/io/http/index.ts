@@ -25,6 +25,7 @@ import { dataHeaders, type Headers } from './headers.js';
 import { sendError } from './json.js';
 
 export type { BodyStream, HttpExchange, ResponseHeaders } from '../../engine/http/exchange.js';
+export { WorkQueue } from '../../engine/limits/work-queue.js';
 export { atMostEvery } from './at-most-every.js';
 export { addClientBundle, addHelper, HELPER, pageBundles } from './client-bundle.js';
 export { type AdminGuard, isSame } from './guard.js';

@@ -1,4 +1,3 @@
-import type { Tally } from '../../base/tally.js';
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Conversations, Said } from '../../features/history/index.js';
 import type { Presence } from '../../features/presence/index.js';
@@ -27,7 +26,8 @@ export interface ChatContext {
   readonly expiry: Expiry;
   /** The revoked tokens; undefined if the server revokes none. */
   readonly revoked: RevokedTokens | undefined;
-  readonly inFlight: Tally<object>;
+  /** How many events of a connection have no reply yet. */
+  readonly inFlight: Map<object, number>;
   readonly states: StateService;
   readonly counters: ChatCounters;
   /** Charges clients for requests that cost the worker more than they send. */

@@ -1,19 +1,16 @@
 import { z } from 'zod';
-import { hasControlCharacters } from '../../base/bytes.js';
 import { type ErrorCode, GjallarError } from '../../base/errors.js';
 import { MAX_PAGE, type PageQuery } from '../../features/history/index.js';
 import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
 
-/** Half a UTF-16 character. UTF-8 cannot express it, so it would change on the wire and in the history. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-const isWellFormed = (value: string) => !LONE_SURROGATE.test(value);
+/**
+ * Names have no control characters. Half a UTF-16 character could not be expressed in UTF-8, so it would change on the wire and in
+ * the history.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
+const isName = (value: string) => value.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(value);
 
-export const roomName = z
-  .string()
-  .overwrite(normalForm)
-  .min(1)
-  .max(128)
-  .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
+export const roomName = z.string().overwrite(normalForm).min(1).max(128).refine(isName);
 const userName = z
   .string()
   // Before the trim, which would remove U+FEFF.
@@ -22,8 +19,12 @@ const userName = z
   .overwrite(normalForm)
   .min(1)
   .max(64)
-  .refine((value) => !hasControlCharacters(value) && isWellFormed(value));
-const text = z.string().min(1).max(10_000).refine(isWellFormed);
+  .refine(isName);
+const text = z
+  .string()
+  .min(1)
+  .max(10_000)
+  .refine((value) => value.isWellFormed());
 
 const position = z.int().min(0).optional();
 const pageQuery = z.object({

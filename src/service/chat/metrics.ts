@@ -1,5 +1,4 @@
 import type { ErrorCode } from '../../base/errors.js';
-import { Tally } from '../../base/tally.js';
 import type { MachineWorker } from '../../host/index.js';
 import type { Chat } from './chat.js';
 
@@ -21,12 +20,12 @@ export class ChatCounters {
   roomMessages = 0;
   directMessages = 0;
   /** Failed events of clients, by error code. */
-  readonly failures = new Tally<ErrorCode>();
+  readonly failures = new Map<ErrorCode, number>();
 
   /** Pages of the history that lack messages after the reader's position, by what became of these. */
   readonly incomplete = { lost: 0, trimmed: 0 };
 
   failed(code: ErrorCode): void {
-    this.failures.add(code);
+    this.failures.set(code, (this.failures.get(code) ?? 0) + 1);
   }
 }

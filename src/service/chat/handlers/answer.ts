@@ -32,11 +32,13 @@ export async function answer(
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   if (context.talkers.isDue()) context.talkers.add(socket.data.name);
   const { conn } = socket;
-  if (boundedHandlers.has(handler) && context.inFlight.of(conn) >= MAX_IN_FLIGHT) {
+  const { inFlight } = context;
+  const before = inFlight.get(conn) ?? 0;
+  if (boundedHandlers.has(handler) && before >= MAX_IN_FLIGHT) {
     context.counters.failed(tooManyInFlight.code);
     return callback?.(tooManyInFlight);
   }
-  context.inFlight.add(conn);
+  inFlight.set(conn, before + 1);
   try {
     const result = await handler(context, socket, input);
     callback?.({ ok: true, ...result });
@@ -47,7 +49,9 @@ export async function answer(
     log.debug({ socket: socket.id, user: socket.data.name, code: failure.code }, 'an event was rejected');
     callback?.(failure);
   } finally {
-    context.inFlight.remove(conn);
+    const left = inFlight.get(conn)! - 1;
+    if (left > 0) inFlight.set(conn, left);
+    else inFlight.delete(conn);
   }
 }
 

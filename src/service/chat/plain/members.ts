@@ -1,4 +1,3 @@
-import { Tally } from '../../../base/tally.js';
 import type { PlainSocket } from '../../../io/plain/index.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from '../context.js';
@@ -27,7 +26,7 @@ const PLAIN_MEMBERS = 'plain members';
 export class PlainMembers {
   /** The number of members. */
   size = 0;
-  private readonly rooms = new Tally<string>();
+  private readonly rooms = new Map<string, number>();
 
   constructor(
     private readonly delivery: PlainDelivery | undefined,
@@ -40,7 +39,7 @@ export class PlainMembers {
 
   /** The number of members of a room. */
   in(room: string): number {
-    return this.rooms.of(room);
+    return this.rooms.get(room) ?? 0;
   }
 
   has(room: string): boolean {
@@ -59,14 +58,16 @@ export class PlainMembers {
 
   private enter(room: string): void {
     this.size++;
-    this.rooms.add(room);
+    this.rooms.set(room, this.in(room) + 1);
     if (this.in(room) === 1) this.adapter.addAll(PLAIN_MEMBERS, new Set([ioRoomOf(room)]));
   }
 
   private leave(room: string): void {
     this.size--;
-    this.rooms.remove(room);
-    if (!this.has(room)) this.adapter.del(PLAIN_MEMBERS, ioRoomOf(room));
+    const left = this.in(room) - 1;
+    if (left > 0) return void this.rooms.set(room, left);
+    this.rooms.delete(room);
+    this.adapter.del(PLAIN_MEMBERS, ioRoomOf(room));
   }
 
   /** @throws GjallarError BAD_ROOM, ROOM_FORBIDDEN */

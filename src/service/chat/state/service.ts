@@ -1,8 +1,7 @@
 import { GjallarError } from '../../../base/errors.js';
-import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../../features/state/index.js';
 import type { Engine, Server } from '../../../index.js';
-import { parseJson } from '../../../io/http/index.js';
+import { parseJson, WorkQueue } from '../../../io/http/index.js';
 import { type Grant, type Identity, requireRoom } from '../../accounts/identity.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
