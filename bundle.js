@@ -1,7 +1,7 @@
 // Bundles for users: a process starts in half the time if it reads a few files instead of hundreds. The declarations are
 // tsc's, and so is `build`, the single modules that tests use.
 import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 
@@ -88,26 +88,34 @@ const isCommon = (names) => names.includes('any') || MOST.every((name) => names.
 /** The part of the source that a module belongs to, which stack traces show as the name of a file. */
 function partOf(file) {
   const [room, folder] = relative(source, file).split('/');
-  return ['cluster', 'features'].includes(room) ? folder : room;
+  return ['cluster', 'features'].includes(room) ? basename(folder, '.ts') : room;
 }
 
-/** The names of the files, by the kinds of processes that load them: the part that most of their code comes from. */
+/** Map.groupBy(), which Node.js 20 lacks. */
+function groupBy(values, keyOf) {
+  const groups = new Map();
+  for (const value of values) groups.set(keyOf(value), [...(groups.get(keyOf(value)) ?? []), value]);
+  return groups;
+}
+
+/**
+ * The names of the files, by the kinds of processes that load them: the part that most of their code comes from, and its
+ * largest module.
+ */
 function fileNames() {
-  const sizes = new Map();
-  for (const [file, names] of known) {
-    if (entryFiles.includes(file) || isCommon(names)) continue;
-    const parts = sizes.get(String(names)) ?? new Map();
-    parts.set(partOf(file), (parts.get(partOf(file)) ?? 0) + readFileSync(file).length);
-    sizes.set(String(names), parts);
-  }
+  const groups = groupBy(
+    [...known].filter(([file, names]) => !entryFiles.includes(file) && !isCommon(names)),
+    ([, names]) => String(names),
+  );
+  const largest = (sizes) => [...sizes].sort(([, one], [, other]) => other - one)[0][0];
+  const sum = (total, [file]) => total + readFileSync(file).length;
   const named = new Map();
-  const taken = new Map();
-  const largest = (parts) => [...parts].sort(([, one], [, other]) => other - one)[0];
-  for (const [names, parts] of [...sizes].sort(([, one], [, other]) => largest(other)[1] - largest(one)[1])) {
-    const [name] = largest(parts);
-    const count = (taken.get(name) ?? 0) + 1;
-    taken.set(name, count);
-    named.set(names, count === 1 ? name : `${name}-${count}`);
+  for (const [names, modules] of groups) {
+    const parts = groupBy(modules, ([file]) => partOf(file));
+    const part = largest([...parts].map(([name, within]) => [name, within.reduce(sum, 0)]));
+    const module = basename(largest(parts.get(part).map((entry) => [entry[0], sum(0, entry)])), '.ts');
+    const plain = module === 'index' || module === part ? part : `${part}-${module}`;
+    named.set(names, [...named.values()].includes(plain) ? `${plain}-of-${names.replaceAll(',', '-')}` : plain);
   }
   return named;
 }

@@ -15,4 +15,6 @@ const sources = [
   ...['bundle.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'node_modules/.package-lock.json'],
 ];
 const built = timeOf('dist/main.js') ?? 0;
-process.exitCode = sources.every((name) => (timeOf(name) ?? 0) < built) ? 0 : 1;
+const isBuilt = sources.every((name) => (timeOf(name) ?? 0) < built);
+if (!isBuilt) console.log('Building gjallar, which takes about 10 seconds.');
+process.exitCode = isBuilt ? 0 : 1;

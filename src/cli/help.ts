@@ -26,6 +26,7 @@ Usage: gjallar run FILE [options] [-- arguments of the application]
 
   --workers N, -w N     number of worker processes, like WORKERS
   --admin-port PORT     port for health, metrics and actions of operators, like ADMIN_PORT
+  --watch               reloads when a source file changes; one worker, unless you say how many
   --import MODULE       passed on to Node.js, such as --import tsx; --require, --loader, --env-file
                         and --conditions are passed on too
   --help, -h            this text

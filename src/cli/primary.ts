@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { relative } from 'node:path';
 import type { Logger } from 'pino';
 import { GjallarError } from '../base/errors.js';
 import type { Figure } from '../base/figures.js';
@@ -16,6 +17,7 @@ import { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { logFailures } from '../host/runtime/exceptions.js';
 import { hubAddressOf } from '../host/runtime/machines/hub-address.js';
 import type { Machine } from './admin-source.js';
+import { SourceWatch } from './watch.js';
 
 const TOO_SMALL_LIMIT =
   'the limit of open files is too small: each worker rejects further connections beyond this number, or earlier; raise ' +
@@ -28,6 +30,8 @@ const LOW_LIMIT =
 export interface Launch extends Pick<PrimaryOptions, 'file' | 'arguments' | 'nodeFlags' | 'onMessage'> {
   /** An address that must be free before the workers start. */
   address?: { host: string; port: number };
+  /** A folder with sources: when one changes, the workers are reloaded. */
+  watch?: string;
   /** Called when all workers listen. */
   started(facts: Started): void;
 }
@@ -45,7 +49,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
   const log = createLog(config.logLevel, { process: 'primary' }, recent.addLine);
   logFailures(log);
   const { workers, startTimeout, drainTimeout, reloadSettle, adminPort: port } = config;
-  const { address, started, ...what } = launch;
+  const { address, watch, started, ...what } = launch;
   // Loaded when needed: most machines are never asked for metrics.
   let loading: Promise<Machine> | undefined;
   const machine = () => {
@@ -72,13 +76,15 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     // It links with the workers when it is there.
     own('starting the hub', primary.startHub(hub, hubAddressOf(config)));
     await primary.start();
-    started({ addresses: primary.addresses, bus: backplaneNameOf(config), log });
     reportSockets(log);
     for (const { name, meant } of unknownVariables(process.env)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
     adviseOnDescriptors(workers, log);
     if (adminPort !== undefined) log.info({ host: config.adminHost, port: adminPort }, 'the admin port is open');
+    if (watch) reloadOnChange(primary, watch, log);
+    // Its last line says where to go.
+    started({ addresses: primary.addresses, bus: backplaneNameOf(config), log });
     process.send?.('ready');
   } catch (error) {
     // Workers that are already running would keep the process alive.
@@ -86,6 +92,15 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     else log.fatal({ error }, 'startup failed');
     await stop.now(1);
   }
+}
+
+function reloadOnChange(primary: Primary, folder: string, log: Logger): void {
+  const sources = new SourceWatch(folder, (file) => {
+    log.info({ file: relative('', file) }, 'a file has changed: reloading');
+    primary.reload();
+  });
+  if (sources.isPartial)
+    log.warn({ folder }, 'the application has more than 1,000 folders: changes in others are missed');
 }
 
 function reportSockets(log: Logger): void {

@@ -10,28 +10,41 @@ import type { RunConfig } from '../host/config/options.js';
 import { withMeantOption } from '../host/config/unknown.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments, youngGeneration } from './application-arguments.js';
 import { runPrimary, type Started } from './primary.js';
+import { typeScriptFlags } from './typescript.js';
+import { packageFolderOf } from './watch.js';
 
 /** What keeps users or rooms in the memory of one worker cannot be noticed from outside. */
 const CHECK =
   '. Workers share no memory: docs/guide/several-workers.md of gjallar has five questions that show whether the ' +
   'application is ready';
 
+/** What suits somebody who changes the application, unless it is set: one log to read, and a reload that waits for nobody. */
+const WATCHING = { WORKERS: '1', RELOAD_SETTLE: '0', DRAIN_TIMEOUT: '1s' };
+
 interface Command {
   file: string;
   /** The arguments of the application. */
   rest: string[];
   nodeFlags: string[];
+  watch: boolean;
 }
 
 /** `gjallar run FILE`: runs any Socket.IO application on several workers. */
 export function runApplication(args: readonly string[]): Promise<void> {
-  const { file, rest, nodeFlags: flags } = readCommand(args);
+  const { file, rest, nodeFlags: flags, watch } = readCommand(args);
   checkCopy(file);
   const config = loadRunConfig(process.env);
   return runPrimary(config, {
     file,
     arguments: rest,
-    nodeFlags: [...youngGeneration(process.env), ...flags, '--import', packageFile('dist/host/run/preload.mjs').href],
+    ...(watch && { watch: packageFolderOf(file) }),
+    nodeFlags: [
+      ...youngGeneration(process.env),
+      ...typeScriptFlags(file, flags),
+      ...flags,
+      '--import',
+      packageFile('dist/host/run/preload.mjs').href,
+    ],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
     onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
     started: (facts) => greet(file, config, facts),
@@ -44,6 +57,7 @@ function readCommand(args: readonly string[]): Command {
   const options = {
     workers: { type: 'string', short: 'w' },
     'admin-port': { type: 'string' },
+    watch: { type: 'boolean' },
     ...nodeFlags,
   } as const;
   try {
@@ -52,7 +66,9 @@ function readCommand(args: readonly string[]): Command {
     if (!file) throw new Error('gjallar run needs the file of an application');
     if (values.workers !== undefined) process.env.WORKERS = values.workers;
     if (values['admin-port'] !== undefined) process.env.ADMIN_PORT = values['admin-port'];
-    return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: nodeFlagsIn(values) };
+    const { watch = false } = values;
+    if (watch) for (const [name, value] of Object.entries(WATCHING)) process.env[name] ??= value;
+    return { file: fileOf(file), rest: [...more, ...rest], nodeFlags: nodeFlagsIn(values), watch };
   } catch (error) {
     if (error instanceof GjallarError) throw error;
     throw new GjallarError(

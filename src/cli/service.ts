@@ -30,8 +30,8 @@ export async function runService(version: string): Promise<void> {
     address: { host, port },
     nodeFlags: youngGeneration(process.env),
     started: (facts) => {
-      greet(config, facts, version);
       adviseOn(config, facts.log);
+      greet(config, facts, version);
     },
   });
 }
@@ -68,7 +68,7 @@ function adviseOn(config: Config, log: Logger): void {
   if (!config.adminUser)
     log.info('/metrics and /api/stats are public; to protect them, set ADMIN_USER and ADMIN_PASSWORD');
   else if (config.adminPort === undefined) log.info('the page /admin is off; to turn it on, set ADMIN_PORT');
-  log.info(limitsOf(config), 'limits of each client and address; the variables of these names change them');
+  log.debug(limitsOf(config), 'limits of each client and address; the variables of these names change them');
   if (isUnlimited(config)) {
     log.info('clients and addresses have no limits; to set them, use RATE_LIMIT and MAX_CONNECTIONS_PER_IP');
   }

@@ -52,6 +52,7 @@ async function prepare(config: RunConfig, worker: MachineWorker): Promise<Runnin
     () => orders.channel.ref(),
     () => started(true),
     explainAdminPort(config, log),
+    (error) => own('ending the worker', worker.failed(`the application cannot listen${whyNot(error)}`)),
   );
   listening.install();
   hostApplication({
@@ -132,6 +133,11 @@ class Shutdown {
     this.results ??= passSigterm();
     return this.results.length > 0;
   }
+}
+
+function whyNot({ code, message, port }: NodeJS.ErrnoException & { port?: number }): string {
+  if (code !== 'EADDRINUSE') return `: ${message}`;
+  return ` on port ${port}: another program uses it (${code}); stop that program, or let the application use another port`;
 }
 
 /** Names the admin port as the reason why a server of the application cannot listen, which the error itself does not. */

@@ -237,6 +237,5 @@ test('an application that wants to listen on the admin port is told so', async (
   expect(code).toBe(1);
   const why = `the application cannot listen on port ${port}: ADMIN_PORT=${port} uses it. Set another ADMIN_PORT, or`;
   expect(stdout.split(why)).toHaveLength(2);
-  // The error itself is the application's.
   expect(stderr).toMatch(/EADDRINUSE/);
 });

@@ -41,12 +41,14 @@ export class SharedListening implements SharedPorts {
    * @param onListen called when a server is to listen
    * @param onListening called with each server that listens
    * @param onFailed called with each server's reason for not listening, before the application hears it
+   * @param onUnheard called instead of an exception if a port cannot be had and no listener of `error` would hear it
    */
   constructor(
     private readonly claim: (address: WantedAddress) => Promise<AddressInfo>,
     private readonly onListen: () => void,
     private readonly onListening: (server: NetServer) => void,
     private readonly onFailed: (error: NodeJS.ErrnoException) => void = () => {},
+    private readonly onUnheard?: (error: NodeJS.ErrnoException) => void,
   ) {}
 
   /** Changes `listen()` of all servers that the application creates. */
@@ -123,6 +125,7 @@ export class SharedListening implements SharedPorts {
     } catch (error) {
       this.waiting.delete(server);
       this.onFailed(error as NodeJS.ErrnoException);
+      if (this.onUnheard && server.listenerCount('error') === 0) return this.onUnheard(error as NodeJS.ErrnoException);
       // An exception of a listener is the application's.
       nextTick(() => server.emit('error', error));
     }

@@ -1,0 +1,108 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, test } from '@jest/globals';
+import { SourceWatch } from '../../../src/cli/watch.js';
+import { nextEvent } from '../../support/clients.js';
+import { runToEnd } from '../../support/server.js';
+import { runApp, stopAll } from './support/application.js';
+import { leaveAll, Member } from './support/members.js';
+
+/** Below the repository, where the application finds socket.io. */
+const folder = mkdtempSync(fileURLToPath(new URL('../../../node_modules/.watch-', import.meta.url)));
+afterAll(async () => {
+  leaveAll();
+  await stopAll();
+  rmSync(folder, { recursive: true });
+});
+
+test('with --watch, a saved change is served, and one that cannot start leaves what runs', async () => {
+  const file = join(folder, 'server.mjs');
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  const save = (text: string) => writeFileSync(file, application(text));
+  save(`'one'`);
+  const app = await runApp(file, {
+    args: ['--watch'],
+    env: { WORKERS: undefined as never, RELOAD_SETTLE: undefined as never },
+  });
+  expect(app.log.at(-1)).toMatchObject({ workers: 1, msg: expect.stringContaining('listens on port') });
+  const greeting = async () => {
+    const { socket } = new Member(app.url, 'Ada', { reconnection: false });
+    const [text] = await nextEvent(socket, 'greeting');
+    socket.disconnect();
+    return text;
+  };
+  expect(await greeting()).toBe('one');
+
+  const broken = app.logged(({ code }) => code === 'RELOAD_ABORTED');
+  save('(');
+  await broken;
+  expect(await greeting()).toBe('one');
+
+  const finished = app.logged(({ msg }) => msg === 'reload finished');
+  save(`'two'`);
+  await finished;
+  expect(await greeting()).toBe('two');
+});
+
+const application = (text: string) => `import { createServer } from 'node:http';
+import { Server } from 'socket.io';
+const server = createServer();
+new Server(server).on('connection', (socket) => socket.emit('greeting', ${text}));
+server.listen(0);
+`;
+
+test('the sources of new folders are watched, those of packages are not', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'watch-'));
+  mkdirSync(join(root, 'node_modules/other'), { recursive: true });
+  let tell = (_file: string) => {};
+  const next = () => new Promise<string>((resolve) => (tell = resolve));
+  const sources = new SourceWatch(root, (file) => tell(file));
+  try {
+    mkdirSync(join(root, 'lib'));
+    // The system reports the folder before it can be watched.
+    const made = next();
+    writeFileSync(join(root, 'first.js'), '');
+    await made;
+    writeFileSync(join(root, 'node_modules/other/index.js'), '');
+    writeFileSync(join(root, 'notes.txt'), '');
+    const changed = next();
+    writeFileSync(join(root, 'lib/rooms.ts'), '');
+    expect(await changed).toBe(join(root, 'lib/rooms.ts'));
+    expect(sources.isPartial).toBe(false);
+  } finally {
+    sources.close();
+    rmSync(root, { recursive: true });
+  }
+});
+
+test('a port that another program uses is one line', async () => {
+  const other = createServer().listen(0);
+  const { port } = other.address() as { port: number };
+  cpSync(fileURLToPath(new URL('./apps/chat.mjs', import.meta.url)), join(folder, 'chat.mjs'));
+  const { code, stderr } = await runToEnd(['run', join(folder, 'chat.mjs')], { WORKERS: '2', APP_PORT: String(port) });
+  other.close();
+  expect(code).toBe(1);
+  expect(stderr).toBe(
+    `gjallar: the application cannot listen on port ${port}: another program uses it (EADDRINUSE); stop that program, or ` +
+      'let the application use another port\n',
+  );
+});
+
+test('TypeScript needs a Node.js that knows it, or tsx', async () => {
+  const file = join(folder, 'server.ts');
+  writeFileSync(file, `const text: string = 'typed';\n${application('text')}`);
+  if ((process.features as { typescript?: unknown }).typescript) {
+    const app = await runApp(file);
+    const { socket } = new Member(app.url, 'Ada');
+    expect(await nextEvent(socket, 'greeting')).toEqual(['typed']);
+    return;
+  }
+  const { code, stderr } = await runToEnd(['run', file]);
+  expect([code, stderr]).toEqual([
+    1,
+    expect.stringContaining('which is TypeScript; npm install --save-dev tsx, use Node.js 24'),
+  ]);
+});
