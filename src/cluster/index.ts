@@ -6,6 +6,7 @@
  *
  *   primary/        the process that starts workers, replaces them, and reloads them one after the other
  *   node.ts         a worker among all others: all that workers say to each other passes here
+ *   wire/           what all of them send to each other: envelopes, the list of their types, and what is in them
  *   mesh/           the links between the workers of a machine, and their hub
  *   hub/            the hub: one thread for each machine, which alone speaks to the other machines
  *   backplanes/     rooms over workers and machines; frames/bus.ts is where a broadcast leaves this worker

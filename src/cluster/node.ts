@@ -1,28 +1,32 @@
-import { setImmediate } from '../base/clock.js';
 import { MalformedMessage } from '../base/errors.js';
 import type { HubLink } from '../base/hub-service.js';
-import { attempt } from '../base/owner.js';
+import { attempt, reportFailure } from '../base/owner.js';
+import { thisProcess } from '../base/process.js';
 import { workerName } from '../base/worker-name.js';
 import type { BusHealth } from './backplanes/bus-health.js';
 import { ConnectionHealth, type Inbox, malformed } from './backplanes/connection-health.js';
+import { HubHealth } from './hub/hub-health.js';
+import { HUB as HUB_NUMBER, type MeshLinks } from './mesh/mesh.js';
 import {
-  EntryReader,
-  entryKinds,
-  headOf,
-  hubHead,
-  hubTypes,
+  type Addressee,
+  addressees,
+  type Envelope,
+  type Head,
   MACHINE,
-  NO_MACHINE,
-  serviceEntry,
-  workerHead,
-} from './backplanes/frames/hub/entries.js';
-import { HubHealth } from './backplanes/frames/hub/hub-health.js';
-import { EMITTER, endOf, HEADER, isOfInterest, messageOf, numbersOf, types } from './backplanes/frames/wire/message.js';
-import type { HubStatus } from './hub/hub-status.js';
-import { HUB as HUB_NUMBER, kinds, type MeshLinks } from './mesh/mesh.js';
+  NOWHERE,
+  numbersOf,
+  pack,
+  type Sender,
+  senderOf,
+  typeOf,
+} from './wire/envelope.js';
+import { isOfApplication, isRelayed, types } from './wire/types.js';
 
 /** The name of the hub of the machine. For rooms, it stands for all workers of other machines. */
 export const HUB = 'hub';
+
+/** The name of every sender that is no worker. */
+export const EMITTER = 'emitter';
 
 /** The users of a node. Each has listeners of its own, by the number of the Socket.IO server, the engine or the service. */
 export const channels = { bus: 0, relay: 1, service: 2 } as const;
@@ -30,7 +34,7 @@ type Channel = (typeof channels)[keyof typeof channels];
 
 /** What a listener hears of other workers, by their names, and of the {@link HUB}. */
 export interface NodeListener {
-  /** May keep the body, and throw a MalformedMessage. @param type that of a message of a bus, see `types` */
+  /** May keep the body, and throw a MalformedMessage. */
   onMessage(from: string, body: Buffer, type: number): void;
   /** A worker of another machine, or the hub, is there, for the first time or again. It may be told already. */
   onHere?(name: string): void;
@@ -38,68 +42,44 @@ export interface NodeListener {
   onGone?(name: string): void;
 }
 
-/** Collects the messages of one window for another worker, or for all behind the hub, and sends them together. */
-export class Route {
-  private pieces: Buffer[] = [];
-  private messages = 0;
-
-  /** @param head what goes before each message */
-  constructor(
-    private readonly head: ((message: Buffer, keys: readonly number[] | undefined) => Buffer) | undefined,
-    private readonly write: (bytes: Buffer, messages: number) => void,
-  ) {}
-
-  /** @param keys the rooms that it is for; undefined if it is for all behind the route */
-  add(message: Buffer, keys?: readonly number[]): void {
-    if (this.head) this.pieces.push(this.head(message, keys));
-    this.pieces.push(message);
-    if (message[4]! <= types.cluster) this.messages++;
-  }
-
-  /** Sends what was added, and a last message. Never waits; what cannot be sent is dropped and counted. */
-  send(message?: Buffer): void {
-    if (message) this.add(message);
-    const { pieces, messages } = this;
-    this.pieces = [];
-    this.messages = 0;
-    this.write(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces), messages);
-  }
-}
-
 /**
  * A worker among all others that it can reach: those of its machine over the mesh, and those of other machines through the hub. All
- * that workers say to each other passes here. The messages of one to another arrive in order and once each, or the other is gone.
+ * that workers say to each other passes here, in envelopes. Those of one to another arrive in order and once each, or the other is gone.
  */
 export class Node {
   /** The name of this worker, unique among all workers that can reach each other. */
   readonly id: string;
-  readonly health = new HubHealth();
+  readonly health: HubHealth;
   /** That of the way to other workers: among those of one machine, nothing is ever down. */
   readonly busHealth: BusHealth & { readonly inbox: Inbox };
   /** The workers of other machines. */
   readonly elsewhere = new Set<string>();
-  private readonly listeners = new Map<string, NodeListener>();
+  private readonly sender: Sender;
+  private readonly listeners = new Map<number, NodeListener>();
   private isHubThere = false;
 
   /**
    * @param machine the id of this machine
    * @param isAlone whether there are no other machines, now and later
-   * @param hub the link to the hub of the machine, if it has one
    */
   constructor(
     private readonly mesh: MeshLinks,
     readonly machine: string,
     readonly isAlone: boolean,
-    private readonly hub?: HubLink,
   ) {
     this.id = this.nameOf(mesh.id);
+    this.sender = senderOf(mesh.id, machine);
+    this.health = new HubHealth(() => mesh.members.every((worker) => worker > mesh.id));
     this.busHealth = isAlone ? ConnectionHealth.ofNone() : this.health;
-    mesh.onLeave((worker) => this.each('onGone', this.nameOf(worker)));
-    hub?.listen({
-      onHere: () => this.hubHere(),
-      onMessage: (bytes) => this.receive(bytes),
-      onGone: () => this.hubGone(),
+    mesh.on({
+      onJoin: (id) => id === HUB_NUMBER && this.hubHere(),
+      onMessage: (from, envelope) => {
+        if (from === HUB_NUMBER) this.ofHub(envelope);
+        else this.receive(this.nameOf(from), envelope);
+      },
+      onLeave: (id) => (id === HUB_NUMBER ? this.hubGone() : this.each('onGone', this.nameOf(id))),
     });
+    if (mesh.has(HUB_NUMBER)) this.hubHere();
   }
 
   /** The other workers of this machine. */
@@ -125,50 +105,46 @@ export class Node {
   }
 
   on(channel: Channel, part: number, listener: NodeListener): void {
-    this.listeners.set(`${channel}:${part}`, listener);
-    if (channel !== channels.service) {
-      const kind = channel === channels.bus ? kinds.bus : kinds.relay;
-      this.mesh.listenTo(kind, (from, payload) => this.fromNeighbour(kind, listener, from, payload), part);
-    }
+    this.listeners.set(keyOf(channel, part), listener);
     if (this.isHubThere) listener.onHere?.(HUB);
     for (const worker of this.elsewhere) listener.onHere?.(worker);
   }
 
-  /** The way of a bus to a worker, or to the {@link HUB}. */
-  routeTo(worker: string, part: number): Route {
-    const own = this.mesh.id;
-    const toHub = (bytes: Buffer, messages: number) => {
-      if (!this.hub?.send(bytes)) this.health.lose(messages);
-    };
-    if (worker === HUB) {
-      const head = (message: Buffer, keys?: readonly number[]) =>
-        isOfInterest(message[4]!) ? hubHead(part, own) : headOf(part, own, keys);
-      return new Route(head, toHub);
-    }
-    const number = numberOf(worker);
-    if (this.isElsewhere(worker)) {
-      const head = workerHead(part, own, number, machineOf(worker));
-      return new Route(() => head, toHub);
-    }
-    return new Route(undefined, (bytes) => {
-      this.mesh.send(number, kinds.bus, bytes, part);
-      // Before a message to a client of this worker that was given after what the frame carries.
-      this.mesh.flush();
-    });
+  /** What the envelopes of this worker begin with. */
+  head(type: number, part: number, to?: Addressee): Head {
+    return { type, part, from: this.sender, to };
   }
 
-  /** Sends to the relay of a worker. One of another machine that cannot be reached counts as gone. */
-  relay(part: number, to: string, payload: Uint8Array): void {
-    if (!this.isElsewhere(to)) return void this.mesh.send(numberOf(to), kinds.relay, payload, part);
-    const head = workerHead(part, this.mesh.id, numberOf(to), machineOf(to));
-    const isSent = this.elsewhere.has(to) && this.hub!.send(Buffer.concat([head, messageOf(hubTypes.relay, payload)]));
-    if (!isSent) setImmediate(() => this.listeners.get(`${channels.relay}:${part}`)?.onGone?.(to));
+  /** Sends to one worker, or to the {@link HUB}, by the end of this turn. Returns false if it is not there. */
+  send(to: string, type: number, part: number, ...body: readonly (string | Uint8Array)[]): boolean {
+    const isElsewhere = to !== HUB && this.isElsewhere(to);
+    if (isElsewhere && !this.elsewhere.has(to)) return false;
+    const addressee = isElsewhere ? { worker: numberOf(to), machine: to.slice(-MACHINE) } : undefined;
+    return this.mesh.send(this.hopTo(to), pack(this.head(type, part, addressee), ...body));
+  }
+
+  /** The way to a worker of this machine, or to the {@link HUB}, for envelopes that are ready. What cannot be sent is dropped and counted. */
+  wayTo(to: string): (envelope: Buffer) => void {
+    const number = this.hopTo(to);
+    return (envelope) => {
+      if (!this.mesh.send(number, envelope) && number === HUB_NUMBER && isOfApplication(typeOf(envelope)))
+        this.health.lose(1);
+    };
+  }
+
+  /** Hands to the system what was sent. It arrives before what clients of this worker are given from now on. */
+  flush(): void {
+    this.mesh.flush();
   }
 
   /** The link of this worker to a service of the hub. */
   service(service: number): HubLink {
     return {
-      send: (message) => this.hub?.send(serviceEntry(service, message, this.mesh.id)) ?? false,
+      send: (message) => {
+        const isSent = this.send(HUB, types.service, service, message);
+        this.flush();
+        return isSent;
+      },
       listen: ({ onHere, onMessage, onGone }) =>
         this.on(channels.service, service, {
           onMessage: (_from, body) => onMessage(body),
@@ -183,18 +159,9 @@ export class Node {
     return this.isAlone ? String(worker) : workerName(worker, this.machine);
   }
 
-  private fromNeighbour(kind: number, listener: NodeListener, from: number, payload: Buffer): void {
-    const name = this.nameOf(from);
-    if (kind === kinds.relay) return listener.onMessage(name, payload, hubTypes.relay);
-    try {
-      for (let at = 0; at < payload.length; ) {
-        const end = endOf(payload, at);
-        listener.onMessage(name, payload.subarray(at + HEADER, end), payload[at + 4]!);
-        at = end;
-      }
-    } catch (error) {
-      this.drop(error);
-    }
+  /** The number in the mesh of who passes on what is for a worker. */
+  private hopTo(worker: string): number {
+    return worker === HUB || this.isElsewhere(worker) ? HUB_NUMBER : numberOf(worker);
   }
 
   private hubHere(): void {
@@ -209,52 +176,37 @@ export class Node {
     this.health.gone();
   }
 
-  private receive(bytes: Buffer): void {
-    try {
-      const machine = bytes.toString('latin1', 0, MACHINE);
-      const reader = new EntryReader(bytes, MACHINE);
-      while (reader.next()) this.guarded(() => this.handle(reader, machine));
-    } catch (error) {
-      this.drop(error);
-    }
-  }
-
   /** One malformed message must not take those after it along. */
-  private guarded(handle: () => void): void {
+  private receive(from: string, envelope: Envelope): void {
+    const { type, part } = envelope;
+    const isForRelay = isRelayed(type);
     try {
-      handle();
+      const channel = type === types.service ? channels.service : isForRelay ? channels.relay : channels.bus;
+      this.listeners.get(keyOf(channel, part))?.onMessage(from, envelope.body, type);
     } catch (error) {
-      this.drop(error);
+      if (!isForRelay) this.busHealth.inbox.drop(malformed(error));
+      else if (error instanceof MalformedMessage) thisProcess.reports.malformed('relay', error.message);
+      else reportFailure('handling a message of another worker', error);
     }
   }
 
-  private drop(error: unknown): void {
-    this.busHealth.inbox.drop(malformed(error));
-  }
-
-  private handle({ kind, part, sender, type, body }: EntryReader, machine: string): void {
-    if (kind === entryKinds.service)
-      return this.listeners.get(`${channels.service}:${part}`)?.onMessage(HUB, body, type);
-    if (kind === entryKinds.hub) return this.handleOfHub(part, type, body, machine);
-    if (type !== hubTypes.relay && (isOfInterest(type) || type > types.cluster))
-      throw new MalformedMessage('a worker sends a message that only hubs send');
-    const channel = type === hubTypes.relay ? channels.relay : channels.bus;
-    const from = machine === NO_MACHINE ? EMITTER : workerName(sender, machine);
-    this.listeners.get(`${channel}:${part}`)?.onMessage(from, body, type);
-  }
-
-  private handleOfHub(part: number, type: number, body: Buffer, machine: string): void {
-    switch (type) {
-      case hubTypes.here:
-        for (const number of numbersOf(body)) this.onHere(workerName(number, machine));
-        return;
-      case hubTypes.gone:
-        for (const number of numbersOf(body)) this.onGone(workerName(number, machine));
-        return;
-      case hubTypes.status:
-        return this.health.update(statusOf(body));
-      default:
-        this.listeners.get(`${channels.bus}:${part}`)?.onMessage(HUB, body, type);
+  private ofHub(envelope: Envelope): void {
+    const { addressee, type, sender, machine } = envelope;
+    // A hub has the number 0.
+    if (addressee !== addressees.peer || sender !== HUB_NUMBER) {
+      if (isOfApplication(type) || isRelayed(type))
+        return this.receive(machine === NOWHERE ? EMITTER : workerName(sender, machine), envelope);
+      return this.busHealth.inbox.drop(new MalformedMessage('a worker sends what only hubs send'));
+    }
+    try {
+      if (type === types.status) this.health.update(envelope.body);
+      else if (type === types.here)
+        for (const number of numbersOf(envelope.body)) this.onHere(workerName(number, machine));
+      else if (type === types.gone)
+        for (const number of numbersOf(envelope.body)) this.onGone(workerName(number, machine));
+      else this.receive(HUB, envelope);
+    } catch (error) {
+      this.busHealth.inbox.drop(malformed(error));
     }
   }
 
@@ -273,15 +225,6 @@ export class Node {
   }
 }
 
+const keyOf = (channel: Channel, part: number): number => 256 * channel + part;
+
 const numberOf = (worker: string): number => Number.parseInt(worker, 10);
-
-const machineOf = (worker: string): string => worker.slice(worker.indexOf('.') + 1);
-
-/** @throws MalformedMessage */
-function statusOf(body: Buffer): HubStatus {
-  try {
-    return JSON.parse(body.toString()) as HubStatus;
-  } catch {
-    throw new MalformedMessage('the state of the hub is no JSON');
-  }
-}

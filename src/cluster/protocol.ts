@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Problem } from '../base/problems.js';
+import { Question } from '../base/question.js';
 
 /** The messages between the primary and the workers, over the channel of the cluster module. */
 
@@ -33,7 +34,7 @@ export interface ListenFailure {
 }
 
 /** A question of the primary to its workers. */
-export type Question = 'health' | 'figures' | 'act';
+export type QuestionKind = 'health' | 'figures' | 'act';
 
 /** A session on a WebSocket whose connection goes from one worker to another. */
 export interface HandedSession {
@@ -87,7 +88,7 @@ export type FromPrimary =
   /** The answer to `scrape`; undefined if the metrics cannot be read. */
   | { type: 'scraped'; id: number; text: string | undefined }
   /** Answer a question. */
-  | { type: 'ask'; id: number; question: Question; input?: unknown }
+  | { type: 'ask'; id: number; question: QuestionKind; input?: unknown }
   /** How many reloads have replaced the workers, how many were aborted, and whether the last one was. */
   | { type: 'reloads'; finished: number; aborted: number; isLastAborted: boolean }
   /** Whether the hub may hang. */
@@ -117,15 +118,9 @@ export const MACHINE_ID = 'GJALLAR_MACHINE_ID';
 /** The socket on which a worker accepts links. */
 export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);
 
-interface Round {
-  readonly answers: Map<number, unknown>;
-  readonly waitingFor: Set<number>;
-  done(): void;
-}
-
 /** Questions to several workers that some of them have not answered yet. */
 export class Questions {
-  private readonly rounds = new Map<number, Round>();
+  private readonly open = new Map<number, Question<number, unknown>>();
   private lastId = 0;
 
   /**
@@ -139,33 +134,25 @@ export class Questions {
     timeoutMs: number,
     send: (worker: number, id: number) => void,
   ): Promise<Map<number, unknown>> {
+    if (workers.length === 0) return Promise.resolve(new Map());
     this.lastId = (this.lastId + 1) >>> 0;
     const id = this.lastId;
     return new Promise((resolve) => {
-      const answers = new Map<number, unknown>(workers.map((worker) => [worker, undefined]));
-      const timer = setTimeout(() => this.rounds.get(id)?.done(), timeoutMs);
-      const done = () => {
-        clearTimeout(timer);
-        this.rounds.delete(id);
-        resolve(answers);
-      };
-      this.rounds.set(id, { answers, waitingFor: new Set(workers), done });
+      const question = new Question<number, unknown>(workers, timeoutMs, ({ answers }) => {
+        this.open.delete(id);
+        resolve(new Map(workers.map((worker) => [worker, answers.get(worker)])));
+      });
+      this.open.set(id, question);
       for (const worker of workers) send(worker, id);
-      if (workers.length === 0) done();
     });
   }
 
   answered(worker: number, id: number, answer: unknown): void {
-    const round = this.rounds.get(id);
-    if (!round?.waitingFor.delete(worker)) return;
-    round.answers.set(worker, answer);
-    if (round.waitingFor.size === 0) round.done();
+    this.open.get(id)?.answered(worker, answer);
   }
 
   /** A worker has ended. */
   gone(worker: number): void {
-    for (const { waitingFor, done } of [...this.rounds.values()]) {
-      if (waitingFor.delete(worker) && waitingFor.size === 0) done();
-    }
+    for (const question of [...this.open.values()]) question.gone(worker);
   }
 }

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { idPrefixOf } from '../../src/base/worker-name.js';
-import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { Mesh } from '../../src/cluster/mesh/mesh.js';
+import { pack, senderOf } from '../../src/cluster/wire/envelope.js';
+import { types } from '../../src/cluster/wire/types.js';
 import { closeWebSockets, openWebSocket, type RawWebSocket } from '../engine/support/raw.js';
 import {
   type ChatClient,
@@ -96,12 +98,15 @@ test('a burst, however large, is no reason to give a worker up that reads it', a
     await other!.join([1]);
     let received = 0;
     const all = new Promise<void>((resolve) => {
-      other!.listenTo(kinds.bus, (_from, { length }) => {
-        received += length;
-        if (received === 100 * MEGABYTE) resolve();
+      other!.on({
+        onMessage: (_from, { body }) => {
+          received += body.length;
+          if (received === 100 * MEGABYTE) resolve();
+        },
       });
     });
-    for (let i = 0; i < 100; i++) one!.send(2, kinds.bus, Buffer.alloc(MEGABYTE));
+    const head = { type: types.broadcast, part: 0, from: senderOf(1, '') };
+    for (let i = 0; i < 100; i++) one!.send(2, pack(head, Buffer.alloc(MEGABYTE)));
     expect(one!.pendingBytes).toBeGreaterThan(99 * MEGABYTE);
     await all;
     expect([stuck, one!.members, other!.members]).toEqual([[], [2], [1]]);

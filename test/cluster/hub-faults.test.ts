@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { framesBackplane } from '../../src/cluster/backplanes/frames/open.js';
-import { isGreeting, openGreeting } from '../../src/cluster/hub/hub-frame.js';
-import { hubOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { Node } from '../../src/cluster/node.js';
+import { openHubFrame } from '../../src/cluster/wire/hub-frame.js';
+import { types } from '../../src/cluster/wire/types.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
 import { disconnectAll as disconnectPairs, pairOn } from '../io/rooms/support/clients.js';
 import { onRedisFrames, startMember } from '../io/rooms/support/node.js';
@@ -46,7 +46,7 @@ test(
     const thread = hubThread(directory, 'machine0', [1], { address, logged });
     const timers: NodeJS.Timeout[] = [];
     try {
-      const node = new Node(mesh, 'machine0', false, hubOnMesh(mesh));
+      const node = new Node(mesh, 'machine0', false);
       await mesh.listen();
       await thread.start();
       await mesh.join([HUB]);
@@ -162,8 +162,8 @@ const ANOTHER_CLOCK = [
     const greetings = new Map<string, number[]>();
     await spy.subscribe('socket.io:frames:hubs');
     spy.on('messageBuffer', (_channel, bytes: Buffer) => {
-      expect(isGreeting(bytes)).toBe(true);
-      const { machine } = openGreeting(bytes);
+      const { type, machine } = openHubFrame(bytes);
+      expect(type).toBe(types.greeting);
       greetings.set(machine, [...(greetings.get(machine) ?? []), performance.now()]);
     });
     const COUNT = 5;

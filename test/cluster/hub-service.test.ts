@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { type HubService, type HubServiceHost, hubServices } from '../../src/base/hub-service.js';
-import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { channels, Node } from '../../src/cluster/node.js';
+import { types } from '../../src/cluster/wire/types.js';
 import type { RunConfig } from '../../src/host/config/options.js';
 import { openNode, reportHub } from '../../src/host/runtime/machines/hub.js';
-import { noMesh } from '../io/rooms/support/node.js';
 import { temporaryFolder } from '../support/folder.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { Reported } from '../support/reports.js';
-import { linkInProcess, turnWindow } from './support/hub-in-process.js';
+import { meshInProcess, turnWindow } from './support/hub-in-process.js';
 import { hubThread } from './support/hub-thread.js';
 
 const { state } = hubServices;
@@ -69,11 +68,11 @@ afterAll(async () => {
 /** A machine with one worker, and what arrives at the worker. */
 async function machine(name: string, prefix: string) {
   const address: HubAddress = { server: 'redis', url: redis.url, prefix, withoutFrames: true };
-  const { link, workers } = linkInProcess(1);
-  const client = new Node(noMesh, name, false, link);
+  const { worker, hub: hubMesh } = meshInProcess();
+  const client = new Node(worker, name, false);
   const services: Recorder[] = [];
   const loadService = () => (host: HubServiceHost) => services[services.push(new Recorder(host)) - 1]!;
-  const hub = await openHub(address, { machine: name, workers, window: turnWindow(), loadService });
+  const hub = await openHub(address, { machine: name, mesh: hubMesh, window: turnWindow(), loadService });
   const arrived: string[] = [];
   client.on(channels.relay, 0, { onMessage: (from, bytes) => arrived.push(`${from}: ${bytes}`) });
   const service = client.service(state);
@@ -97,7 +96,8 @@ test('a service hears the hubs of other machines, and its messages keep their or
   const [hub] = [...(one.hub as unknown as { hubs: Map<string, unknown> }).hubs.keys()];
   const expected: string[] = [];
   for (let number = 0; number < 50; number++) {
-    one.client.relay(0, `1.${id}`, Buffer.from(`r${number}`));
+    one.client.send(`1.${id}`, types.text, 0, `r${number}`);
+    one.client.flush();
     one.recorder.host.sendToHub(hub!, Buffer.from(`s${number}`));
     expected.push(`1.machine1: r${number}`, `service: s${number}`);
   }
@@ -125,13 +125,13 @@ test('a hub without a server has services for its workers, and goes on when one 
   const [own, ...others] = meshes;
   const services: Recorder[] = [];
   const hub = await openHub(undefined, {
-    ...{ machine: 'machine0', workers: workersOnMesh(own), window: turnWindow() },
+    ...{ machine: 'machine0', mesh: own, window: turnWindow() },
     loadService: () => (host) => services[services.push(new Recorder(host)) - 1]!,
   });
   const arrived: string[] = [];
   for (const mesh of meshes) await mesh.listen();
   const links = others.map((mesh) => {
-    const link = new Node(mesh, 'machine0', true, hubOnMesh(mesh)).service(state);
+    const link = new Node(mesh, 'machine0', true).service(state);
     const note = (word: string) => () => arrived.push(`${mesh.id} ${word}`);
     link.listen({ onHere: note('here'), onMessage: (bytes) => note(`${bytes}`)(), onGone: note('gone') });
     return link;

@@ -1,11 +1,13 @@
 import { createConnection } from 'node:net';
 import { serialize } from 'node:v8';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { Mesh } from '../../src/cluster/mesh/mesh.js';
 import { Node } from '../../src/cluster/node.js';
 import { socketOf } from '../../src/cluster/protocol.js';
-import { encodeBody, encodeMessage, ops } from '../../src/cluster/relay/messages.js';
+import { encodeBody } from '../../src/cluster/relay/messages.js';
 import { Relay } from '../../src/cluster/relay/relay.js';
+import { pack, senderOf } from '../../src/cluster/wire/envelope.js';
+import { types } from '../../src/cluster/wire/types.js';
 import { Engine } from '../../src/engine/engine.js';
 import type { UpgradeExchange } from '../../src/engine/http/exchange.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -45,24 +47,34 @@ const notSessions = [
   ...[null, {}, { ...additions, values: null }].map((other) => ({ id: 'x', parts, additions: other })),
 ];
 
+/** A message of worker 2. */
+const says = (type: number, body: string | Uint8Array): Buffer =>
+  pack({ type, part: 0, from: senderOf(2, 'machine0') }, body);
+const relayed = (type: number, requestId: number, body: string | Uint8Array): Buffer =>
+  says(type, Buffer.concat([Buffer.of(requestId, 0, 0, 0), Buffer.from(body as Uint8Array)]));
+
 test('malformed messages between workers are reported and dropped; those behind them arrive', async () => {
-  const relayed = [
-    ...['', 'x', '1234'].map((text) => Buffer.from(text)),
-    ...[ops.request, ops.upgrade, ops.move].flatMap((op) => [
-      ...texts.map((text) => encodeMessage(op, 1, text)),
+  const sent = [
+    ...['', 'x'].map((text) => says(types.abort, text)),
+    ...[types.request, types.upgrade, types.move].flatMap((type) => [
+      ...texts.map((text) => relayed(type, 1, text)),
       ...[null, 5, {}, { parts: null }, { parts: { ...parts, headers: null } }].map((value) =>
-        encodeMessage(op, 1, encodeBody(value)),
+        relayed(type, 1, encodeBody(value)),
       ),
     ]),
-    ...notSessions.map((value) => encodeMessage(ops.move, 1, serialize(value))),
-    ...texts.map((text) => encodeMessage(ops.closed, 1, text)),
+    ...notSessions.map((value) => relayed(types.move, 1, serialize(value))),
+    ...texts.map((text) => relayed(types.closed, 1, text)),
   ];
   const [mesh, other] = meshes;
-  const behind = new Promise((resolve) => mesh.listenTo(kinds.bus, (_from, payload) => resolve(String(payload))));
-  for (const bytes of relayed) other.send(1, kinds.relay, bytes);
-  other.send(1, kinds.bus, Buffer.from('behind'));
+  const behind = new Promise((resolve) =>
+    mesh.on({ onMessage: (_from, { type, body }) => type === types.broadcast && resolve(String(body)) }),
+  );
+  for (const bytes of sent) other.send(1, bytes);
+  // Longer than what its head says.
+  other.send(1, pack({ type: types.request, part: 0, from: senderOf(2, 'machine0'), to: [1, 2] }).fill(9, 19, 20));
+  other.send(1, says(types.broadcast, 'behind'));
   expect(await behind).toBe('behind');
-  expect(malformed).toEqual(relayed.map(() => 'relay'));
+  expect(malformed).toEqual([...sent.map(() => 'relay'), 'mesh']);
 });
 
 test('a client whose answer is malformed is answered as if its worker were gone', async () => {
@@ -74,18 +86,14 @@ test('a client whose answer is malformed is answered as if its worker were gone'
       send: (status: number) => answers.push(status),
     } as unknown as UpgradeExchange;
     expect(relay.upgrade('2.session', exchange)).toBe(true);
-    meshes[1].send(1, kinds.relay, encodeMessage(ops.accept, index + 1, body));
+    meshes[1].send(1, relayed(types.accept, index + 1, body));
   }
   await until(() => malformed.length === bodies.length);
   expect(answers).toEqual(bodies.map(() => 400));
 });
 
 test('a link that does not begin with a greeting is cut', async () => {
-  for (const bytes of [
-    [4, 0, 0, 0, 0, 0, 1, 0],
-    [5, 0, 0, 0, 9, 0, 1, 0, 0],
-    [2, 0, 0, 0, 0, 0],
-  ]) {
+  for (const bytes of [[4, 0, 0, 0, 0, 0, 1, 0], [2, 0, 0, 0, 0, 0], says(types.broadcast, '')]) {
     const link = createConnection(socketOf(directory, 1));
     const closed = new Promise((resolve) => link.once('close', resolve));
     link.on('error', () => {});

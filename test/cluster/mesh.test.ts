@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { frame } from '../../src/cluster/mesh/framing.js';
-import { kinds, Mesh } from '../../src/cluster/mesh/mesh.js';
+import { Mesh } from '../../src/cluster/mesh/mesh.js';
 import { socketOf } from '../../src/cluster/protocol.js';
+import { pack, senderOf } from '../../src/cluster/wire/envelope.js';
+import { types } from '../../src/cluster/wire/types.js';
 import { temporaryFolder } from '../support/folder.js';
 import { until } from '../support/until.js';
 
@@ -24,8 +25,10 @@ async function listen(id: number) {
   closers.push(() => mesh.close());
   await mesh.listen();
   const events: string[] = [];
-  mesh.listenTo(kinds.bus, (from, payload) => events.push(`${from}: ${payload}`));
-  mesh.onLeave((id) => events.push(`${id} is gone`));
+  mesh.on({
+    onMessage: (from, { body }) => events.push(`${from}: ${body}`),
+    onLeave: (id) => events.push(`${id} is gone`),
+  });
   return { mesh, events };
 }
 
@@ -44,8 +47,8 @@ function connectTo(id: number): Socket {
   return socket;
 }
 
-const welcomeFrom = (id: number) => frame(kinds.welcome, Buffer.of(id, 0, 0));
-const says = (text: string) => frame(kinds.bus, Buffer.from(text));
+const welcomeFrom = (id: number) => pack({ type: types.welcome, part: 0, from: senderOf(id, '') });
+const says = (text: string) => pack({ type: types.broadcast, part: 0, from: senderOf(2, '') }, text);
 
 test('a worker is gone when all that it has sent is read', async () => {
   const { accepted } = await listenWithSocket(2);
@@ -97,9 +100,9 @@ test('what is flushed arrives although its sender ends in the same turn', async 
   const other = await listen(2);
   await other.mesh.join([1]);
   await until(() => mesh.members.length === 1);
-  other.mesh.send(1, kinds.bus, Buffer.from('lost or not'));
+  other.mesh.send(1, says('lost or not'));
   other.mesh.flush();
-  other.mesh.send(1, kinds.bus, Buffer.from('too late'));
+  other.mesh.send(1, says('too late'));
   other.mesh.close();
   await until(() => mesh.members.length === 0);
   expect(events).toEqual(['2: lost or not', '2 is gone']);

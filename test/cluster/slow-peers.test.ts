@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { SlowPeerDetector } from '../../src/cluster/mesh/framing.js';
+import { SlowPeerDetector } from '../../src/cluster/mesh/slow-peers.js';
 import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { until, whileActing } from '../support/until.js';

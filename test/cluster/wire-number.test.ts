@@ -11,19 +11,16 @@ const wires = [
   'base/hub-service.ts',
   'base/worker-name.ts',
   'cluster/protocol.ts',
-  'cluster/mesh/framing.ts',
   'cluster/mesh/mesh.ts',
   'cluster/node.ts',
-  'cluster/hub/hub-frame.ts',
-  'cluster/hub/hub-status.ts',
+  'cluster/hub/hub-health.ts',
   'cluster/hub/hub-thread.ts',
-  'cluster/backplanes/frames/hub/entries.ts',
   'cluster/relay/messages.ts',
   'features/recovery/messages.ts',
   'features/state/entries.ts',
   'features/state/values.ts',
   'features/state/sequencer/messages.ts',
-  ...readdirSync(`${source}cluster/backplanes/frames/wire`).map((file) => `cluster/backplanes/frames/wire/${file}`),
+  ...readdirSync(`${source}cluster/wire`).map((file) => `cluster/wire/${file}`),
 ].sort();
 
 /** The code without comments and spaces. */

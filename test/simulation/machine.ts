@@ -4,7 +4,6 @@ import { hubServices } from '../../src/base/hub-service.js';
 import { thisProcess } from '../../src/base/process.js';
 import type { Backplane } from '../../src/cluster/backplanes/backplane.js';
 import { Hub, type HubParts } from '../../src/cluster/hub/hub.js';
-import { hubOnMesh, workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { hubOn } from '../../src/cluster/hub/open.js';
 import { HUB } from '../../src/cluster/mesh/mesh.js';
 import { Node } from '../../src/cluster/node.js';
@@ -74,7 +73,7 @@ export class Machine {
     this.scheduler.add(this.scheduler.now + START_MS, process, () => {
       const mesh = this.network.open(HUB, process);
       const parts: HubParts = {
-        ...{ machine: this.id, workers: workersOnMesh(mesh.asMesh), window: ownWindow() },
+        ...{ machine: this.id, mesh: mesh.asMesh, window: ownWindow() },
         isLinked: mesh.join([...this.network.meshes.keys()].filter((id) => id !== HUB)),
         loadService: (service) => services[service as keyof typeof services],
       };
@@ -99,7 +98,7 @@ export class Machine {
     process.onEnd.push(() => this.workers.delete(number));
     this.scheduler.add(this.scheduler.now + START_MS, process, async () => {
       const mesh = this.network.open(number, process);
-      const node = new Node(mesh.asMesh, this.id, !this.carrier, hubOnMesh(mesh.asMesh));
+      const node = new Node(mesh.asMesh, this.id, !this.carrier);
       await mesh.join([...this.network.meshes.keys()].filter((id) => id !== number));
       const open = this.carrier ? openFrames : openEmbedded;
       const bus = open({

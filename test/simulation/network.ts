@@ -1,4 +1,5 @@
-import { HUB, type Kind, type Mesh, type MeshListener } from '../../src/cluster/mesh/mesh.js';
+import { HUB, type Mesh, type MeshLinks, type MeshListener } from '../../src/cluster/mesh/mesh.js';
+import { Envelope } from '../../src/cluster/wire/envelope.js';
 import type { Random } from '../io/rooms/support/random.js';
 import type { Process, Scheduler } from './scheduler.js';
 
@@ -104,13 +105,10 @@ class Link {
 }
 
 /** A {@link Mesh} whose connections the scheduler owns. */
-export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'flush' | 'close'> {
+export class SimulatedMesh implements MeshLinks {
   private readonly links = new Map<number, Link>();
   private readonly welcomed = new Map<number, () => void>();
-  private readonly listeners = new Map<Kind, MeshListener>();
-  private readonly leaveListeners: ((id: number) => void)[] = [];
-  onHub: (isThere: boolean) => void = () => {};
-  onJoin: (id: number) => void = () => {};
+  private readonly listeners: MeshListener[] = [];
   private readonly inbox: Inbox;
 
   constructor(
@@ -158,8 +156,7 @@ export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'sen
     if (!peer.process.isAlive) return;
     if (isHello) this.link(peer, false);
     else this.welcome(peer.id);
-    if (peer.id === HUB) this.onHub(true);
-    else this.onJoin(peer.id);
+    for (const { onJoin } of [...this.listeners]) onJoin?.(peer.id);
   }
 
   private welcome(id: number): void {
@@ -167,27 +164,24 @@ export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'sen
     this.welcomed.delete(id);
   }
 
-  listenTo(kind: Kind, listener: MeshListener): void {
-    this.listeners.set(kind, listener);
+  on(listener: MeshListener): void {
+    this.listeners.push(listener);
   }
 
-  onLeave(listener: (id: number) => void): void {
-    this.leaveListeners.push(listener);
-  }
-
-  send(to: number, kind: Kind, payload: Uint8Array): boolean {
+  send(to: number, envelope: Envelope | Buffer): boolean {
     const link = this.links.get(to);
     if (!link) return false;
-    const copy = Buffer.from(payload);
-    link.send(() => link.peer.receive(this, kind, copy));
+    const copy = Buffer.from(envelope instanceof Envelope ? envelope.whole : envelope);
+    link.send(() => link.peer.receive(this, copy));
     return true;
   }
 
   flush(): void {}
 
-  private receive(from: SimulatedMesh, kind: Kind, payload: Buffer): void {
+  private receive(from: SimulatedMesh, envelope: Buffer): void {
     // One that was replaced under the same number.
-    if (this.links.get(from.id)?.peer === from) this.listeners.get(kind)?.(from.id, payload);
+    if (this.links.get(from.id)?.peer !== from) return;
+    for (const { onMessage } of this.listeners) onMessage?.(from.id, Envelope.of(envelope));
   }
 
   /** The process has ended. Others notice behind all that it has sent. */
@@ -208,8 +202,7 @@ export class SimulatedMesh implements Pick<Mesh, 'id' | 'members' | 'has' | 'sen
     if (this.links.get(id)?.peer !== mesh) return;
     this.links.delete(id);
     this.welcome(id);
-    if (id === HUB) return this.onHub(false);
-    for (const listener of [...this.leaveListeners]) listener(id);
+    for (const { onLeave } of [...this.listeners]) onLeave?.(id);
   }
 
   close(): void {

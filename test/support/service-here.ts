@@ -6,7 +6,6 @@ import { Writable } from 'node:stream';
 import { hubServices } from '../../src/base/hub-service.js';
 import { version } from '../../src/base/package.js';
 import { Problems } from '../../src/base/problems.js';
-import { workersOnMesh } from '../../src/cluster/hub/mesh-hub.js';
 import { openHub } from '../../src/cluster/hub/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { type FromWorker, Questions } from '../../src/cluster/protocol.js';
@@ -102,7 +101,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
     };
     const hubMesh = new Mesh(HUB, meshes);
     const hub = await openHub(hubAddressOf(config), {
-      ...{ machine: 'machine0', workers: workersOnMesh(hubMesh), window: ownWindow(), isLinked: Promise.resolve() },
+      ...{ machine: 'machine0', mesh: hubMesh, window: ownWindow(), isLinked: Promise.resolve() },
       loadService: (service) => (service === hubServices.state ? openState : openRecovery),
     });
     await hubMesh.listen();

@@ -3,7 +3,6 @@
 // ids of the machine's workers.
 
 import { backplaneKindOf } from '../../../build/cluster/backplanes/registry.js';
-import { workersOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { openHub } from '../../../build/cluster/hub/open.js';
 import { HUB, Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { ownWindow } from '../../../build/engine/delivery/shared-window.js';
@@ -20,7 +19,7 @@ const isLinked = new Promise((resolve) => {
   linked = resolve;
 });
 const loadService = () => openHubService;
-await openHub(address, { machine, workers: workersOnMesh(mesh), window: ownWindow(), isLinked, loadService });
+await openHub(address, { machine, mesh, window: ownWindow(), isLinked, loadService });
 await mesh.listen();
 await mesh.join(workers.map(Number));
 linked();

@@ -5,7 +5,6 @@
 import { Server } from 'socket.io';
 import { hostApplication } from '../../../build/base/process.js';
 import { framesBackplane } from '../../../build/cluster/backplanes/frames/open.js';
-import { hubOnMesh } from '../../../build/cluster/hub/mesh-hub.js';
 import { Mesh } from '../../../build/cluster/mesh/mesh.js';
 import { Node } from '../../../build/cluster/node.js';
 import { ownWindow } from '../../../build/engine/delivery/shared-window.js';
@@ -20,7 +19,7 @@ const [directory, id, machine, store, ...others] = process.argv.slice(2);
 // Links of a mesh keep no process alive: in a worker, the channel to the primary does.
 process.channel.ref();
 const mesh = new Mesh(Number(id), directory);
-const node = new Node(mesh, machine, true, hubOnMesh(mesh));
+const node = new Node(mesh, machine, true);
 hostApplication({ hubLink: (service) => node.service(service) });
 await mesh.listen();
 await mesh.join(others.map(Number));

@@ -1,6 +1,5 @@
 import { queueMicrotask } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
-import { raise } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import { type Broker, faultOf, isConnectionRejected } from './broker-cause.js';
 import { BusHealth } from './bus-health.js';
@@ -20,22 +19,6 @@ export class Inbox {
     this.malformed++;
     this.last = error.message;
     thisProcess.reports.malformed('bus', error.message);
-  }
-
-  /**
-   * Handles a message: `read` decodes and checks it, and returns whether listeners of the application handle it. Their
-   * exceptions are no fault of the message, so they become uncaught exceptions, but not in the middle of a chunk of
-   * messages, where they would take the others with them.
-   */
-  receive(read: () => boolean, handle: () => void): void {
-    let isForApplication = false;
-    try {
-      isForApplication = read();
-      handle();
-    } catch (error) {
-      if (!isForApplication || error instanceof MalformedMessage) return this.drop(malformed(error));
-      raise(error);
-    }
   }
 }
 

@@ -7,8 +7,7 @@
  *   backplane.ts             the contract
  *   registry.ts              the choice by the options, and how each is loaded
  *   bus-health.ts, connection-health.ts, broker-cause.ts  whether a server is up, and why it is not; malformed messages
- *   checks.ts                what arrives from other programs, checked
- *   frames/                  the wire of all but `redis`: one frame for each window and destination
+ *   frames/                  the bus of all but `redis`: one frame for each window and destination
  *   channels.ts, pub-sub.ts, redis/pub-sub.ts  what hubs carry the frames over; that of NATS is the package in `nats/`
  *   redis/                   the wire of the stock adapter; connections to Redis and Redis Cluster
  *

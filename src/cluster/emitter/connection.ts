@@ -1,6 +1,6 @@
 import { queueMicrotask } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
-import { emittedFrame } from '../backplanes/frames/wire/message.js';
+import { emittedHead } from '../wire/hub-frame.js';
 
 /** Above this number of bytes, messages do not wait for the end of the turn. */
 const MAX_HELD_BYTES = 1024 * 1024;
@@ -57,7 +57,7 @@ export class Outgoing {
     if (held.length === 0) return;
     this.held = [];
     this.heldBytes = 0;
-    const published = this.connection.publish(this.channel, emittedFrame(held)).then(
+    const published = this.connection.publish(this.channel, Buffer.concat([emittedHead(), ...held])).then(
       (subscribers) => {
         if (subscribers !== undefined) this.subscribers = Math.min(subscribers, this.subscribers ?? subscribers);
       },

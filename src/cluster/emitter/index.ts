@@ -15,7 +15,8 @@
  * ## Contract
  *
  * - The process is not a server: it emits at once, and servers neither count it nor wait for its answers.
- * - All workers of all servers receive each message. Workers without members of the room drop it.
+ * - The hub of each machine receives each message, and passes it on to all workers. Those without members of the room drop it. What is for
+ *   the id of a socket reaches the worker that the id names, and workers with a room of that name.
  * - Messages of one emitter arrive in the order in which they were emitted. The order between messages of an emitter and
  *   of a server is not defined.
  * - Messages are not kept: a server that is cut off from Redis or NATS misses them. `flush()` tells whether Redis or NATS has

@@ -1,10 +1,13 @@
 import { GjallarError } from '../../base/errors.js';
 import { nameOf } from '../../base/names.js';
+import { workerIn } from '../../base/worker-name.js';
 import { PacketType, reservedEvents } from '../../engine/parser/socket-io-parser.js';
 import type { EncodedPackets } from '../../io/rooms/encoded-packet.js';
-import { encodeBroadcast } from '../backplanes/frames/wire/broadcast.js';
-import { EMITTER, encodeMessage, type Message } from '../backplanes/frames/wire/message.js';
-import { MessageType } from '../backplanes/message-type.js';
+import { keysOf } from '../backplanes/frames/interest/rooms.js';
+import { encodeBroadcast } from '../wire/broadcast.js';
+import { type Addressee, type Head, NOWHERE, pack, senderOf } from '../wire/envelope.js';
+import { type Data, encodeMessage } from '../wire/message.js';
+import { types } from '../wire/types.js';
 import type { Delivery, Outgoing } from './connection.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: as in socket.io, events have any arguments unless they are declared
@@ -29,6 +32,8 @@ interface Selection {
 }
 
 const everyone: Selection = { rooms: new Set(), except: new Set(), flags: {} };
+
+const EMITTER = senderOf(0, NOWHERE);
 
 /**
  * Servers and clients trust what an emitter sends, so one mistake would reach all of them.
@@ -91,28 +96,48 @@ export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
     const { rooms, except, flags } = this.options();
     const names = { rooms: rooms.map(nameOf), except: except.map(nameOf) };
     const encoded = encoder.encode(packet as never) as EncodedPackets;
-    outgoing.add(encodeBroadcast({ nsp, packetType: packet.type, ...names, flags, encoded }));
+    outgoing.add(
+      encodeBroadcast(
+        { nsp, packetType: packet.type, ...names, flags, encoded },
+        this.head(types.broadcast, this.addressee),
+      ),
+    );
     return true;
   }
 
   /** Lets the sockets join rooms. */
   socketsJoin(rooms: Room | readonly Room[]): void {
-    this.send(MessageType.SOCKETS_JOIN, { opts: this.options(), rooms: [rooms].flat() });
+    this.send(types.socketsJoin, { opts: this.options(), rooms: [rooms].flat() }, this.addressee);
   }
 
   /** Lets the sockets leave rooms. */
   socketsLeave(rooms: Room | readonly Room[]): void {
-    this.send(MessageType.SOCKETS_LEAVE, { opts: this.options(), rooms: [rooms].flat() });
+    this.send(types.socketsLeave, { opts: this.options(), rooms: [rooms].flat() }, this.addressee);
   }
 
   /** @param close whether to end the connection, with the sockets of all its namespaces */
   disconnectSockets(close = false): void {
-    this.send(MessageType.DISCONNECT_SOCKETS, { opts: this.options(), close });
+    this.send(types.disconnectSockets, { opts: this.options(), close }, this.addressee);
   }
 
-  protected send(type: MessageType, data: object): void {
+  protected send(type: number, data: Data, to: Addressee = 'all'): void {
     const { nsp, outgoing } = this.surroundings;
-    outgoing.add(encodeMessage({ uid: EMITTER, nsp, type, data } as Message));
+    outgoing.add(pack(this.head(type, to), encodeMessage(nsp, data)));
+  }
+
+  /**
+   * What is for ids goes to the workers that these name, and to those that have announced rooms of that name. All else goes to all
+   * workers: which rooms their sockets will be in when it arrives is known to them alone.
+   */
+  private get addressee(): Addressee {
+    const rooms = Array.from(this.selection.rooms, nameOf);
+    const isForIds = rooms.length > 0 && rooms.every((room) => workerIn(room) !== undefined);
+    return isForIds ? keysOf(this.surroundings.nsp, rooms) : 'all';
+  }
+
+  /** The hub knows the part: it has a channel for each. */
+  private head(type: number, to: Addressee): Head {
+    return { type, part: 0, from: EMITTER, to };
   }
 
   private options(): { rooms: Room[]; except: Room[]; flags: Selection['flags'] } {
@@ -149,7 +174,7 @@ export class NamespaceEmitter<
     ...values: Parameters<ServerSideEvents[Event]>
   ): void {
     checkEvent(event, values, RESERVED);
-    this.send(MessageType.SERVER_SIDE_EMIT, { packet: [event, ...values] });
+    this.send(types.serverSideEmit, { packet: [event, ...values] });
   }
 
   /**

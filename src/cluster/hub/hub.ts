@@ -4,21 +4,13 @@ import type { OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import { ConnectionHealth, malformed } from '../backplanes/connection-health.js';
-import {
-  EntryReader,
-  entryKinds,
-  hubHead,
-  hubNumbers,
-  hubTypes,
-  MACHINE,
-  NO_MACHINE,
-  Outgoing,
-  serviceEntry,
-} from '../backplanes/frames/hub/entries.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
-import { messageOf, numbersOf, readEmitted, types } from '../backplanes/frames/wire/message.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
-import { StatusBoard } from './hub-status.js';
+import { HUB, type MeshLinks } from '../mesh/mesh.js';
+import { addressees, Envelope, numbers, numbersOf, pack, senderOf } from '../wire/envelope.js';
+import { ENVELOPES, openHubFrame } from '../wire/hub-frame.js';
+import { isOfApplication, types } from '../wire/types.js';
+import { statusOf } from './hub-health.js';
 import { type OtherHub, OtherHubs } from './other-hubs.js';
 import { HubServices } from './services.js';
 import { Side } from './side.js';
@@ -33,27 +25,10 @@ const TURN_MS = 1000;
 const WAIT_MS = 20;
 const MAX_WAIT_MS = 1000;
 
-/** The workers of this machine, as the hub reaches them. */
-export interface HubWorkers {
-  send(worker: number, message: Buffer): void;
-  /** There is one listener. */
-  listen(listener: HubWorkersListener): void;
-  close(): void;
-}
-
-export interface HubWorkersListener {
-  onHere(worker: number): void;
-  onMessage(worker: number, message: Buffer): void;
-  /** All messages of the worker have been handed over. */
-  onGone(worker: number): void;
-}
-
 /** A worker of this machine. */
 interface Local {
   readonly number: number;
   readonly parts: Map<number, LocalPart>;
-  /** What goes to it behind the frame that is being handled. */
-  readonly out: Outgoing;
 }
 
 /** A Socket.IO server of a worker. */
@@ -67,7 +42,8 @@ interface LocalPart {
 /** What a hub connects. */
 export interface HubParts {
   readonly machine: string;
-  readonly workers: HubWorkers;
+  /** The links to the workers of the machine. */
+  readonly mesh: MeshLinks;
   /** The way to other machines; undefined if there is none. */
   readonly bridge?: Bridge | undefined;
   readonly window: SharedWindow;
@@ -101,24 +77,25 @@ export class Hub {
   private readonly others: OtherHubs | undefined;
   private readonly services: HubServices;
   private readonly health: ConnectionHealth;
-  private readonly status: StatusBoard;
+  /** The state that the workers know. */
+  private status = '';
   private readonly hold: () => void;
   private readonly timer: NodeJS.Timeout;
   /** The Socket.IO servers whose emitters are heard. */
   private readonly heard = new Set<number>();
 
   constructor(private readonly surroundings: HubParts) {
-    const { workers, window, bridge, loadService } = surroundings;
+    const { mesh, window, bridge, loadService } = surroundings;
     this.health = bridge?.pubSub.health ?? ConnectionHealth.ofNone();
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,
         isLinked: surroundings.isLinked,
         workers: () => this.locals.keys(),
-        sendToWorker: (service, worker, message) => this.sendTo(worker, NO_MACHINE, serviceEntry(service, message)),
+        sendToWorker: (service, worker, message) => mesh.send(worker, this.pack(types.service, message, service)),
         sendToHub: (service, id, message) => {
           const hub = this.hubs.get(id);
-          if (hub) this.add(hub, serviceEntry(service, message));
+          if (hub) this.add(hub, this.pack(types.service, message, service));
         },
         attempt: (work) => this.toService(work),
       },
@@ -127,19 +104,18 @@ export class Hub {
     this.hold = window.share(() => (this.others?.flush() ?? 0) * FRAME_COST_MS);
     this.localSide = new Side({
       members: () => this.localParts,
-      tell: ({ worker, part }, type, numbers) =>
-        this.sendTo(worker.number, NO_MACHINE, hubNumbers(type, numbers, part)),
-      give: ({ worker }, entry, machine) => this.sendTo(worker.number, machine, entry),
+      tell: ({ worker, part }, type, all) => mesh.send(worker.number, this.pack(type, numbers(all), part)),
+      give: ({ worker }, envelope) => mesh.send(worker.number, envelope),
     });
     this.otherSide = new Side({
       members: () => this.hubs,
-      tell: (hub, type, numbers) => {
-        hub.out.addBytes(hubNumbers(type, numbers));
+      tell: (hub, type, all) => {
+        hub.out.add(this.pack(type, numbers(all)));
         // Somebody waits for it.
         if (type === types.pong) this.others?.flush();
         else this.hold();
       },
-      give: (hub, entry) => this.add(hub, entry),
+      give: (hub, envelope) => this.add(hub, envelope),
       // Without a clock, nothing has come from there.
       timeOf: ({ clock }, time) => (clock.isKnown ? clock.departure(time) : undefined),
       isUp: () => this.health.isUp,
@@ -147,23 +123,20 @@ export class Hub {
     });
     Side.join<LocalPart, OtherHub>(this.localSide, this.otherSide);
     if (bridge) this.others = this.connect(bridge);
-    this.status = new StatusBoard(this.health, {
-      workers: () => this.locals.keys(),
-      tell: (worker, entry) => this.sendTo(worker, NO_MACHINE, entry),
-    });
     this.health.listen(() => {
       // Before the messages that workers send as soon as they know.
       if (this.health.isUp) this.others?.mend();
-      this.status.tell();
+      this.tellStatus();
     });
-    workers.listen({
-      onHere: (worker) => this.workerHere(worker),
-      onMessage: (worker, message) => this.receive(worker, message),
-      onGone: (worker) => this.workerGone(worker),
+    mesh.on({
+      onJoin: (worker) => this.workerHere(worker),
+      onMessage: (worker, envelope) => this.guarded(() => this.fromLocal(worker, envelope)),
+      onLeave: (worker) => this.workerGone(worker),
     });
+    for (const worker of mesh.members) this.workerHere(worker);
     this.timer = setInterval(() => {
       // Before the greeting, which would count as pending.
-      this.status.tell();
+      this.tellStatus();
       this.others?.turn();
     }, TURN_MS).unref();
   }
@@ -172,21 +145,17 @@ export class Hub {
     const others = new OtherHubs(this.surroundings.machine, pubSub, channel, {
       onBegin: (hub) => this.introduce(hub),
       onLinked: (hub) => this.services.onHub(hub.id, true),
-      onEntry: (hub, reader) => this.fromOther(hub, reader),
-      onFrameEnd: (hub) => this.sendToLocals(hub.machine),
+      onEnvelope: (hub, envelope) => this.fromOther(hub, envelope),
       onLost: (hub) => this.lost(hub),
       onUnsent: (hub) => this.interrupted(hub),
     });
     pubSub.listen({
-      onMessage: (from, bytes) => {
-        try {
-          if (from === others.ownChannel) others.onFrame(bytes);
-          else if (from === channel) others.onGreeting(bytes);
-          else this.onEmitted(from, bytes);
-        } catch (error) {
-          this.drop(error);
-        }
-      },
+      onMessage: (from, bytes) =>
+        this.guarded(() => {
+          const frame = openHubFrame(bytes);
+          if (frame.type === types.emitted) this.onEmitted(from, bytes);
+          else others.onFrame(frame, bytes);
+        }),
       onRenewed: () => this.begin(others),
     });
     for (const each of [others.ownChannel, channel]) own('subscribing to the channels of hubs', pubSub.subscribe(each));
@@ -220,7 +189,7 @@ export class Hub {
     this.others?.close();
     this.localSide.close();
     this.otherSide.close();
-    this.surroundings.workers.close();
+    this.surroundings.mesh.close();
     this.surroundings.bridge?.pubSub.close();
   }
 
@@ -228,14 +197,13 @@ export class Hub {
 
   private workerHere(number: number): void {
     if (this.locals.has(number)) return;
-    const local: Local = { number, parts: new Map(), out: new Outgoing() };
-    this.locals.set(number, local);
+    this.locals.set(number, { number, parts: new Map() });
     for (const hub of this.hubs.values()) {
-      if (hub.workers.size > 0) this.sendTo(number, hub.machine, hubNumbers(hubTypes.here, hub.workers));
+      if (hub.workers.size > 0) this.surroundings.mesh.send(number, ofOther(hub.machine, types.here, hub.workers));
     }
-    this.tellOthers(hubNumbers(hubTypes.here, [number]));
+    this.tellOthers(types.here, number);
     this.services.onWorker(number, true);
-    this.status.tell(true);
+    this.tellStatus(true);
   }
 
   private workerGone(number: number): void {
@@ -246,46 +214,31 @@ export class Hub {
       this.localParts.delete(part.id);
       this.localSide.forget(part);
     }
-    this.tellOthers(hubNumbers(hubTypes.gone, [number]));
+    this.tellOthers(types.gone, number);
     this.services.onWorker(number, false);
-    this.status.tell(true);
   }
 
-  private receive(number: number, bytes: Buffer): void {
+  private fromLocal(number: number, envelope: Envelope): void {
     const local = this.locals.get(number);
     if (!local) return;
-    try {
-      const reader = new EntryReader(bytes, 0);
-      while (reader.next()) this.fromLocal(local, reader);
-    } catch (error) {
-      this.drop(error);
-    }
-  }
-
-  private fromLocal(local: Local, reader: EntryReader): void {
     const { hubs } = this;
-    switch (reader.kind) {
-      case entryKinds.hub:
-        return this.localSide.hear(this.partOf(local, reader.part), reader.type, numbersOf(reader.body));
-      case entryKinds.all:
-        for (const hub of hubs.values()) this.add(hub, reader);
+    const { type, part } = envelope;
+    switch (envelope.addressee) {
+      case addressees.peer:
+        if (type === types.service) return this.toService(() => this.services.onMessage(part, number, envelope.body));
+        return this.localSide.hear(this.partOf(local, part), type, numbersOf(envelope.body));
+      case addressees.all:
+        for (const hub of hubs.values()) this.add(hub, envelope);
         return;
-      case entryKinds.rooms:
-        return this.otherSide.route(
-          reader,
-          NO_MACHINE,
-          () => true,
-          (hub) => this.add(hub, reader),
-        );
-      case entryKinds.worker: {
-        const { worker, machine } = reader.receiver;
+      case addressees.rooms:
+        return this.otherSide.route(envelope);
+      case addressees.worker: {
+        const { worker, machine } = envelope.receiver;
         for (const hub of hubs.values()) {
-          if (hub.machine === machine && hub.workers.has(worker)) return this.add(hub, reader);
+          if (hub.machine === machine && hub.workers.has(worker)) return this.add(hub, envelope);
         }
-        return this.sendTo(local.number, machine, hubNumbers(hubTypes.gone, [worker]));
+        this.surroundings.mesh.send(number, ofOther(machine, types.gone, [worker]));
       }
-      case entryKinds.service:
-        return this.toService(() => this.services.onMessage(reader.part, local.number, reader.body));
     }
   }
 
@@ -299,6 +252,15 @@ export class Hub {
     }
   }
 
+  /** One malformed message must not take those after it along. */
+  private guarded(handle: () => void): void {
+    try {
+      handle();
+    } catch (error) {
+      this.drop(error);
+    }
+  }
+
   private drop(error: unknown): void {
     this.health.inbox.drop(malformed(error));
   }
@@ -309,7 +271,7 @@ export class Hub {
     const made: LocalPart = { id: `${worker.number}:${part}`, worker, part, rooms: undefined };
     worker.parts.set(part, made);
     this.localParts.set(made.id, made);
-    this.sendTo(worker.number, NO_MACHINE, hubNumbers(types.rooms, this.otherSide.rooms.union, part));
+    this.surroundings.mesh.send(worker.number, this.pack(types.rooms, numbers(this.otherSide.rooms.union), part));
     this.hearEmitters(part);
     return made;
   }
@@ -318,46 +280,44 @@ export class Hub {
 
   /** What another hub must know first. */
   private introduce({ out }: OtherHub): void {
-    out.addBytes(hubNumbers(hubTypes.here, this.locals.keys()));
-    out.addBytes(hubNumbers(types.rooms, this.localSide.rooms.union));
+    out.add(this.pack(types.here, numbers(this.locals.keys())));
+    out.add(this.pack(types.rooms, numbers(this.localSide.rooms.union)));
   }
 
-  private fromOther(hub: OtherHub, reader: EntryReader): void {
-    switch (reader.kind) {
-      case entryKinds.hub:
-        // In order with what came before.
-        this.sendToLocals(hub.machine);
-        return this.heardFromOther(hub, reader.type, numbersOf(reader.body));
-      case entryKinds.all:
-        for (const { worker, part } of this.localParts.values()) if (part === reader.part) worker.out.add(reader);
-        return;
-      case entryKinds.rooms:
-        return this.localSide.route(
-          reader,
-          hub.machine,
-          ({ part }) => part === reader.part,
-          ({ worker }) => worker.out.add(reader),
-        );
-      case entryKinds.worker:
-        this.locals.get(reader.receiver.worker)?.out.add(reader);
-        return;
-      case entryKinds.service:
-        // In order with what came before.
-        this.sendToLocals(hub.machine);
-        return this.toService(() => this.services.onHubMessage(reader.part, hub.id, reader.body));
+  private fromOther(hub: OtherHub, envelope: Envelope): void {
+    const { type, part } = envelope;
+    switch (envelope.addressee) {
+      case addressees.peer:
+        if (type === types.service)
+          return this.toService(() => this.services.onHubMessage(part, hub.id, envelope.body));
+        return this.heardFromOther(hub, envelope);
+      case addressees.all:
+        return this.passOn(envelope);
+      case addressees.rooms:
+        return this.localSide.route(envelope, (local) => local.part === part);
+      case addressees.worker:
+        this.surroundings.mesh.send(envelope.receiver.worker, envelope);
     }
   }
 
-  private heardFromOther(hub: OtherHub, type: number, numbers: readonly number[]): void {
-    if (type === hubTypes.here) for (const number of numbers) hub.workers.add(number);
-    else if (type === hubTypes.gone) for (const number of numbers) hub.workers.delete(number);
-    else return this.otherSide.hear(hub, type, numbers);
-    this.sendToAll(hub.machine, hubNumbers(type, numbers));
+  private heardFromOther(hub: OtherHub, envelope: Envelope): void {
+    const { type } = envelope;
+    const all = numbersOf(envelope.body);
+    if (type === types.here) for (const number of all) hub.workers.add(number);
+    else if (type === types.gone) for (const number of all) hub.workers.delete(number);
+    else return this.otherSide.hear(hub, type, all);
+    this.sendToAll(envelope);
+  }
+
+  /** Hands a message to the workers that have its Socket.IO server. */
+  private passOn(envelope: Envelope): void {
+    for (const { worker, part } of this.localParts.values())
+      if (part === envelope.part) this.surroundings.mesh.send(worker.number, envelope);
   }
 
   private lost(hub: OtherHub): void {
     this.services.onHub(hub.id, false);
-    if (hub.workers.size > 0) this.sendToAll(hub.machine, hubNumbers(hubTypes.gone, hub.workers));
+    if (hub.workers.size > 0) this.sendToAll(ofOther(hub.machine, types.gone, hub.workers));
     hub.workers.clear();
     this.otherSide.forget(hub);
   }
@@ -366,22 +326,31 @@ export class Hub {
   private interrupted({ id, machine, workers }: OtherHub): void {
     this.services.onHub(id, false);
     if (workers.size === 0) return;
-    this.sendToAll(machine, hubNumbers(hubTypes.gone, workers));
-    this.sendToAll(machine, hubNumbers(hubTypes.here, workers));
+    this.sendToAll(ofOther(machine, types.gone, workers));
+    this.sendToAll(ofOther(machine, types.here, workers));
   }
 
-  /** What is published on a channel on which emitters publish. */
+  /** What is published on a channel on which emitters publish. They do not know the number of the server that the channel is for. */
   private onEmitted(channel: string, bytes: Buffer): void {
     const { emittersOf } = this.surroundings.bridge!;
     const part = [...this.heard].find((part) => emittersOf?.(part) === channel);
     if (part === undefined) return;
-    const out = new Outgoing();
-    const head = Buffer.from(hubHead(part, 0));
-    head[0] = entryKinds.all;
-    readEmitted(bytes, (type, body) => out.addBytes(Buffer.concat([head, messageOf(type, body)])));
-    const frame = out.take(Buffer.from(NO_MACHINE, 'latin1'));
-    for (const local of this.locals.values())
-      if (local.parts.has(part)) this.surroundings.workers.send(local.number, frame);
+    const envelope = new Envelope(bytes, ENVELOPES);
+    while (envelope.next()) {
+      if (!isOfApplication(envelope.type)) throw new MalformedMessage('an emitter sends what only workers send');
+      envelope.part = part;
+      // What nobody has goes to all: their keepers must know what a client misses that is away.
+      if (envelope.addressee === addressees.rooms && this.isKnown(envelope.keys))
+        this.localSide.route(envelope, (local) => local.part === part);
+      else this.passOn(envelope);
+    }
+    envelope.expectEnd();
+  }
+
+  /** Whether any worker has one of the rooms. */
+  private isKnown(keys: readonly RoomKey[]): boolean {
+    const { localSide, otherSide } = this;
+    return keys.some((key) => localSide.rooms.union.has(key) || otherSide.rooms.union.has(key));
   }
 
   private hearEmitters(part: number): void {
@@ -393,32 +362,36 @@ export class Hub {
 
   // Sending
 
-  private add(hub: OtherHub, entry: EntryReader | Buffer): void {
-    if (entry instanceof EntryReader) hub.out.add(entry);
-    else hub.out.addBytes(entry);
+  private add(hub: OtherHub, envelope: Envelope | Buffer): void {
+    hub.out.add(envelope);
     if (hub.out.bytes > MAX_HELD_BYTES) this.others?.send(hub);
     else this.hold();
   }
 
-  private tellOthers(entry: Buffer): void {
+  private tellOthers(type: number, worker: number): void {
     if (this.hubs.size === 0) return;
-    for (const { out } of this.hubs.values()) out.addBytes(entry);
+    const envelope = this.pack(type, numbers([worker]));
+    for (const { out } of this.hubs.values()) out.add(envelope);
     this.hold();
   }
 
-  private sendToAll(machine: string, entry: Buffer): void {
-    for (const number of this.locals.keys()) this.sendTo(number, machine, entry);
+  private sendToAll(envelope: Envelope | Buffer): void {
+    for (const number of this.locals.keys()) this.surroundings.mesh.send(number, envelope);
   }
 
-  private sendTo(number: number, machine: string, entry: Buffer): void {
-    this.surroundings.workers.send(number, Buffer.concat([Buffer.from(machine, 'latin1'), entry]));
+  /** Tells the workers what is known of the server, if something has changed, or if it is `due`. */
+  private tellStatus(isDue = false): void {
+    const status = statusOf(this.health);
+    if (status === this.status && !isDue) return;
+    this.status = status;
+    this.sendToAll(this.pack(types.status, status));
   }
 
-  /** Hands on the messages of a frame. */
-  private sendToLocals(machine: string): void {
-    for (const { number, out } of this.locals.values()) {
-      if (!out.isEmpty)
-        this.surroundings.workers.send(number, out.take(Buffer.from(machine, 'latin1').subarray(0, MACHINE)));
-    }
+  private pack(type: number, body: string | Uint8Array, part = 0): Buffer {
+    return pack({ type, part, from: senderOf(HUB, this.surroundings.machine) }, body);
   }
 }
+
+/** What a hub says of the workers of another machine. */
+const ofOther = (machine: string, type: number, workers: Iterable<number>): Buffer =>
+  pack({ type, part: 0, from: senderOf(HUB, machine) }, numbers(workers));

@@ -1,20 +1,12 @@
 import { own } from '../../base/owner.js';
 import { randomBytes, randomInt } from '../../base/random.js';
-import { EntryReader, Outgoing } from '../backplanes/frames/hub/entries.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
 import { ticksNow } from '../backplanes/frames/interest/withheld.js';
 import type { PubSub } from '../backplanes/pub-sub.js';
-import {
-  ENTRIES,
-  type FrameType,
-  frameHead,
-  frameTypes,
-  greeting,
-  type HubFrame,
-  type HubName,
-  openGreeting,
-  openHubFrame,
-} from './hub-frame.js';
+import { Envelope } from '../wire/envelope.js';
+import { ENVELOPES, frameHead, type HubFrame, type HubName } from '../wire/hub-frame.js';
+import { Outgoing } from '../wire/stream.js';
+import { types } from '../wire/types.js';
 import { RemoteClock } from './remote-clock.js';
 
 /** After this number of silent turns, a hub counts as gone. */
@@ -24,7 +16,6 @@ const ANSWERS_MS = 1000;
 /** The same, after each answer, where the server does not say how many there will be. */
 const UNCOUNTED_MS = 200;
 const MAX = 2 ** 32;
-const NOTHING = Buffer.alloc(0);
 
 /** Stands for any series. */
 const ANY = 0;
@@ -65,9 +56,7 @@ interface OtherHubsEvents {
   onBegin(hub: OtherHub): void;
   /** The first frame of a series has come, or one to the hub has begun again: both can reach each other. */
   onLinked(hub: OtherHub): void;
-  onEntry(hub: OtherHub, reader: EntryReader): void;
-  /** All entries of a frame are handled. */
-  onFrameEnd(hub: OtherHub): void;
+  onEnvelope(hub: OtherHub, envelope: Envelope): void;
   /** The hub is gone, or frames of it were lost. It may say again what it has. */
   onLost(hub: OtherHub): void;
   /** Frames to the hub were lost. */
@@ -154,31 +143,27 @@ export class OtherHubs {
   }
 
   /** @throws MalformedMessage */
-  onGreeting(bytes: Buffer): void {
-    const name = openGreeting(bytes);
+  onFrame(frame: HubFrame, bytes: Buffer): void {
+    const { hub: id, machine, series } = frame;
+    if (id === this.id) return;
     // Workers of the same machine have their mesh.
-    if (name.hub === this.id) return;
-    if (name.machine === this.machine) return this.answered(name.hub);
-    this.known(name).silentTurns = 0;
-  }
-
-  /** @throws MalformedMessage */
-  onFrame(bytes: Buffer): void {
-    const frame = openHubFrame(bytes);
-    if (frame.hub === this.id || frame.machine === this.machine) return;
+    if (machine === this.machine) return this.answered(id);
     switch (frame.type) {
-      case frameTypes.bye: {
-        const hub = this.hubs.get(frame.hub);
+      case types.greeting:
+        this.known(frame).silentTurns = 0;
+        return;
+      case types.bye: {
+        const hub = this.hubs.get(id);
         if (hub) this.lose(hub);
         return;
       }
-      case frameTypes.reset: {
+      case types.reset: {
         const hub = this.known(frame);
         // A new one may have begun already.
-        if (hub.series === frame.series || (frame.series === ANY && hub.sent > 1)) this.beginAgain(hub);
+        if (hub.series === series || (series === ANY && hub.sent > 1)) this.beginAgain(hub);
         return;
       }
-      case frameTypes.frame:
+      case types.frame:
         return this.receive(frame, bytes);
     }
   }
@@ -187,7 +172,7 @@ export class OtherHubs {
   flush(): number {
     let frames = 0;
     for (const hub of this.hubs.values()) {
-      if (hub.out.isEmpty) continue;
+      if (hub.out.bytes === 0) continue;
       this.send(hub);
       frames++;
     }
@@ -197,7 +182,7 @@ export class OtherHubs {
   send(hub: OtherHub): void {
     const { health } = this.pubSub;
     const { messages } = hub.out;
-    const frame = hub.out.take(this.head(frameTypes.frame, hub.series, hub.sent++ >>> 0));
+    const frame = hub.out.take(this.head(types.frame, hub.series, hub.sent++ >>> 0));
     const { failures } = health;
     const sent = this.pubSub.publish(this.channelOf(hub.machine), frame, messages).then((receivers) => {
       if (this.hubs.get(hub.id) !== hub) return;
@@ -212,7 +197,7 @@ export class OtherHubs {
   close(): void {
     this.answers?.end();
     this.flush();
-    for (const { machine } of this.hubs.values()) this.tell(machine, frameTypes.bye);
+    for (const { machine } of this.hubs.values()) this.tell(machine, types.bye);
   }
 
   /** Says that this hub is there, and looks whether others are. Call this once a second. */
@@ -225,7 +210,7 @@ export class OtherHubs {
     for (const hub of [...this.hubs.values()]) {
       if (++hub.silentTurns > MAX_SILENT_TURNS) this.lose(hub);
       // Its first frame has got lost.
-      else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.machine, frameTypes.reset, ANY);
+      else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.machine, types.reset, ANY);
     }
   }
 
@@ -246,18 +231,18 @@ export class OtherHubs {
     if (hub.receiving?.series !== series || hub.receiving.next !== number) {
       if (hub.receiving) this.miss(hub);
       // Those that follow on their way tell nothing new.
-      if (this.lastReset !== series) this.tell(hub.machine, frameTypes.reset, series);
+      if (this.lastReset !== series) this.tell(hub.machine, types.reset, series);
       this.lastReset = series;
       return;
     }
     hub.receiving.next = (number + 1) >>> 0;
     hub.silentTurns = 0;
     hub.clock.note(frame.time, ticksNow());
-    const reader = new EntryReader(bytes, ENTRIES);
+    const envelope = new Envelope(bytes, ENVELOPES);
     try {
-      while (reader.next()) this.events.onEntry(hub, reader);
+      while (envelope.next()) this.events.onEnvelope(hub, envelope);
+      envelope.expectEnd();
     } finally {
-      this.events.onFrameEnd(hub);
       if (number === 0) this.answered(id);
     }
   }
@@ -289,7 +274,7 @@ export class OtherHubs {
     hub.series = newSeries();
     hub.sent = 0;
     hub.isBroken = false;
-    hub.out.take(NOTHING);
+    hub.out.take();
     this.events.onUnsent(hub);
     this.events.onBegin(hub);
     if (hub.receiving) this.events.onLinked(hub);
@@ -303,10 +288,10 @@ export class OtherHubs {
   }
 
   private greet(): Promise<number | undefined> {
-    return this.pubSub.publish(this.channel, greeting({ hub: this.id, machine: this.machine, life: this.life }), 0);
+    return this.pubSub.publish(this.channel, this.head(types.greeting, 0, 0), 0);
   }
 
-  private tell(machine: string, type: FrameType, series = 0): void {
+  private tell(machine: string, type: number, series = 0): void {
     own('telling another machine', this.pubSub.publish(this.channelOf(machine), this.head(type, series, 0), 0));
   }
 
@@ -318,7 +303,7 @@ export class OtherHubs {
     if (answers.from.size >= answers.expected) answers.end();
   }
 
-  private head(type: FrameType, series: number, number: number): Buffer {
+  private head(type: number, series: number, number: number): Buffer {
     const { id: hub, machine, life } = this;
     return frameHead({ type, hub, machine, life, series, number, time: ticksNow() });
   }

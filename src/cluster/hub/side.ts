@@ -1,24 +1,23 @@
 import { own } from '../../base/owner.js';
-import type { EntryReader } from '../backplanes/frames/hub/entries.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
 import { Fences, ticksNow, Withheld } from '../backplanes/frames/interest/withheld.js';
-import { types } from '../backplanes/frames/wire/message.js';
-import { RoomIndex, type RoomOwner } from './hub-frame.js';
+import type { Envelope } from '../wire/envelope.js';
+import { types } from '../wire/types.js';
+import { RoomIndex, type RoomOwner } from './room-index.js';
 
 /** A message that some have not got, because they had announced no members of its rooms. */
 interface Kept {
   readonly keys: readonly RoomKey[];
   readonly bytes: number;
-  readonly entry: Buffer;
-  readonly machine: string;
+  readonly envelope: Buffer;
 }
 
 /** How a side reaches its members. */
 interface SideHost<Member extends RoomOwner> {
   members(): ReadonlyMap<string, Member>;
   tell(to: Member, type: number, numbers: Iterable<number>): void;
-  /** Sends a message of a machine that the member has not got. */
-  give(to: Member, entry: Buffer, machine: string): void;
+  /** Sends a message that the member has not got. */
+  give(to: Member, envelope: Envelope | Buffer): void;
   /** A time on the clock of a member; undefined if nothing that was sent to it can be late. */
   timeOf?(to: Member, time: number): number | undefined;
   /** Whether the members can be reached. */
@@ -50,12 +49,9 @@ export class Side<Member extends RoomOwner> {
     other.other = one;
   }
 
-  /**
-   * Hands a message to the members that have one of its rooms, and keeps it for those that say soon that they have had one.
-   * @param machine where it comes from
-   */
-  route(reader: EntryReader, machine: string, isFor: (member: Member) => boolean, give: (to: Member) => void): void {
-    const { keys, entry } = reader;
+  /** Hands a message to the members that have one of its rooms, and keeps it for those that say soon that they have had one. */
+  route(envelope: Envelope, isFor: (member: Member) => boolean = () => true): void {
+    const { keys } = envelope;
     const owners = this.rooms.of(keys);
     const receivers: Member[] = [];
     let missed = 0;
@@ -65,12 +61,13 @@ export class Side<Member extends RoomOwner> {
       if (member.rooms && !owners.includes(member)) missed++;
       else {
         receivers.push(member);
-        give(member);
+        this.host.give(member, envelope);
       }
     }
+    if (missed === 0) return;
     // The bytes that it came in may be many.
-    if (missed > 0)
-      this.withheld.keep({ keys, bytes: entry.length, entry: Buffer.from(entry), machine }, receivers, ticksNow());
+    const copy = Buffer.from(envelope.whole);
+    this.withheld.keep({ keys, bytes: copy.length, envelope: copy }, receivers, ticksNow());
   }
 
   /** What a member tells of its rooms, asks or answers. */
@@ -81,7 +78,7 @@ export class Side<Member extends RoomOwner> {
       case types.added: {
         if (!from.rooms) return;
         const added = rooms.add(from, rest);
-        for (const { entry, machine } of this.withheld.takeFor(from, rest, first)) host.give(from, entry, machine);
+        for (const { envelope } of this.withheld.takeFor(from, rest, first)) host.give(from, envelope);
         return other?.announce(added, [], first);
       }
       case types.removed:

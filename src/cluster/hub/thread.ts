@@ -10,7 +10,6 @@ import { HUB, Mesh } from '../mesh/mesh.js';
 import { ALIVE_INTERVAL_MS } from '../protocol.js';
 import { OTHER_WIRE, wire } from '../wire-number.js';
 import type { FromHub, HubData, ToHub } from './hub-thread.js';
-import { workersOnMesh } from './mesh-hub.js';
 import { openHub } from './open.js';
 
 /** The files of the services, which export a function of this name. bundle.js has them among its entries. */
@@ -37,10 +36,9 @@ let linked = () => {};
 const isLinked = new Promise<void>((resolve) => {
   linked = resolve;
 });
-const workers = workersOnMesh(mesh);
 
 async function start(): Promise<void> {
-  const hub = await openHub(address, { machine, workers, window: ownWindow(), isLinked, loadService });
+  const hub = await openHub(address, { machine, mesh, window: ownWindow(), isLinked, loadService });
   await mesh.listen();
   primary.on('message', (message: ToHub) => {
     if (message.type === 'join')

@@ -1,38 +1,35 @@
 import { rmSync } from 'node:fs';
 import { createConnection, createServer, type Server, type Socket } from 'node:net';
 import { nextTick, setImmediate } from '../../base/clock.js';
-import { MalformedMessage } from '../../base/errors.js';
 import { reportFailure } from '../../base/owner.js';
-import { type MalformedSource, thisProcess } from '../../base/process.js';
+import { thisProcess } from '../../base/process.js';
 import { socketOf } from '../protocol.js';
-import { FrameReader, frame, SlowPeerDetector } from './framing.js';
-
-/** The kinds of messages between workers. Each part of a kind has one listener. */
-export const kinds = {
-  hello: 0,
-  welcome: 1,
-  bus: 2,
-  relay: 3,
-  hub: 9,
-} as const;
-export type Kind = (typeof kinds)[keyof typeof kinds];
-
-/** The largest number of a part. */
-export const MAX_PART = 255;
+import { type Envelope, pack, senderOf } from '../wire/envelope.js';
+import { EnvelopeStream, Outgoing } from '../wire/stream.js';
+import { types } from '../wire/types.js';
+import { SlowPeerDetector } from './slow-peers.js';
 
 /** The number of the hub of a machine. It is no member: what is for all workers does not go to it. */
 export const HUB = 0;
 
-/** What reports call them. */
-const sources: { [kind in Kind]?: MalformedSource } = {
-  [kinds.relay]: 'relay',
-};
+export interface MeshListener {
+  /** A worker or the hub is linked, after this one has joined the mesh. */
+  onJoin?(id: number): void;
+  /** May keep the body of the envelope, but not the envelope. */
+  onMessage?(from: number, envelope: Envelope): void;
+  /** A worker or the hub is gone, after all that it has sent. */
+  onLeave?(id: number): void;
+}
 
-/** The length of a greeting: the id of its sender. */
-const GREETING = 3;
+/** Above this number of bytes, what is sent does not wait for the end of the turn. */
+const MAX_HELD_BYTES = 256 * 1024;
 
-/** May throw a MalformedMessage, which is then reported. */
-export type MeshListener = (from: number, payload: Buffer) => void;
+/** The end of a link that this worker sends on. */
+interface Link {
+  readonly socket: Socket;
+  /** What was sent in this turn. */
+  readonly out: Outgoing;
+}
 
 /**
  * The links between the workers of one machine: a Unix socket for each pair and direction, without a broker. Messages
@@ -54,20 +51,15 @@ export type MeshListener = (from: number, payload: Buffer) => void;
  * used again.
  */
 export class Mesh {
-  private readonly links = new Map<number, Socket>();
+  private readonly links = new Map<number, Link>();
   private readonly welcomed = new Map<number, () => void>();
-  private readonly listeners = new Map<number, MeshListener>();
-  private readonly leaveListeners: ((id: number) => void)[] = [];
+  private readonly listeners: MeshListener[] = [];
+  /** Links that have something to send at the end of this turn. */
+  private readonly waiting = new Set<Link>();
   /** Links from other workers. The value is the worker's id once its greeting has arrived. */
   private readonly incoming = new Map<Socket, number | undefined>();
   private readonly slowPeers = new SlowPeerDetector((link) => this.giveUp(link));
   private server: Server | undefined;
-  /** Called when the hub of this machine is there, and when it is gone. */
-  onHub: (isThere: boolean) => void = () => {};
-  /** Called with each worker that links to this one after it has joined. */
-  onJoin: (id: number) => void = () => {};
-  /** Called when a message from another worker is dropped because it is malformed. */
-  onMalformed: (kind: Kind, reason: string) => void = () => {};
 
   /**
    * @param id this worker's id, unique for the lifetime of the primary
@@ -89,7 +81,7 @@ export class Mesh {
   /** Bytes that the other workers have not read yet. */
   get pendingBytes(): number {
     let bytes = 0;
-    for (const link of this.links.values()) bytes += link.writableLength;
+    for (const { socket, out } of this.links.values()) bytes += socket.writableLength + out.bytes;
     return bytes;
   }
 
@@ -117,40 +109,47 @@ export class Mesh {
         (id) =>
           new Promise<void>((resolve) => {
             this.welcomed.set(id, resolve);
-            this.link(id, kinds.hello);
+            this.link(id, types.hello);
           }),
       ),
     );
   }
 
-  /** @param part the number of the Socket.IO server, or of the engine, the same on all workers */
-  listenTo(kind: Kind, listener: MeshListener, part = 0): void {
-    this.listeners.set(keyOf(kind, part), listener);
+  on(listener: MeshListener): void {
+    this.listeners.push(listener);
   }
 
-  /** Calls back with the id of each worker that is gone. */
-  onLeave(listener: (id: number) => void): void {
-    this.leaveListeners.push(listener);
-  }
-
-  /** Sends to one worker. Returns false when there is no such worker. */
-  send(to: number, kind: Kind, payload: Uint8Array, part = 0): boolean {
+  /**
+   * Sends an envelope to one worker, or to the hub, by the end of this turn. Returns false when it is not linked.
+   * @param envelope the one that a reader is at, or its bytes
+   */
+  send(to: number, envelope: Envelope | Buffer): boolean {
     const link = this.links.get(to);
     if (!link) return false;
-    this.write(link, frame(kind, payload, part));
+    if (this.waiting.size === 0) nextTick(() => this.flush());
+    this.waiting.add(link);
+    link.out.add(envelope);
+    if (link.out.bytes > MAX_HELD_BYTES) this.write(link);
     return true;
   }
 
   /** Hands to the system what was sent in this turn. It arrives, whatever happens to this worker next. */
   flush(): void {
-    for (const link of this.links.values()) if (link.writableCorked > 0) link.uncork();
+    for (const link of this.waiting) this.write(link);
+  }
+
+  private write(link: Link): void {
+    this.waiting.delete(link);
+    link.socket.write(link.out.take());
+    this.slowPeers.check(link.socket);
   }
 
   close(): void {
-    this.leaveListeners.length = 0;
+    this.listeners.length = 0;
     this.server?.close();
     this.slowPeers.close();
-    for (const socket of [...this.links.values(), ...this.incoming.keys()]) socket.destroy();
+    for (const { socket } of this.links.values()) socket.destroy();
+    for (const socket of this.incoming.keys()) socket.destroy();
     this.links.clear();
     process.off('exit', this.removeSocket);
     this.removeSocket();
@@ -164,19 +163,20 @@ export class Mesh {
     return socketOf(this.directory, id);
   }
 
-  private link(id: number, greeting: Kind): void {
+  private link(id: number, greeting: number): void {
     const socket = createConnection(this.pathOf(id)).unref();
-    this.links.set(id, socket);
+    const link = { socket, out: new Outgoing() };
+    this.links.set(id, link);
     socket.on('error', () => {});
     // A link back may still wait to be accepted.
-    socket.on('close', () => setImmediate(() => this.onClosed(id, socket)));
+    socket.on('close', () => setImmediate(() => this.onClosed(id, link)));
     // No data arrives on this link. Reading it is how its end is noticed.
     socket.resume();
-    this.write(socket, frame(greeting, Buffer.of(this.id & 0xff, (this.id >> 8) & 0xff, (this.id >> 16) & 0xff)));
+    this.send(id, pack({ type: greeting, part: 0, from: senderOf(this.id, '') }));
   }
 
   /** The worker is gone once all that it has sent is read. That comes on another connection. */
-  private onClosed(id: number, link: Socket): void {
+  private onClosed(id: number, link: Link): void {
     if (this.links.get(id) !== link) return;
     const mayBeUnread = (from: number | undefined) => from === id || (from === undefined && this.welcomed.has(id));
     const [unread, from] = [...this.incoming].find(([socket, from]) => !socket.destroyed && mayBeUnread(from)) ?? [];
@@ -186,12 +186,12 @@ export class Mesh {
     if (from === undefined) unread.once('data', again);
   }
 
-  private onGone(id: number, link: Socket): void {
+  private onGone(id: number, link: Link): void {
     if (this.links.get(id) !== link) return;
     this.links.delete(id);
+    this.waiting.delete(link);
     this.welcome(id);
-    if (id === HUB) return this.onHub(false);
-    for (const listener of [...this.leaveListeners]) listener(id);
+    for (const listener of [...this.listeners]) listener.onLeave?.(id);
   }
 
   /** A worker that was said hello to has answered, or never will. */
@@ -200,39 +200,21 @@ export class Mesh {
     this.welcomed.delete(id);
   }
 
-  private joined(id: number): void {
-    if (id === HUB) this.onHub(true);
-    else this.onJoin(id);
-  }
-
-  private giveUp(link: Socket): void {
-    link.destroy();
-    const [id] = [...this.links].find(([, socket]) => socket === link) ?? [];
+  private giveUp(socket: Socket): void {
+    socket.destroy();
+    const [id, link] = [...this.links].find(([, link]) => link.socket === socket) ?? [];
     if (id === undefined) return;
     // Messages that it still sends must not be delivered.
     for (const [incoming, from] of this.incoming) if (from === id) incoming.destroy();
     this.onStuck(id);
-    this.onGone(id, link);
+    this.onGone(id, link!);
   }
 
-  /** Everything written in one tick goes out in one write. */
-  private write(socket: Socket, message: Buffer): void {
-    if (socket.writableCorked === 0) {
-      socket.cork();
-      nextTick(() => socket.uncork());
-    }
-    socket.write(message);
-    this.slowPeers.check(socket);
-  }
-
-  /** An exception must not prevent the delivery of the messages that came in the same chunk. */
-  private deliver(kind: Kind, part: number, from: number, payload: Buffer): void {
+  /** An exception must not prevent the delivery of what came in the same chunk. */
+  private deliver(from: number, envelope: Envelope): void {
     try {
-      this.listeners.get(keyOf(kind, part))?.(from, payload);
+      for (const listener of this.listeners) listener.onMessage?.(from, envelope);
     } catch (error) {
-      if (error instanceof MalformedMessage) {
-        return thisProcess.reports.malformed(sources[kind] ?? 'mesh', error.message);
-      }
       reportFailure('handling a message of another worker', error);
     }
   }
@@ -240,26 +222,29 @@ export class Mesh {
   private accept(socket: Socket): void {
     this.incoming.set(socket.unref(), undefined);
     let from: number | undefined;
-    const reader = new FrameReader((kind, payload, part) => {
-      if (from === undefined) {
-        if (payload.length !== GREETING || (kind !== kinds.hello && kind !== kinds.welcome)) return socket.destroy();
-        from = payload.readUIntLE(0, 3);
+    const stream = new EnvelopeStream(
+      (envelope) => {
+        if (from !== undefined) return this.deliver(from, envelope);
+        const { type, sender } = envelope;
+        if (type !== types.hello && type !== types.welcome) return socket.destroy();
+        from = sender;
         this.incoming.set(socket, from);
-        if (kind === kinds.hello) this.link(from, kinds.welcome);
+        if (type === types.hello) this.link(from, types.welcome);
         else this.welcome(from);
-        return this.joined(from);
-      }
-      this.deliver(kind as Kind, part, from, payload);
-    });
+        for (const listener of [...this.listeners]) listener.onJoin?.(from);
+      },
+      (error) => {
+        if (from === undefined) socket.destroy();
+        else thisProcess.reports.malformed('mesh', (error as Error).message);
+      },
+    );
     socket.on('data', (chunk) => {
-      if (!socket.destroyed) reader.push(chunk);
+      if (!socket.destroyed) stream.push(chunk);
     });
     socket.on('error', () => {});
     socket.on('close', () => this.incoming.delete(socket));
   }
 }
 
-const keyOf = (kind: number, part: number): number => part + 256 * kind;
-
-/** What a worker needs of its mesh. */
-export type MeshLinks = Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'flush' | 'listenTo' | 'onLeave'>;
+/** What a worker or a hub needs of its mesh. */
+export type MeshLinks = Pick<Mesh, 'id' | 'members' | 'has' | 'send' | 'flush' | 'on' | 'close'>;

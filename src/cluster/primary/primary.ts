@@ -17,7 +17,7 @@ import {
   MACHINE_ID,
   MESH_DIRECTORY,
   opened,
-  type Question,
+  type QuestionKind,
   Questions,
   type Readiness,
   socketOf,
@@ -176,7 +176,7 @@ export class Primary {
    * @param inputOf what each worker needs to know for its answer
    */
   ask(
-    question: Question,
+    question: QuestionKind,
     workers: readonly number[] = this.listening,
     { inputOf, timeoutMs = ANSWER_TIMEOUT_MS }: { inputOf?: (worker: number) => unknown; timeoutMs?: number } = {},
   ): Promise<Map<number, unknown>> {

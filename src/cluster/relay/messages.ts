@@ -36,58 +36,12 @@ import type { MovingSession } from '../../engine/session/pending-sessions.js';
  *   │  upgraded        │  noMoreRequests(id)                │
  *   │ ───────────────▶ │ ────────────────────────────────▶ │
  * ```
+ *
+ * The body of each begins with the requestId (4 bytes, little endian).
  */
-export const ops = {
-  /** receiver → owner: {@link RelayedRequest}, then the body */
-  request: 0,
-  /** receiver → owner: {@link RelayedRequest} */
-  upgrade: 1,
-  /** receiver → owner: the client disconnected before it was answered */
-  abort: 2,
-  /** owner → receiver: {@link RelayedResponse}, then the body */
-  response: 3,
-  /** owner → receiver: cut the connection off */
-  destroy: 4,
-  /** owner → receiver: {@link ResponseHeaders} of the 101 */
-  accept: 5,
-  /** owner → receiver: a WebSocket message for the client */
-  text: 6,
-  binary: 7,
-  compressedText: 8,
-  compressedBinary: 9,
-  /** owner → receiver: close the connection gracefully */
-  end: 10,
-  /** receiver → owner: a WebSocket message from the client */
-  clientText: 11,
-  clientBinary: 12,
-  /** receiver → owner: {@link RelayedClose} */
-  closed: 13,
-  /** receiver → owner: {@link RelayedProgress} */
-  progress: 14,
-  /** owner → receiver: a MovingSession as a structured clone: the session moves to the worker that its WebSocket is on */
-  move: 15,
-  /** new owner → old owner: the session's id; no more requests for it are expected */
-  noMoreRequests: 16,
-  /** receiver → owner: the receiver is stopping, so answer the request now */
-  answerNow: 17,
-  /** receiver → owner: more than `maxBackpressure` bytes wait for the client */
-  overflow: 18,
-  /** receiver → owner: the response to a POST is written */
-  written: 19,
-  /** owner → receiver: dismiss the client, which should reconnect */
-  dismiss: 20,
-  /** replaced worker → its successor: a session on polling that the application knows, which goes on there */
-  handOver: 21,
-  /** successor → replaced worker: the id of a session that goes on here */
-  arrived: 22,
-  /** successor → replaced worker: the id of a session that cannot go on here: its client has to reconnect */
-  lost: 23,
-} as const;
-
-export type Op = (typeof ops)[keyof typeof ops];
 
 /** Sends one message to the other worker of a relayed connection. */
-export type SendOp = (op: Op, body?: string | Uint8Array) => void;
+export type SendOp = (type: number, body?: string | Uint8Array) => void;
 
 export interface RelayedRequest {
   parts: RequestParts;
@@ -120,19 +74,7 @@ export interface RelayedClose {
   reason: string;
 }
 
-const HEADER = 5;
 const LENGTH = 4;
-
-/** op (1 byte), requestId (4 bytes), body. */
-export function encodeMessage(op: Op, requestId: number, body: string | Uint8Array = ''): Buffer {
-  const length = typeof body === 'string' ? Buffer.byteLength(body) : body.length;
-  const bytes = Buffer.allocUnsafe(HEADER + length);
-  bytes[0] = op;
-  bytes.writeUInt32LE(requestId, 1);
-  if (typeof body === 'string') bytes.write(body, HEADER);
-  else bytes.set(body, HEADER);
-  return bytes;
-}
 
 /** Encodes a JSON value and the bytes that follow it. */
 export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buffer {
@@ -143,9 +85,9 @@ export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buff
 }
 
 /** @throws MalformedMessage */
-export function decodeMessage(bytes: Buffer): { op: Op; requestId: number; body: Buffer } {
-  if (bytes.length < HEADER) throw new MalformedMessage('a relayed message is too short');
-  return { op: bytes[0] as Op, requestId: bytes.readUInt32LE(1), body: bytes.subarray(HEADER) };
+export function decodeMessage(bytes: Buffer): { requestId: number; body: Buffer } {
+  if (bytes.length < LENGTH) throw new MalformedMessage('a relayed message is too short');
+  return { requestId: bytes.readUInt32LE(0), body: bytes.subarray(LENGTH) };
 }
 
 /** @throws MalformedMessage */

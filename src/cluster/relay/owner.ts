@@ -11,10 +11,9 @@ import type {
 } from '../../engine/http/exchange.js';
 import { type EngineRequest, requestOf } from '../../engine/http/request.js';
 import type { FrameGuard } from '../../engine/limits/frame-guard.js';
+import { types } from '../wire/types.js';
 import {
   encodeBody,
-  type Op,
-  ops,
   REPORT_EVERY,
   type RelayedProgress,
   type RelayedRequest,
@@ -64,7 +63,7 @@ export class RelayedExchange implements HttpExchange {
     if (this.finished) return;
     const response: RelayedResponse = { status, headers, isText: typeof body === 'string' };
     this.finished = true;
-    this.reply(ops.response, encodeBody(response, body));
+    this.reply(types.response, encodeBody(response, body));
     // The receiver reports when it has written the response to a POST.
     if (this.request.method !== 'POST') this.end();
   }
@@ -77,7 +76,7 @@ export class RelayedExchange implements HttpExchange {
   destroy(): void {
     if (this.finished) return;
     this.finished = true;
-    this.reply(ops.destroy);
+    this.reply(types.destroy);
     this.end();
   }
 
@@ -106,7 +105,7 @@ export class RelayedUpgrade extends RelayedExchange implements UpgradeExchange {
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
     if (this.finished) return;
     this.finished = true;
-    this.reply(ops.accept, encodeBody(headers));
+    this.reply(types.accept, encodeBody(headers));
     this.webSocket = new RelayedWebSocket(receiver, this.reply, this.onEnd, this.guards);
     receiver.onOpen(this.webSocket);
   }
@@ -139,8 +138,8 @@ class RelayedWebSocket implements WebSocketConnection {
       return 2;
     }
     this.sent += typeof message === 'string' ? Buffer.byteLength(message) : message.length;
-    if (compress) this.reply(isBinary ? ops.compressedBinary : ops.compressedText, message);
-    else this.reply(isBinary ? ops.binary : ops.text, message);
+    if (compress) this.reply(isBinary ? types.compressedBinary : types.compressedText, message);
+    else this.reply(isBinary ? types.binary : types.text, message);
     return 1;
   }
 
@@ -158,21 +157,21 @@ class RelayedWebSocket implements WebSocketConnection {
 
   end(code?: number, reason?: string): void {
     if (!this.open) return;
-    this.reply(ops.end, JSON.stringify({ code, reason }));
+    this.reply(types.end, JSON.stringify({ code, reason }));
     this.closed(code ?? 1005, reason ?? '');
   }
 
   close(): void {
-    this.cut(ops.destroy);
+    this.cut(types.destroy);
   }
 
   dismiss(): void {
-    this.cut(ops.dismiss);
+    this.cut(types.dismiss);
   }
 
-  private cut(op: Op): void {
+  private cut(type: number): void {
     if (!this.open) return;
-    this.reply(op);
+    this.reply(type);
     this.closed(1006, '');
   }
 

@@ -2,14 +2,13 @@ import { handshakeErrors } from '../../base/errors.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { SlowClients } from '../../engine/delivery/slow-clients.js';
 import type { FrameReceiver, HttpExchange, UpgradeExchange, WebSocketConnection } from '../../engine/http/exchange.js';
+import { types } from '../wire/types.js';
 import {
   asClose,
   asHeaders,
   asResponse,
   decodeBody,
   encodeBody,
-  type Op,
-  ops,
   parseJson,
   REPORT_EVERY,
   type RelayedClose,
@@ -19,7 +18,7 @@ import {
 
 /** A connection on this worker's port whose session is on another worker. */
 export interface ReceivedConnection {
-  onReply(op: Op, body: Buffer): void;
+  onReply(type: number, body: Buffer): void;
   /** The owner has died. */
   onOwnerGone(): void;
   /** This worker is stopping: ends the connection. */
@@ -52,25 +51,25 @@ export class ReceivedRequest implements ReceivedConnection {
     const { exchange, forward, hops } = this;
     const parts = exchange.request.toParts();
     exchange.onAborted = () => {
-      forward(ops.abort);
+      forward(types.abort);
       this.onEnd();
     };
-    if (exchange.request.method !== 'POST') return forward(ops.request, encodeBody({ parts, hops }));
+    if (exchange.request.method !== 'POST') return forward(types.request, encodeBody({ parts, hops }));
     exchange.readBody((bodyError, body) => {
       if (bodyError === 'aborted') this.onEnd();
-      else forward(ops.request, encodeBody({ parts, bodyError, hops }, body));
+      else forward(types.request, encodeBody({ parts, bodyError, hops }, body));
     });
   }
 
-  onReply(op: Op, body: Buffer): void {
-    if (op === ops.destroy) {
+  onReply(type: number, body: Buffer): void {
+    if (type === types.destroy) {
       this.onEnd();
       return this.exchange.destroy();
     }
     answer(this.exchange, body, this.onEnd);
     if (this.exchange.request.method !== 'POST') return;
-    if (this.exchange.whenWritten) this.exchange.whenWritten(() => this.forward(ops.written));
-    else this.forward(ops.written);
+    if (this.exchange.whenWritten) this.exchange.whenWritten(() => this.forward(types.written));
+    else this.forward(types.written);
   }
 
   onOwnerGone(): void {
@@ -78,7 +77,7 @@ export class ReceivedRequest implements ReceivedConnection {
   }
 
   leave(): void {
-    this.forward(ops.answerNow);
+    this.forward(types.answerNow);
   }
 }
 
@@ -108,51 +107,51 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
 
   start(): void {
     this.exchange.onAborted = () => {
-      this.forward(ops.abort);
+      this.forward(types.abort);
       this.onEnd();
     };
-    this.forward(ops.upgrade, encodeBody({ parts: this.exchange.request.toParts(), hops: this.hops }));
+    this.forward(types.upgrade, encodeBody({ parts: this.exchange.request.toParts(), hops: this.hops }));
   }
 
-  onReply(op: Op, body: Buffer): void {
-    switch (op) {
-      case ops.accept:
+  onReply(type: number, body: Buffer): void {
+    switch (type) {
+      case types.accept:
         this.exchange.accept(decodeBody(body, asHeaders).value, this);
         if (!this.webSocket) this.onClose(1006, '');
         return;
-      case ops.move:
+      case types.move:
         this.onEnd();
         this.exchange.onAborted = undefined;
         return this.adopt(body, this.exchange);
-      case ops.text:
-      case ops.binary:
-      case ops.compressedText:
-      case ops.compressedBinary:
-        return this.send(op, body);
-      case ops.end: {
+      case types.text:
+      case types.binary:
+      case types.compressedText:
+      case types.compressedBinary:
+        return this.send(type, body);
+      case types.end: {
         const { code, reason } = asClose(parseJson(body.toString()));
         this.onEnd();
         if (this.webSocket) this.host.closing.end(this.webSocket, code, reason);
         return;
       }
-      case ops.dismiss:
+      case types.dismiss:
         this.onEnd();
         if (this.webSocket) this.host.closing.dismiss(this.webSocket);
         return;
-      case ops.destroy:
+      case types.destroy:
         this.onEnd();
         if (this.webSocket) this.webSocket.close();
         else this.exchange.destroy();
         return;
-      case ops.response:
+      case types.response:
         return answer(this.exchange, body, this.onEnd);
     }
   }
 
-  private send(op: Op, body: Buffer): void {
+  private send(type: number, body: Buffer): void {
     if (!this.webSocket || this.hasLost || this.host.slow.isOverflowing(this)) return;
-    const isBinary = op === ops.binary || op === ops.compressedBinary;
-    const compress = op === ops.compressedText || op === ops.compressedBinary;
+    const isBinary = type === types.binary || type === types.compressedBinary;
+    const compress = type === types.compressedText || type === types.compressedBinary;
     this.webSocket.send(body, isBinary, compress);
     this.received += body.length;
     this.report();
@@ -164,7 +163,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
     const isNews = waiting > 0 !== reported.waiting > 0 || waiting < reported.waiting;
     if (!isNews && received - reported.received < REPORT_EVERY) return;
     this.reported = { received, waiting };
-    this.forward(ops.progress, JSON.stringify(this.reported));
+    this.forward(types.progress, JSON.stringify(this.reported));
   }
 
   onOwnerGone(): void {
@@ -181,7 +180,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
   }
 
   onMessage(message: ArrayBuffer | Buffer, isBinary: boolean): void {
-    this.forward(isBinary ? ops.clientBinary : ops.clientText, new Uint8Array(message as ArrayBuffer));
+    this.forward(isBinary ? types.clientBinary : types.clientText, new Uint8Array(message as ArrayBuffer));
   }
 
   onDrain(): void {
@@ -190,7 +189,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
 
   onOverflow(): void {
     this.hasLost = true;
-    this.forward(ops.overflow);
+    this.forward(types.overflow);
   }
 
   onFlood(): void {
@@ -203,7 +202,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
 
   onClose(code: number, reason: string): void {
     this.webSocket = undefined;
-    this.forward(ops.closed, JSON.stringify({ code, reason } satisfies RelayedClose));
+    this.forward(types.closed, JSON.stringify({ code, reason } satisfies RelayedClose));
     this.onEnd();
   }
 }

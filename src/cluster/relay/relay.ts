@@ -1,10 +1,12 @@
 import { serialize } from 'node:v8';
+import { setImmediate } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import { WORKER_NAME } from '../../base/worker-name.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
 import type { MovingSession, ReleasedSession } from '../../engine/session/pending-sessions.js';
 import { channels, type Node } from '../node.js';
+import { types } from '../wire/types.js';
 import {
   asClose,
   asProgress,
@@ -12,9 +14,6 @@ import {
   decodeBody,
   decodeMessage,
   decodeMove,
-  encodeMessage,
-  type Op,
-  ops,
   parseJson,
   type SendOp,
 } from './messages.js';
@@ -64,6 +63,7 @@ export class Relay {
   /** Called when the successor of this worker tells whether a session goes on there. */
   onArrived: (sid: string, isHere: boolean) => void = () => {};
   private lastRequestId = 0;
+  private readonly requestId = Buffer.alloc(4);
   /** Requests and WebSockets passed on since the start, by where their owner is. */
   readonly passedOn = { worker: 0, machine: 0 };
   /** Sessions that have moved here since the start, by where they were. */
@@ -80,7 +80,7 @@ export class Relay {
     private readonly successors: () => Successors = () => [],
   ) {
     node.on(channels.relay, part, {
-      onMessage: (from, payload) => this.onMessage(from, payload),
+      onMessage: (from, payload, type) => this.onMessage(from, payload, type),
       onGone: (worker) => this.onWorkerGone(worker),
     });
   }
@@ -128,27 +128,30 @@ export class Relay {
     return this.node.isElsewhere(worker) ? 'machine' : 'worker';
   }
 
-  private send(to: string, payload: Uint8Array): void {
-    this.node.relay(this.part, to, payload);
+  /** What cannot be sent to a worker of another machine shows that it is gone. */
+  private send(to: string, type: number, requestId: number, body: string | Uint8Array = ''): void {
+    this.requestId.writeUInt32LE(requestId);
+    const isSent = this.node.send(to, type, this.part, this.requestId, body);
+    if (!isSent && this.node.isElsewhere(to)) setImmediate(() => this.onWorkerGone(to));
   }
 
   noMoreRequests(sid: string): void {
     const from = this.movedFrom.get(sid);
     if (from === undefined) return;
     this.movedFrom.delete(sid);
-    this.send(from, encodeMessage(ops.noMoreRequests, 0, sid));
+    this.send(from, types.noMoreRequests, 0, sid);
   }
 
   /** Hands a session on polling over to the worker that replaces this one, with its waiting poll. Later requests follow. */
   handOver(to: string, sid: string, session: Buffer, poll: HttpExchange | undefined): void {
     this.movedTo.set(sid, to);
-    this.send(to, encodeMessage(ops.handOver, 0, session));
+    this.send(to, types.handOver, 0, session);
     if (poll) this.request(sid, poll);
   }
 
   /** Tells the worker where a session was whether it goes on here. */
   tellArrived(from: string, sid: string, isHere: boolean): void {
-    this.send(from, encodeMessage(isHere ? ops.arrived : ops.lost, 0, sid));
+    this.send(from, isHere ? types.arrived : types.lost, 0, sid);
   }
 
   /** The worker that has a session, as far as its id tells. */
@@ -188,7 +191,7 @@ export class Relay {
     this.lastRequestId = (this.lastRequestId + 1) >>> 0;
     const requestId = this.lastRequestId;
     const connection = make(
-      (op, body) => this.send(owner, encodeMessage(op, requestId, body)),
+      (type, body) => this.send(owner, type, requestId, body),
       () => this.received.delete(requestId),
       exchange instanceof RelayedExchange ? exchange.hops + 1 : 1,
       owner,
@@ -198,52 +201,52 @@ export class Relay {
     return true;
   }
 
-  private onMessage(from: string, payload: Buffer): void {
-    const { op, requestId, body } = decodeMessage(payload);
+  private onMessage(from: string, payload: Buffer, type: number): void {
+    const { requestId, body } = decodeMessage(payload);
     const key = `${from}:${requestId}`;
-    switch (op) {
-      case ops.request:
-      case ops.upgrade:
-        return this.acceptRelayed(from, requestId, key, op === ops.upgrade, body);
-      case ops.abort:
+    switch (type) {
+      case types.request:
+      case types.upgrade:
+        return this.acceptRelayed(from, requestId, key, type === types.upgrade, body);
+      case types.abort:
         return this.relayed.get(key)?.exchange.abort();
-      case ops.written:
+      case types.written:
         return this.relayed.get(key)?.exchange.end();
-      case ops.answerNow:
+      case types.answerNow:
         return this.relayed.get(key)?.exchange.onAnswerNow?.();
-      case ops.noMoreRequests: {
+      case types.noMoreRequests: {
         const sid = body.toString();
         setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS_MS).unref();
         return;
       }
-      case ops.handOver:
+      case types.handOver:
         return this.onHandOver(from, body);
-      case ops.arrived:
-      case ops.lost:
-        return this.onArrived(body.toString(), op === ops.arrived);
-      case ops.closed: {
+      case types.arrived:
+      case types.lost:
+        return this.onArrived(body.toString(), type === types.arrived);
+      case types.closed: {
         const { code, reason } = asClose(parseJson(body.toString()));
         return this.webSocketOf(key)?.closed(code ?? 1006, reason ?? '');
       }
-      case ops.progress:
+      case types.progress:
         return this.webSocketOf(key)?.onProgress(asProgress(parseJson(body.toString())));
-      case ops.overflow:
+      case types.overflow:
         return this.webSocketOf(key)?.receiver.onOverflow();
-      case ops.clientText:
-      case ops.clientBinary:
-        return this.webSocketOf(key)?.onMessage(body, op === ops.clientBinary);
+      case types.clientText:
+      case types.clientBinary:
+        return this.webSocketOf(key)?.onMessage(body, type === types.clientBinary);
       default: {
         const received = this.received.get(requestId);
-        if (received?.owner === from) this.onReply(requestId, received.connection, op, body);
-        else if (op === ops.move) this.adopt(from, body);
+        if (received?.owner === from) this.onReply(requestId, received.connection, type, body);
+        else if (type === types.move) this.adopt(from, body);
       }
     }
   }
 
   /** A client whose reply cannot be read is answered as if the owner were gone. */
-  private onReply(requestId: number, connection: ReceivedConnection, op: Op, body: Buffer): void {
+  private onReply(requestId: number, connection: ReceivedConnection, type: number, body: Buffer): void {
     try {
-      connection.onReply(op, body);
+      connection.onReply(type, body);
     } catch (error) {
       if (error instanceof MalformedMessage && this.received.delete(requestId)) connection.onOwnerGone();
       throw error;
@@ -252,7 +255,7 @@ export class Relay {
 
   private acceptRelayed(from: string, requestId: number, key: string, isUpgrade: boolean, body: Buffer): void {
     const { value, rest } = decodeBody(body, asRequest);
-    const reply: SendOp = (op, answer) => this.send(from, encodeMessage(op, requestId, answer));
+    const reply: SendOp = (type, answer) => this.send(from, type, requestId, answer);
     const onEnd = () => this.relayed.delete(key);
     const exchange = new (isUpgrade ? RelayedUpgrade : RelayedExchange)(value, rest, reply, onEnd, this.target);
     exchange.receiver = from;
@@ -263,7 +266,7 @@ export class Relay {
     const { moving, requests } = released;
     onEnd();
     this.movedTo.set(moving.id, from);
-    reply(ops.move, serialize(moving));
+    reply(types.move, serialize(moving));
     for (const waiting of requests) this.request(moving.id, waiting);
   }
 

@@ -1,5 +1,5 @@
 import { owned } from '../../base/owner.js';
-import type { FromPrimary, Question } from '../../cluster/protocol.js';
+import type { FromPrimary, QuestionKind } from '../../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
 import type { WorkerReport } from '../operations/overview/worker-report.js';
 import type { ApplicationView } from './application.js';
@@ -26,7 +26,7 @@ export interface ActInput {
 /** Answers the questions of the primary, which it asks for /metrics and the admin port. */
 export function answerPrimary(worker: MachineWorker, view?: ApplicationView): Reporter {
   const reporter = new Reporter(worker, view);
-  const answers: { [question in Question]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
+  const answers: { [question in QuestionKind]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health: () => worker.health,
     figures: (hasLists) => reporter.report(hasLists === true),
     act: async (input) => {

@@ -1,6 +1,6 @@
 import { Machine } from '../../io/rooms/support/node.js';
 import { busContract } from './bus.contract.js';
-import { frames } from './support/garbage.js';
+import { envelopes } from './support/garbage.js';
 
 busContract(
   'embedded',
@@ -9,8 +9,8 @@ busContract(
     return {
       openBackplane: () => machine.openBackplane(),
       sendGarbage: async () => {
-        await machine.send(frames);
-        return frames.length;
+        await machine.send(envelopes);
+        return envelopes.length;
       },
       remove: () => machine.remove(),
     };

@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import { NOWHERE, pack, senderOf } from '../../../src/cluster/wire/envelope.js';
+import { emittedHead } from '../../../src/cluster/wire/hub-frame.js';
+import { types } from '../../../src/cluster/wire/types.js';
 import { disconnectAll, type Pair, pairOn } from '../../io/rooms/support/clients.js';
 import { startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
@@ -17,12 +20,15 @@ interface Target {
   disconnectSockets(close?: boolean): void;
 }
 
-/** Incomplete, of a type that only workers send, and not of the form that its type requires. */
+const emitted = (type: number, body: string) =>
+  Buffer.concat([emittedHead(), pack({ type, part: 0, from: senderOf(0, NOWHERE), to: 'all' }, body)]);
+
+/** Not of the form that its type requires, incomplete, and of a type that only workers send. The hub drops the last two. */
 export const GARBAGE = [
-  Buffer.of(1, 9, 0, 0, 0, 0),
-  Buffer.of(1, 5, 0, 0, 0, 2, 0, 0, 0, 0),
-  Buffer.of(1, 2, 0, 0, 0, 0, 7),
-  Buffer.of(1, 3, 0, 0, 0, 1, 0x32, 0x7b),
+  emitted(types.broadcast, '7'),
+  emitted(types.socketsJoin, '2{'),
+  emitted(types.broadcast, '').subarray(0, -1),
+  emitted(types.added, '\0\0\0\0'),
 ];
 
 /** What the emitter of `@socket.io/redis-emitter` and that of gjallar have in common. */

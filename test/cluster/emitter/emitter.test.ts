@@ -7,6 +7,7 @@ import { Cluster, Redis } from 'ioredis';
 import * as msgpack from 'socket.io-msgpack-parser';
 import * as stockParser from 'socket.io-parser';
 import { errorCodes } from '../../../src/base/errors.js';
+import type { FrameAdapter } from '../../../src/cluster/backplanes/frames/adapter.js';
 import { redisBackplane } from '../../../src/cluster/backplanes/redis/classic.js';
 import { Emitter } from '../../../src/cluster/emitter/index.js';
 import { blockOf } from '../../guide/support/blocks.js';
@@ -39,6 +40,39 @@ emitterContract('redis-frames', async () => {
       await redis.remove();
     },
   };
+});
+
+test('what is for the id of a socket reaches its worker, and workers with a room of that name', async () => {
+  const client = new Redis(redis.url);
+  const machines = await machinesOn('redis-frames', { server: 'redis', url: redis.url, prefix: 'ids' });
+  const members: Awaited<ReturnType<typeof startMember>>[] = [];
+  atEnd(async () => {
+    disconnectAll();
+    client.disconnect();
+    for (const member of members) await member.close();
+    await machines.remove();
+  });
+  for (let count = 0; count < 4; count++) members.push(await startMember(await machines.openBackplane()));
+  const pairs = await Promise.all(members.map((member) => pairOn(member)));
+  const emitter = new Emitter(client, { key: 'ids' });
+  const arrivals = members.map(({ io }) => jest.spyOn(io.of('/').adapter as FrameAdapter, 'receiveBroadcast'));
+  /** How often each worker gets what is emitted to a room. */
+  const counts = async (room: string) => {
+    for (const { mock } of arrivals) mock.calls.length = 0;
+    const ends = pairs.map((pair) => nextEvent(pair.client, 'end'));
+    emitter.to(room).emit('direct');
+    emitter.emit('end');
+    await Promise.all(ends);
+    return arrivals.map(({ mock }) => mock.calls.length - 1);
+  };
+  const { id } = pairs[3]!.socket;
+  expect(await counts(id)).toEqual([0, 0, 0, 1]);
+  await pairs[0]!.socket.join(id);
+  expect(await counts(id)).toEqual([1, 0, 0, 1]);
+  // Recovery needs to know of a message that a client may miss whose worker has ended.
+  expect(await counts(`9999.${id.split('.').slice(1).join('.')}`)).toEqual([1, 1, 1, 1]);
+  expect(await counts('any room')).toEqual([1, 1, 1, 1]);
+  expect(pairs.map(({ received }) => received.filter(([event]) => event === 'direct').length)).toEqual([1, 0, 0, 2]);
 });
 
 test('an emitter rejects a client of a Redis Cluster, which would change the order of messages', () => {

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
-import { EntryReader, hubTypes } from '../../../src/cluster/backplanes/frames/hub/entries.js';
-import { ENTRIES, frameTypes } from '../../../src/cluster/hub/hub-frame.js';
+import { Envelope } from '../../../src/cluster/wire/envelope.js';
+import { ENVELOPES } from '../../../src/cluster/wire/hub-frame.js';
+import { isRelayed, types } from '../../../src/cluster/wire/types.js';
 
 /**
  * Counts the messages of the relay between hubs, as another client of the same Redis. While it listens, Redis does not tell
@@ -16,9 +17,9 @@ export class RelaySpy {
   ) {
     subscriber.on('pmessageBuffer', (pattern: Buffer, _channel: Buffer, bytes: Buffer) => {
       if (pattern.toString() === 'fence') this.onFence();
-      else if (bytes[1] === frameTypes.frame) {
-        const reader = new EntryReader(bytes, ENTRIES);
-        while (reader.next()) if (reader.type === hubTypes.relay) this.count++;
+      else if (bytes[1] === types.frame) {
+        const envelope = new Envelope(bytes, ENVELOPES);
+        while (envelope.next()) if (isRelayed(envelope.type)) this.count++;
       }
     });
   }

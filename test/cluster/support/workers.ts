@@ -1,8 +1,9 @@
 import { Server } from 'socket.io';
 import { idPrefixOf } from '../../../src/base/worker-name.js';
-import { type Kind, Mesh } from '../../../src/cluster/mesh/mesh.js';
+import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Node } from '../../../src/cluster/node.js';
 import { Relay } from '../../../src/cluster/relay/relay.js';
+import { Envelope } from '../../../src/cluster/wire/envelope.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { App } from '../../../src/engine/sockets.js';
 import { closeEngines, type RunningEngine, startEngine } from '../../engine/support/engine.js';
@@ -26,13 +27,13 @@ class SlowMesh extends Mesh {
     for (const send of held) send();
   }
 
-  override send(to: number, kind: Kind, payload: Uint8Array): boolean {
-    if (this.held) {
-      this.held.push(() => super.send(to, kind, payload));
-      return this.has(to);
-    }
-    if (this.delayMs === 0) return super.send(to, kind, payload);
-    void pass(this.delayMs).then(() => super.send(to, kind, payload));
+  override send(to: number, envelope: Envelope | Buffer): boolean {
+    // A greeting comes first.
+    if (this.delayMs === 0 && !this.held) return super.send(to, envelope);
+    const bytes = envelope instanceof Envelope ? envelope.whole : envelope;
+    const send = () => super.send(to, bytes);
+    if (this.held) this.held.push(send);
+    else void pass(this.delayMs).then(send);
     return this.has(to);
   }
 }

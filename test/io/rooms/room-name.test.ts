@@ -1,7 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { nameOf } from '../../../src/base/names.js';
-import { decodeBroadcast, encodeBroadcast } from '../../../src/cluster/backplanes/frames/wire/broadcast.js';
-import { HEADER } from '../../../src/cluster/backplanes/frames/wire/message.js';
+import { decodeBroadcast, encodeBroadcast } from '../../../src/cluster/wire/broadcast.js';
+import { Envelope, senderOf } from '../../../src/cluster/wire/envelope.js';
+import { types } from '../../../src/cluster/wire/types.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn, receivedBy } from './support/clients.js';
 import { startNode, type TestNode } from './support/node.js';
@@ -22,7 +23,8 @@ const NAMES = [
 test('the names of rooms are the same behind a frame, however long', () => {
   const rooms = [...NAMES, '', 'a', 'room 😀', 'é', '€', '\ud800'.repeat(100_000)].map(nameOf);
   const broadcast = { nsp: '/', packetType: 2, rooms, except: NAMES.map(nameOf), flags: {}, encoded: ['2["x"]'] };
-  expect(decodeBroadcast(encodeBroadcast(broadcast).subarray(HEADER))).toEqual(broadcast);
+  const head = { type: types.broadcast, part: 0, from: senderOf(1, 'machine0') };
+  expect(decodeBroadcast(Envelope.of(encodeBroadcast(broadcast, head)).body)).toEqual(broadcast);
 });
 
 /** What a client may send where an application expects a room. */

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import type { Namespace, Socket } from 'socket.io';
-import { Adapter, type BroadcastOptions, type ClusterResponse, type Room, type SocketId } from 'socket.io-adapter';
+import { Adapter, type BroadcastOptions, type Room, type SocketId } from 'socket.io-adapter';
 import { isNamedHere, nameOf, roomsNamed } from '../../../base/names.js';
 import { attempt, own } from '../../../base/owner.js';
+import { Question } from '../../../base/question.js';
 import { idPrefixOf, workerIn } from '../../../base/worker-name.js';
 import { randomId } from '../../../engine/session/session-id.js';
 import {
@@ -19,11 +20,11 @@ import {
   useRoomSets,
 } from '../../../io/rooms/index.js';
 import { type BroadcastPacket, decoderOf, detailsOf, emitServerSide, giveIds } from '../../../io/socket-io.private.js';
-import { MessageType } from '../message-type.js';
+import type { Broadcast } from '../../wire/broadcast.js';
+import { type Data, encodeAnswer, encodeMessage, type Message } from '../../wire/message.js';
+import { types } from '../../wire/types.js';
 import type { FrameBus } from './bus.js';
-import { OthersAnswers, Question } from './questions.js';
-import type { Broadcast } from './wire/broadcast.js';
-import { encodeMessage, encodeResponse, type Message } from './wire/message.js';
+import { OthersAnswers } from './others-answers.js';
 
 /** How long other servers may take to answer by default, in ms, as in the adapters of socket.io. */
 const ANSWER_TIMEOUT_MS = 5000;
@@ -40,7 +41,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   private readonly answers = new BroadcastAnswers(this);
   /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
   private readonly asked = new Map<string, OthersAnswers>();
-  private readonly questions = new Map<string, Question>();
+  private readonly questions = new Map<string, Question<string, unknown>>();
   private readonly name: string;
   /** The other servers that have the namespace. The node tells when one is here or gone, so none of them beats. */
   private readonly servers = new Set<string>();
@@ -66,7 +67,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   override init(): void {
-    this.tell(MessageType.INITIAL_HEARTBEAT, undefined);
+    this.tell(types.greet);
   }
 
   override serverCount(): Promise<number> {
@@ -78,7 +79,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   override close(): void {
-    this.tell(MessageType.ADAPTER_CLOSE, undefined);
+    this.tell(types.leave);
     for (const room of this.rooms.keys()) this.withdraw(room);
     this.bus.members.delete(this.name);
   }
@@ -121,48 +122,46 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   /** A message of another server, or of an emitter. */
-  receiveMessage(message: Message): void {
-    const { uid } = message;
-    switch (message.type) {
+  receiveMessage({ type, from, data }: Message): void {
+    switch (type) {
       // A server is known by its greeting, and by nothing else: a namespace that is closed here may still send.
-      case MessageType.INITIAL_HEARTBEAT:
-        this.sendTo(uid, MessageType.HEARTBEAT, undefined);
-        return void this.servers.add(uid);
-      case MessageType.HEARTBEAT:
-        return void this.servers.add(uid);
-      case MessageType.ADAPTER_CLOSE:
-        return this.workerGone(uid);
-      case MessageType.BROADCAST:
-        return this.askClients(uid, message.data);
-      case MessageType.SOCKETS_JOIN:
-        return super.addSockets(optionsOf(message.data.opts), message.data.rooms);
-      case MessageType.SOCKETS_LEAVE:
-        return super.delSockets(optionsOf(message.data.opts), message.data.rooms);
-      case MessageType.DISCONNECT_SOCKETS:
-        return super.disconnectSockets(optionsOf(message.data.opts), message.data.close ?? false);
-      case MessageType.FETCH_SOCKETS: {
-        const { opts, requestId } = message.data;
-        const found = super.fetchSockets(optionsOf(opts)).then((sockets) => {
+      case types.greet:
+        this.sendTo(from, types.greeted);
+        return void this.servers.add(from);
+      case types.greeted:
+        return void this.servers.add(from);
+      case types.leave:
+        return this.workerGone(from);
+      case types.question:
+        return this.askClients(from, data);
+      case types.socketsJoin:
+        return super.addSockets(optionsOf(data), data.rooms as Room[]);
+      case types.socketsLeave:
+        return super.delSockets(optionsOf(data), data.rooms as Room[]);
+      case types.disconnectSockets:
+        return super.disconnectSockets(optionsOf(data), data.close === true);
+      case types.fetchSockets: {
+        const found = super.fetchSockets(optionsOf(data)).then((sockets) => {
           const described = (sockets as Socket[]).map(detailsOf);
-          this.answer(uid, MessageType.FETCH_SOCKETS_RESPONSE, { requestId, sockets: described });
+          this.answer(from, types.fetchedSockets, { requestId: data.requestId, sockets: described });
         });
         return own('fetching sockets for another server', found);
       }
-      case MessageType.SERVER_SIDE_EMIT:
-        return this.emitHere(uid, message.data);
-      case MessageType.FETCH_SOCKETS_RESPONSE:
-        return this.questions.get(message.data.requestId)?.answered(uid, message.data.sockets);
-      case MessageType.SERVER_SIDE_EMIT_RESPONSE:
-        return this.questions.get(message.data.requestId)?.answered(uid, message.data.packet);
-      case MessageType.BROADCAST_ACK:
-        return this.asked.get(message.data.requestId)?.answered(uid, message.data.packet);
-      case MessageType.BROADCAST_CLIENT_COUNT:
-        return this.asked.get(message.data.requestId)?.counted(uid, message.data.clientCount);
+      case types.serverSideEmit:
+        return this.emitHere(from, data);
+      case types.fetchedSockets:
+        return this.questions.get(data.requestId as string)?.answered(from, data.sockets);
+      case types.serverSideAnswer:
+        return this.questions.get(data.requestId as string)?.answered(from, data.packet);
+      case types.clientAnswer:
+        return this.asked.get(data.requestId as string)?.answered(from, data.packet);
+      case types.clientCount:
+        return this.asked.get(data.requestId as string)?.counted(from, data.clientCount as number);
     }
   }
 
   greet(worker: string): void {
-    this.sendTo(worker, MessageType.INITIAL_HEARTBEAT, undefined);
+    this.sendTo(worker, types.greet);
     this.otherServers.emit('here', worker);
   }
 
@@ -174,17 +173,18 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   /** Has the clients of this worker answer a broadcast of another one. */
-  private askClients(uid: string, { packet, opts, requestId }: Data): void {
+  private askClients(from: string, data: Data): void {
+    const { packet, requestId } = data;
     this.answers.broadcast(
       packet as BroadcastPacket,
-      optionsOf(opts),
-      (clientCount) => this.answer(uid, MessageType.BROADCAST_CLIENT_COUNT, { requestId, clientCount }),
-      (answer) => this.answer(uid, MessageType.BROADCAST_ACK, { requestId, packet: answer }),
+      optionsOf(data),
+      (clientCount) => this.answer(from, types.clientCount, { requestId, clientCount }),
+      (answer) => this.answer(from, types.clientAnswer, { requestId, packet: answer }),
     );
   }
 
   /** Calls the listeners of an event between servers. */
-  private emitHere(uid: string, { packet, requestId }: Data): void {
+  private emitHere(from: string, { packet, requestId }: Data): void {
     if (requestId === undefined) return emitServerSide(this.namespace, packet as unknown[]);
     let isAnswered = false;
     emitServerSide(this.namespace, [
@@ -192,7 +192,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
       (answer: unknown) => {
         if (isAnswered) return;
         isAnswered = true;
-        this.answer(uid, MessageType.SERVER_SIDE_EMIT_RESPONSE, { requestId, packet: answer });
+        this.answer(from, types.serverSideAnswer, { requestId, packet: answer });
       },
     ]);
   }
@@ -237,7 +237,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   ): void {
     const requestId = randomUUID();
     // A packet with an acknowledgement gets an id of its own from each worker.
-    const servers = this.askAbout(options, MessageType.BROADCAST, { packet, requestId });
+    const servers = this.askAbout(options, types.question, { packet, requestId });
     // Socket.IO waits for a count of each server.
     for (const server of this.servers) if (!servers.includes(server)) onCount(0);
     if (servers.length === 0) return;
@@ -247,18 +247,18 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   override addSockets(options: BroadcastOptions, rooms: Room[]): void {
-    this.tellAbout(options, MessageType.SOCKETS_JOIN, { rooms });
+    this.tellAbout(options, types.socketsJoin, { rooms });
     if (!isLocal(options)) this.bus.expect(this.name, rooms.map(nameOf), Array.from(options.rooms, nameOf));
     super.addSockets(options, rooms);
   }
 
   override delSockets(options: BroadcastOptions, rooms: Room[]): void {
-    this.tellAbout(options, MessageType.SOCKETS_LEAVE, { rooms });
+    this.tellAbout(options, types.socketsLeave, { rooms });
     super.delSockets(options, rooms);
   }
 
   override disconnectSockets(options: BroadcastOptions, close: boolean): void {
-    this.tellAbout(options, MessageType.DISCONNECT_SOCKETS, { close });
+    this.tellAbout(options, types.disconnectSockets, { close });
     super.disconnectSockets(options, close);
   }
 
@@ -267,7 +267,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     const here = await super.fetchSockets(options);
     if (isLocal(options)) return here;
     const requestId = randomUUID();
-    const servers = this.askAbout(options, MessageType.FETCH_SOCKETS, { requestId });
+    const servers = this.askAbout(options, types.fetchSockets, { requestId });
     if (servers.length === 0) return here;
     return new Promise((resolve, reject) => {
       this.ask(requestId, servers, options.flags?.timeout, (error, sockets) => {
@@ -280,10 +280,10 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   /** @throws what encoding the event throws */
   override serverSideEmit(packet: unknown[]): void {
     const answer = packet.at(-1);
-    if (typeof answer !== 'function') return this.tell(MessageType.SERVER_SIDE_EMIT, { packet });
+    if (typeof answer !== 'function') return this.tell(types.serverSideEmit, { packet });
     if (this.servers.size === 0) return answer(null, []);
     const requestId = randomUUID();
-    this.tell(MessageType.SERVER_SIDE_EMIT, { requestId, packet: packet.slice(0, -1) });
+    this.tell(types.serverSideEmit, { requestId, packet: packet.slice(0, -1) });
     this.ask(requestId, this.servers, undefined, answer as never);
   }
 
@@ -294,8 +294,10 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     timeoutMs: number | undefined,
     onEnd: (error: Error | null, answers: unknown[]) => void,
   ): void {
-    const question = new Question(servers, timeoutMs || ANSWER_TIMEOUT_MS, (error, answers) => {
-      if (this.questions.delete(id)) onEnd(error, answers);
+    const question = new Question<string, unknown>(servers, timeoutMs || ANSWER_TIMEOUT_MS, ({ answers, missing }) => {
+      this.questions.delete(id);
+      const error = missing.size > 0 ? new Error(`timeout reached: missing ${missing.size} responses`) : null;
+      onEnd(error, [...answers.values()]);
     });
     this.questions.set(id, question);
   }
@@ -305,51 +307,46 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
    * @returns those that answer
    * @throws what encoding throws
    */
-  private askAbout(options: BroadcastOptions, type: MessageType, data: Data): string[] {
+  private askAbout(options: BroadcastOptions, type: number, data: Data): string[] {
     if (this.servers.size === 0) return [];
     const servers = this.bus.holdersOf(this.name, Array.from(options.rooms, nameOf), this.servers);
-    const message = this.encoded(type, { ...data, opts: plain(options) });
+    const body = encodeMessage(this.name, { ...data, opts: plain(options) });
     // Who is to answer gets it whatever is announced until the end of the window.
-    if (servers) for (const server of servers) this.bus.sendTo(server, message);
-    else this.bus.sendToAll(message);
+    if (servers) for (const server of servers) this.bus.sendTo(server, type, body);
+    else this.bus.sendToAll(type, body);
     return servers ?? [...this.servers];
   }
 
   /** Sends an event of a service to all other servers of the namespace, or to one. */
   private notify(packet: unknown[], to: string | undefined): void {
-    if (to === undefined) this.tell(MessageType.SERVER_SIDE_EMIT, { packet });
-    else this.sendTo(to, MessageType.SERVER_SIDE_EMIT, { packet });
+    if (to === undefined) this.tell(types.serverSideEmit, { packet });
+    else this.sendTo(to, types.serverSideEmit, { packet });
   }
 
   /** Answers another server, which waits for it. */
-  private answer(to: string, type: MessageType, data: Data): void {
-    const response = { type, uid: this.bus.id, nsp: this.name, data } as ClusterResponse;
-    attempt('answering another server', () => this.bus.sendTo(to, encodeResponse(response)));
+  private answer(to: string, type: number, data: Data): void {
+    attempt('answering another server', () => this.bus.sendTo(to, type, encodeAnswer(type, this.name, data)));
   }
 
-  private sendTo(worker: string, type: MessageType, data: Data | undefined): void {
-    this.bus.sendTo(worker, this.encoded(type, data));
+  private sendTo(worker: string, type: number, data?: Data): void {
+    this.bus.sendTo(worker, type, encodeMessage(this.name, data));
   }
 
   /** Tells all other servers. @throws what encoding throws */
-  private tell(type: MessageType, data: Data | undefined): void {
-    if (this.bus.hasPeers) this.bus.sendToAll(this.encoded(type, data));
+  private tell(type: number, data?: Data): void {
+    if (this.bus.hasPeers) this.bus.sendToAll(type, encodeMessage(this.name, data));
     // Greetings are for workers that have been found.
     else if (data) this.bus.lose();
   }
 
   /** Tells the servers that have sockets of a selection. @throws what encoding throws */
-  private tellAbout(options: BroadcastOptions, type: MessageType, data: Data): void {
+  private tellAbout(options: BroadcastOptions, type: number, data: Data): void {
     if (isLocal(options)) return;
     if (!this.bus.hasPeers) return this.bus.lose();
     const rooms = Array.from(options.rooms, nameOf);
-    const message = this.encoded(type, { ...data, opts: plain(options) });
-    if (rooms.length === 0) this.bus.sendToAll(message);
-    else this.bus.sendToRooms(this.name, rooms, message);
-  }
-
-  private encoded(type: MessageType, data: Data | undefined): Buffer {
-    return encodeMessage({ type, uid: this.bus.id, nsp: this.name, data } as Message);
+    const body = encodeMessage(this.name, { ...data, opts: plain(options) });
+    if (rooms.length === 0) this.bus.sendToAll(type, body);
+    else this.bus.sendToRooms(this.name, rooms, type, body);
   }
 
   private encode(packet: Packet): EncodedPacket {
@@ -359,17 +356,14 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 }
 
-/** The fields of a message between servers. Which of them there are, its type says. */
-type Data = Readonly<Record<string, unknown>>;
-
 function isLocal({ flags }: BroadcastOptions): boolean {
   return flags?.local === true;
 }
 
-/** Options as they have arrived. Emitters in other languages omit what is empty. */
-function optionsOf(opts: unknown): BroadcastOptions {
-  const { rooms, except, flags } = opts as Partial<ReturnType<typeof plain>>;
-  return { rooms: new Set(rooms), except: new Set(except), flags: flags ?? {} };
+/** The options in a message that has arrived. */
+function optionsOf({ opts }: Data): BroadcastOptions {
+  const { rooms, except, flags } = opts as ReturnType<typeof plain>;
+  return { rooms: new Set(rooms), except: new Set(except), flags };
 }
 
 /** Options as workers exchange them. */

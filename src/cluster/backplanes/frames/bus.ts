@@ -1,14 +1,16 @@
-import { reportFailure } from '../../../base/owner.js';
+import { MalformedMessage } from '../../../base/errors.js';
+import { raise, reportFailure } from '../../../base/owner.js';
 import { isToId, workerIn } from '../../../base/worker-name.js';
 import type { SharedWindow } from '../../../engine/delivery/shared-window.js';
-import { channels, HUB, type Node, type Route } from '../../node.js';
-import type { Inbox } from '../connection-health.js';
+import { channels, HUB, type Node } from '../../node.js';
+import { type Broadcast, decodeBroadcast, encodeBroadcast } from '../../wire/broadcast.js';
+import { forAll, pack } from '../../wire/envelope.js';
+import { decodeMessage } from '../../wire/message.js';
+import { isOfInterest, types } from '../../wire/types.js';
 import type { FrameAdapter } from './adapter.js';
 import { Interest, type Peer } from './interest/interest.js';
 import { keyOf, keysOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
-import { type Broadcast, decodeBroadcast, encodeBroadcast } from './wire/broadcast.js';
-import { decodeMessage, type Message, types } from './wire/message.js';
 
 /**
  * What one frame counts as in the window, in ms. Its writes, reads and wake-ups cost both ends and the server between them
@@ -41,8 +43,6 @@ export class FrameBus {
   /** The adapters of this worker, by namespace. */
   readonly members = new Map<string, FrameAdapter>();
   private readonly interest: Interest;
-  private readonly inbox: Inbox;
-  private readonly routeTo: (worker: string) => Route;
   private readonly withheld = new Withheld<HeldForRooms>(() => this.sent.lateRooms++);
   private readonly hold: () => void;
   private held: Held[] = [];
@@ -53,13 +53,11 @@ export class FrameBus {
   constructor(
     private readonly node: Node,
     /** The number of the Socket.IO server. */
-    part: number,
+    private readonly part: number,
     window: SharedWindow,
   ) {
-    this.inbox = node.busHealth.inbox;
     this.hold = window.share(() => this.flush() * FRAME_COST_MS);
-    this.routeTo = (worker) => node.routeTo(worker, part);
-    this.interest = new Interest(node.id, this.routeTo, {
+    this.interest = new Interest(node, part, {
       onChange: this.hold,
       onJoin: (worker) => worker !== HUB && this.greet(worker),
       onAdded: (peer, keys, since) => this.sendLate(peer, keys, since),
@@ -130,13 +128,16 @@ export class FrameBus {
   }
 
   /** Sends a message to all workers. */
-  sendToAll(message: Buffer): void {
-    this.add({ keys: undefined, content: message, bytes: message.length });
+  sendToAll(type: number, body: string | Uint8Array): void {
+    const content = pack(this.node.head(type, this.part, 'all'), body);
+    this.add({ keys: undefined, content, bytes: content.length });
   }
 
   /** Sends a message to the workers that have members of these rooms. */
-  sendToRooms(nsp: string, rooms: readonly string[], message: Buffer): void {
-    this.addForRooms({ keys: keysOf(nsp, rooms), content: message, bytes: message.length }, rooms);
+  sendToRooms(nsp: string, rooms: readonly string[], type: number, body: string | Uint8Array): void {
+    const keys = keysOf(nsp, rooms);
+    const content = pack(this.node.head(type, this.part, keys), body);
+    this.addForRooms({ keys, content, bytes: content.length }, rooms);
   }
 
   /**
@@ -151,10 +152,10 @@ export class FrameBus {
   }
 
   /** Sends a message to one worker, after those that are held. */
-  sendTo(worker: string, message: Buffer): void {
+  sendTo(worker: string, type: number, body: string | Uint8Array): void {
     this.flush();
-    if (!this.behind.has(worker)) return this.interest.tell(worker, message);
-    this.routeTo(worker).send(message);
+    this.node.send(worker, type, this.part, body);
+    this.node.flush();
   }
 
   /**
@@ -206,15 +207,15 @@ export class FrameBus {
     this.held = [];
     this.heldBytes = 0;
     const now = ticksNow();
-    const routes = new Set<Route>();
+    const reached = new Set<Peer>();
     const peers = this.reachable();
     if (this.behind.size === 0) this.lose(held.length);
     for (const message of held) {
       const receivers = isForRooms(message) ? peers.filter((peer) => peer.wants(message.keys)) : peers;
       try {
         for (const peer of receivers) {
-          peer.route.add(encoded(message), keysFor(peer, message));
-          routes.add(peer.route);
+          this.send(peer, message);
+          reached.add(peer);
         }
       } catch (error) {
         // The other messages leave nevertheless.
@@ -222,9 +223,9 @@ export class FrameBus {
       }
       if (isForRooms(message) && receivers.length < peers.length) this.withheld.keep(message, receivers, now);
     }
-    for (const route of routes) route.send();
-    this.sent.frames += routes.size;
-    return routes.size;
+    this.node.flush();
+    this.sent.frames += reached.size;
+    return reached.size;
   }
 
   /** The peers that a message for all goes to. */
@@ -241,58 +242,45 @@ export class FrameBus {
   private sendLate(peer: Peer, keys: readonly RoomKey[], since: number): void {
     const messages = this.withheld.takeFor(peer, keys, since);
     if (messages.length === 0) return;
-    for (const message of messages) peer.route.add(encoded(message), keysFor(peer, message));
-    peer.route.send();
+    for (const message of messages) this.send(peer, message);
+    this.node.flush();
     this.sent.frames++;
   }
 
+  private send(peer: Peer, message: Held): void {
+    const { keys } = message;
+    const envelope = this.encoded(message);
+    peer.send(peer.id === HUB && keys && !peer.knows(keys) ? forAll(envelope) : envelope);
+  }
+
+  /** A message is encoded once, whichever workers it is for. */
+  private encoded(message: Held): Buffer {
+    const { content, keys = 'all' } = message;
+    const bytes =
+      content instanceof Buffer
+        ? content
+        : encodeBroadcast(content as Broadcast, this.node.head(types.broadcast, this.part, keys));
+    message.content = bytes;
+    return bytes;
+  }
+
   private receive(from: string, type: number, body: Buffer): void {
-    if (type === types.broadcast) return this.receiveBroadcast(body);
-    if (type === types.cluster) return this.receiveMessage(body);
-    this.inbox.receive(
-      () => {
-        this.interest.receive(from, type, body);
-        return false;
-      },
-      () => {},
-    );
-  }
-
-  private receiveBroadcast(body: Buffer): void {
-    this.inbox.receive(
-      () => false,
-      () => {
-        const broadcast = decodeBroadcast(body);
-        this.members.get(broadcast.nsp)?.receiveBroadcast(broadcast);
-      },
-    );
-  }
-
-  private receiveMessage(body: Buffer): void {
-    let message: Message;
-    this.inbox.receive(
-      () => {
-        const decoded = decodeMessage(body);
-        message = decoded.message;
-        return decoded.isForApplication;
-      },
-      () => this.members.get(message.nsp)?.receiveMessage(message),
-    );
+    if (type === types.broadcast) {
+      const broadcast = decodeBroadcast(body);
+      return this.members.get(broadcast.nsp)?.receiveBroadcast(broadcast);
+    }
+    if (isOfInterest(type)) return this.interest.receive(from, type, body);
+    const message = decodeMessage(type, from, body);
+    try {
+      this.members.get(message.nsp)?.receiveMessage(message);
+    } catch (error) {
+      // What listeners of the application throw is no fault of the message.
+      if (type !== types.serverSideEmit || error instanceof MalformedMessage) throw error;
+      raise(error);
+    }
   }
 }
 
 function isForRooms(message: Held): message is HeldForRooms {
   return message.keys !== undefined;
-}
-
-function keysFor(peer: Peer, { keys }: Held): readonly RoomKey[] | undefined {
-  return keys && peer.id === HUB ? peer.routable(keys) : undefined;
-}
-
-/** A message is encoded once, whichever workers it is for. */
-function encoded(message: Held): Buffer {
-  const { content } = message;
-  const bytes = content instanceof Buffer ? content : encodeBroadcast(content as Broadcast);
-  message.content = bytes;
-  return bytes;
 }

@@ -99,7 +99,7 @@ export class Moves {
     orders.onTakeOver = owned('taking a session over', (order, handle) => this.takeOver(order, handle));
     orders.on('successors', (order) => this.learn(order));
     this.learn(orders.last('successors'));
-    mesh.onLeave((id) => id === this.successor && this.giveUp());
+    mesh.on({ onLeave: (id) => id === this.successor && this.giveUp() });
   }
 
   private learn(order: Extract<FromPrimary, { type: 'successors' }> | undefined): void {

@@ -1,6 +1,5 @@
 import { Outage } from '../../../base/outage.js';
 import { backplaneNameOf } from '../../../cluster/backplanes/index.js';
-import { hubOnMesh } from '../../../cluster/hub/mesh-hub.js';
 import type { HubAddress } from '../../../cluster/hub/open.js';
 import type { Mesh } from '../../../cluster/mesh/mesh.js';
 import { Node } from '../../../cluster/node.js';
@@ -11,7 +10,7 @@ import { hubAddressOf } from './hub-address.js';
 
 /** A worker among all others that it can reach. Call it before the worker joins the mesh. */
 export function openNode(config: RunConfig, mesh: Mesh, machine: string): Node {
-  return new Node(mesh, machine, hubAddressOf(config) === undefined, hubOnMesh(mesh));
+  return new Node(mesh, machine, hubAddressOf(config) === undefined);
 }
 
 /** Reports the outages of the hub, and of its server, from now on. */

@@ -3,12 +3,11 @@ import { Redis } from 'ioredis';
 import { workerIn } from '../../../../src/base/worker-name.js';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import type { FrameAdapter } from '../../../../src/cluster/backplanes/frames/adapter.js';
-import { EntryReader } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
 import { keyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
-import { decodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
-import { types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
-import { MessageType } from '../../../../src/cluster/backplanes/message-type.js';
-import { ENTRIES } from '../../../../src/cluster/hub/hub-frame.js';
+import { decodeBroadcast } from '../../../../src/cluster/wire/broadcast.js';
+import { Envelope } from '../../../../src/cluster/wire/envelope.js';
+import { ENVELOPES } from '../../../../src/cluster/wire/hub-frame.js';
+import { types } from '../../../../src/cluster/wire/types.js';
 import { disconnectAll, type Pair, pairOn, receivedBy } from '../../../io/rooms/support/clients.js';
 import { Machine, machinesOn, onRedisFrames, startMember, type TestNode } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
@@ -218,9 +217,9 @@ describe.each([
     const requests = asked.map(({ mock }) =>
       mock.calls.filter(([{ type }]) => isRequest(type)).map(([{ type }]) => type),
     );
-    const { FETCH_SOCKETS, BROADCAST, SOCKETS_JOIN, SOCKETS_LEAVE } = MessageType;
-    const toAll = [FETCH_SOCKETS];
-    const toOwner = [FETCH_SOCKETS, BROADCAST, SOCKETS_JOIN, SOCKETS_LEAVE, SOCKETS_LEAVE, ...toAll];
+    const { fetchSockets, question, socketsJoin, socketsLeave } = types;
+    const toAll = [fetchSockets];
+    const toOwner = [fetchSockets, question, socketsJoin, socketsLeave, socketsLeave, ...toAll];
     expect(requests.slice(1)).toEqual([toAll, toAll, toOwner]);
     for (const spy of asked) spy.mockRestore();
     // Here, nobody is asked.
@@ -229,6 +228,39 @@ describe.each([
     members[2]!.io.except(id).emit('not to the owner');
     const received = await receivedBy(pairs, members);
     expect(received.map((events) => events.flat().includes('not to the owner'))).toEqual([true, true, true, false]);
+  });
+
+  test('what is for a socket of this worker does not leave it, whatever waits for other workers', async () => {
+    const { io, bus } = members[3]!;
+    const { client, socket } = pairs[3]!;
+    client.on('question', (reply: (answer: number) => void) => reply(42));
+    await Promise.all([socket.join('own'), pairs[0]!.socket.join('own')]);
+    await receivedBy(pairs, members);
+    const others = members.slice(0, 3).flatMap((member) => {
+      const adapter = member.io.of('/').adapter as FrameAdapter;
+      return [jest.spyOn(adapter, 'receiveMessage'), jest.spyOn(adapter, 'receiveBroadcast')];
+    });
+    for (const waits of [false, true]) {
+      const heard = nextEvent(client, 'to itself');
+      const { frames } = bus.sent!;
+      if (waits) io.to('own').emit('to others');
+      io.to(socket.id).emit('to itself');
+      io.in(socket.id).socketsJoin('own');
+      io.in(socket.id).socketsLeave('none');
+      expect(await io.in(socket.id).fetchSockets()).toHaveLength(1);
+      expect(await io.to(socket.id).timeout(9000).emitWithAck('question')).toEqual([42]);
+      await heard;
+      await pairs[0]!.socket.join('fence');
+      if (!waits) expect(bus.sent!.frames).toBe(frames);
+    }
+    await receivedBy(pairs, members);
+    const arrived = others.flatMap(({ mock }) => mock.calls.map(([message]) => message));
+    const events = arrived.map((message) => ('encoded' in message ? message.encoded[0] : message.type));
+    expect(events.filter((event) => !String(event).includes('fence'))).toEqual(['2["to others"]']);
+    for (const spy of others) spy.mockRestore();
+    socket.leave('own');
+    pairs[0]!.socket.leave('own');
+    pairs[0]!.socket.leave('fence');
   });
 
   test('a question to a room that is named like an id is answered by all, also while its member leaves', async () => {
@@ -315,7 +347,8 @@ const PRIME = 0x01000193;
 const INVERSE = 0x359c449b;
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-const isRequest = (type: number) => type >= MessageType.BROADCAST && type < MessageType.ADAPTER_CLOSE;
+const { greet, greeted, leave } = types;
+const isRequest = (type: number) => !([greet, greeted, leave] as number[]).includes(type);
 
 /** A room of the namespace `/` that has the same key as another one. */
 function roomLike(id: string): string {
@@ -437,11 +470,12 @@ test('of four machines on one Redis, only those with members of a room are sent 
   spy.on('pmessageBuffer', (_pattern, channel: Buffer, frame: Buffer) => {
     const machine = channel.toString().split(':').at(-1)!;
     const events = sent.get(machine)!;
-    const reader = new EntryReader(frame, ENTRIES);
-    while (reader.next()) {
-      if (reader.type !== types.broadcast) continue;
-      events.push(JSON.parse(decodeBroadcast(reader.body).encoded[0]!.slice(1) as string)[0]);
-    }
+    const envelope = new Envelope(frame, ENVELOPES);
+    if (frame.length > ENVELOPES)
+      while (envelope.next()) {
+        if (envelope.type !== types.broadcast) continue;
+        events.push(JSON.parse(decodeBroadcast(envelope.body).encoded[0]!.slice(1) as string)[0]);
+      }
   });
   const pairs = await Promise.all(nodes.map((node) => pairOn(node)));
   const rooms: [room: string, one: number, other: number][] = [];

@@ -2,9 +2,8 @@ import { describe, expect, test } from '@jest/globals';
 import { Peer } from '../../../../src/cluster/backplanes/frames/interest/interest.js';
 import { Withheld } from '../../../../src/cluster/backplanes/frames/interest/withheld.js';
 import { RemoteClock } from '../../../../src/cluster/hub/remote-clock.js';
-import type { Route } from '../../../../src/cluster/node.js';
 
-const peerNamed = (id: string) => new Peer(id, {} as Route);
+const peerNamed = (id: string) => new Peer(id, () => {});
 const message = (name: string, keys: number[], bytes = 100) => ({ name, keys, bytes });
 
 describe('messages that were withheld', () => {

@@ -1,10 +1,11 @@
 import { serialize } from 'node:v8';
 import { Redis } from 'ioredis';
-import { headOf, hubHead, hubNumbers, hubTypes } from '../../../../src/cluster/backplanes/frames/hub/entries.js';
-import { encodeBroadcast } from '../../../../src/cluster/backplanes/frames/wire/broadcast.js';
-import { encodeMessage, messageOf, types } from '../../../../src/cluster/backplanes/frames/wire/message.js';
 import { defaultParser } from '../../../../src/cluster/backplanes/redis/redis-adapter.private.js';
-import { frameHead, greeting } from '../../../../src/cluster/hub/hub-frame.js';
+import { encodeBroadcast } from '../../../../src/cluster/wire/broadcast.js';
+import { type Addressee, Envelope, numbers, pack, senderOf } from '../../../../src/cluster/wire/envelope.js';
+import { frameHead } from '../../../../src/cluster/wire/hub-frame.js';
+import { encodeMessage } from '../../../../src/cluster/wire/message.js';
+import { types } from '../../../../src/cluster/wire/types.js';
 
 const msgpack = defaultParser().encode;
 
@@ -22,63 +23,86 @@ const notPackets = [
 ];
 const notOptions = [null, 5, { rooms: 5 }, { except: {} }, { flags: 'x' }];
 
-/** What the adapters that are built on ClusterAdapter must not accept. */
-const clusterMessages: unknown[] = [
-  null,
-  [],
-  5,
-  'text',
-  {},
-  { uid: 'x', nsp: '/' },
-  { uid: 5, nsp: '/', type: 3 },
-  { uid: 'x', nsp: '/', type: '3', data: {} },
-  ...[3, 4, 5, 6, 7, 8, 9, 10, 11, 12].map((type) => ({ uid: 'x', nsp: '/', type })),
-  ...[3, 4, 5, 6, 7, 8, 9, 11].map((type) => ({ uid: 'x', nsp: '/', type, data: {} })),
-  ...notPackets.map((packet) => ({ uid: 'x', nsp: '/', type: 3, data: { packet, opts } })),
-  ...notPackets.map((packet) => ({ uid: 'x', nsp: '/', type: 3, data: { packet, opts, requestId: 'r' } })),
+const {
+  question,
+  socketsJoin,
+  socketsLeave,
+  disconnectSockets,
+  fetchSockets,
+  fetchedSockets,
+  serverSideEmit,
+  clientCount,
+} = types;
+
+/** What the adapters must not accept: the type of a message, and its values. */
+const notMessages: (readonly [type: number, ...values: unknown[]])[] = [
+  ...[null, [], 5, {}].map((nsp) => [fetchSockets, nsp, { opts }] as const),
+  ...[null, [], 5, 'text', undefined].map((data) => [types.greeted, '/', data] as const),
+  ...[
+    question,
+    socketsJoin,
+    socketsLeave,
+    disconnectSockets,
+    fetchSockets,
+    fetchedSockets,
+    serverSideEmit,
+    clientCount,
+  ].map((type) => [type, '/', {}] as const),
+  ...notPackets.map((packet) => [question, '/', { packet, opts, requestId: 'r' }] as const),
   ...notOptions.flatMap((opts) => [
-    { uid: 'x', nsp: '/', type: 3, data: { packet: event, opts } },
-    { uid: 'x', nsp: '/', type: 4, data: { rooms: ['a'], opts } },
-    { uid: 'x', nsp: '/', type: 6, data: { close: true, opts } },
-    { uid: 'x', nsp: '/', type: 7, data: { requestId: 'r', opts } },
+    [question, '/', { packet: event, opts }] as const,
+    [socketsJoin, '/', { rooms: ['a'], opts }] as const,
+    [disconnectSockets, '/', { close: true, opts }] as const,
+    [fetchSockets, '/', { requestId: 'r', opts }] as const,
   ]),
-  { uid: 'x', nsp: '/', type: 8, data: { requestId: 'r', sockets: [null] } },
-  { uid: 'x', nsp: '/', type: 9, data: { packet: ['connection', null] } },
-  { uid: 'x', nsp: '/', type: 9, data: { packet: 'sum' } },
+  [fetchSockets, '/', { requestId: 5, opts }],
+  [fetchedSockets, '/', { requestId: 'r', sockets: [null] }],
+  [serverSideEmit, '/', { packet: ['connection', null] }],
+  [serverSideEmit, '/', { packet: 'sum' }],
 ];
 
-const broadcast = encodeBroadcast({
-  ...{ nsp: '/', packetType: 2, rooms: ['room'], except: ['other'], flags: { volatile: true } },
-  encoded: ['2["a"]', Buffer.from('bytes')],
-});
+const packed = (type: number, body: string | Uint8Array, to: Addressee = 'all') =>
+  pack({ type, part: 0, from: senderOf(9, 'machine2'), to }, body);
+const headOf = (to?: Addressee) => ({ type: types.broadcast, part: 0, from: senderOf(9, 'machine2'), to });
+
+const { body: broadcast } = Envelope.of(
+  encodeBroadcast(
+    {
+      ...{ nsp: '/', packetType: 2, rooms: ['room'], except: ['other'], flags: { volatile: true } },
+      encoded: ['2["a"]', Buffer.from('bytes')],
+    },
+    headOf(),
+  ),
+);
 
 /** What a broadcast must not be: incomplete, or with flags that are none. */
 const notBroadcasts = [
-  ...Array.from({ length: broadcast.length - 5 }, (_, length) => broadcast.subarray(5, 5 + length)),
-  Buffer.concat([broadcast.subarray(5), Buffer.of(0)]),
+  ...Array.from({ length: broadcast.length }, (_, length) => broadcast.subarray(0, length)),
+  Buffer.concat([broadcast, Buffer.of(0)]),
   ...['x', 'null', '5', '{'].map((flags) => {
-    const bytes = encodeBroadcast({ nsp: '/', packetType: 2, rooms: [], except: [], flags: { x: flags }, encoded: [] });
+    const value = { nsp: '/', packetType: 2, rooms: [], except: [], flags: { x: flags }, encoded: [] };
     const text = Buffer.from(JSON.stringify({ x: flags }));
-    return Buffer.from(bytes.subarray(5)).fill(flags.padEnd(text.length), 10, 10 + text.length);
+    return Buffer.from(Envelope.of(encodeBroadcast(value, headOf())).body).fill(
+      flags.padEnd(text.length),
+      10,
+      10 + text.length,
+    );
   }),
 ];
 
-/** Messages within frames. */
-const messages = [
-  ...[null, undefined, 5, [], {}, ['2{'], [null], ['5']].map((value) => messageOf(types.cluster, serialize(value))),
-  messageOf(types.cluster, Buffer.from('noise')),
-  ...clusterMessages.filter((message) => message).map((message) => encodeMessage(message as never)),
-  ...notBroadcasts.map((body) => messageOf(types.broadcast, body)),
-  ...[types.added, types.removed, types.rooms, types.ping].map((type) => messageOf(type, Buffer.of(1, 2, 3))),
-  messageOf(99, Buffer.alloc(4)),
+/** Envelopes that no worker sends. */
+export const envelopes: readonly Buffer[] = [
+  ...[null, undefined, 5, [], {}, ['2{'], [null], ['5']].map((value) => packed(fetchSockets, serialize(value))),
+  packed(fetchSockets, 'noise'),
+  ...notMessages.map(([type, nsp, data]) => packed(type, textOf(nsp, data))),
+  ...notBroadcasts.map((body) => packed(types.broadcast, body)),
+  ...[types.added, types.removed, types.rooms, types.ping].map((type) => packed(type, Buffer.of(1, 2, 3))),
+  packed(60, Buffer.alloc(4)),
 ];
 
-/** Frames for the embedded backplane. An empty one has no message. */
-export const frames: Uint8Array[] = [
-  ...noise.filter(({ length }) => length > 0).map((bytes) => Buffer.from(bytes)),
-  ...messages,
-  messages[0]!.subarray(0, -1),
-];
+function textOf(nsp: unknown, data: unknown): string | Uint8Array {
+  return encodeMessage(nsp as string, (data ?? null) as never);
+}
 
 /** Publishes on the channels of `@socket.io/redis-adapter` what its adapters cannot decode, or not use. */
 export async function onClassicRedis(url: string): Promise<number> {
@@ -104,38 +128,40 @@ export function hubFrames(machines: readonly string[] = MACHINES): {
 } {
   let number = 0;
   const name = { hub: 'hub-of-2', machine: 'machine2', life: 1 };
-  const frame = (entries: Buffer) => {
-    const head = frameHead({ ...name, type: 0, series: 1, number, time: 0 });
+  const frame = (envelopes: Buffer) => {
+    const head = frameHead({ ...name, type: types.frame, series: 1, number, time: 0 });
     number++;
-    return Buffer.concat([head, entries]);
+    return Buffer.concat([head, envelopes]);
   };
-  const forAll = headOf(0, 9, undefined);
-  const entries = [
-    hubNumbers(hubTypes.here, [9]),
-    ...messages.map((message) => Buffer.concat([forAll, message])),
-    Buffer.of(9, 0, 0, 0, 0, 0),
-    forAll,
+  const ofHub = (type: number, body: Uint8Array) => pack({ type, part: 0, from: senderOf(0, 'machine2') }, body);
+  const forAll = pack(headOf('all'));
+  const contents = [
+    ofHub(types.here, numbers([9])),
+    ...envelopes,
+    Buffer.from(forAll).fill(9, 4, 5),
     forAll.subarray(0, 3),
-    Buffer.concat([headOf(0, 9, [1, 2, 3]).subarray(0, 8), messages[0]!]),
-    Buffer.concat([hubHead(0, 9), messageOf(types.ping, Buffer.of(1, 2, 3))]),
-    Buffer.concat([hubHead(0, 9), messageOf(99, Buffer.alloc(4))]),
+    pack(headOf([1, 2, 3])).subarray(0, 22),
+    Buffer.from(pack(headOf([1, 2, 3]))).fill(9, 19, 20),
+    ofHub(types.ping, Buffer.of(1, 2, 3)),
+    ofHub(99, Buffer.of(1)),
   ];
   const frames = [
     ...noise.map((bytes) => Buffer.from(bytes)),
-    ...entries.map(frame),
+    ...contents.map(frame),
     frame(forAll).fill(9, 0, 1),
     frame(forAll).fill(9, 1, 2),
     frame(forAll).fill(0, 2, 6),
   ];
+  const greeting = frameHead({ ...name, type: types.greeting, series: 0, number: 0, time: 0 });
   const common = [
     ...noise.map((bytes) => Buffer.from(bytes)),
-    greeting(name).subarray(0, 9),
-    greeting(name).fill(9, 1, 2),
+    greeting.subarray(0, 9),
+    Buffer.from(greeting).fill(9, 0, 1),
   ];
   const all: [string, Buffer][] = [];
   for (const machine of machines) for (const bytes of frames) all.push([`socket.io:frames:hubs:${machine}`, bytes]);
   for (const bytes of common) all.push(['socket.io:frames:hubs', bytes]);
-  return { all, each: messages.length };
+  return { all, each: envelopes.length };
 }
 
 const MACHINES = ['machine0', 'machine1'];

@@ -1,4 +1,6 @@
-import { kinds, type Mesh, type MeshLinks, type MeshListener } from '../../../../src/cluster/mesh/mesh.js';
+import type { Mesh, MeshLinks, MeshListener } from '../../../../src/cluster/mesh/mesh.js';
+import { Envelope } from '../../../../src/cluster/wire/envelope.js';
+import { isOfApplication, isOfInterest } from '../../../../src/cluster/wire/types.js';
 
 /** A mesh whose broadcasts arrive late, as those of a worker do that gets no CPU. */
 export class LateLinks {
@@ -14,18 +16,22 @@ export class LateLinks {
       return mesh.members;
     },
     has: (id) => mesh.has(id),
-    send: (to, kind, payload, part) => mesh.send(to, kind, payload, part),
+    send: (to, envelope) => mesh.send(to, envelope),
     flush: () => mesh.flush(),
-    onLeave: (listener) => mesh.onLeave(listener),
-    listenTo: (kind, listener, part) =>
-      mesh.listenTo(kind, kind === kinds.bus ? this.delayed(listener) : listener, part),
+    on: (listener) => mesh.on(this.delayed(listener)),
+    close: () => mesh.close(),
   });
 
   private delayed(listener: MeshListener): MeshListener {
-    return (from, payload) => {
-      const handle = () => listener(from, payload);
-      if (this.isLate && from === (this.sender ?? from)) this.late.push(handle);
-      else handle();
+    return {
+      ...listener,
+      onMessage: (from, envelope) => {
+        const { type } = envelope;
+        const isMeant = isOfApplication(type) || isOfInterest(type);
+        if (!isMeant || !this.isLate || from !== (this.sender ?? from)) return listener.onMessage?.(from, envelope);
+        const kept = Envelope.of(Buffer.from(envelope.whole));
+        this.late.push(() => listener.onMessage?.(from, kept));
+      },
     };
   }
 

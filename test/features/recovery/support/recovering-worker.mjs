@@ -2,7 +2,6 @@
 
 import { Server } from 'socket.io';
 import { hubServices } from '../../../../build/base/hub-service.js';
-import { hubOnMesh } from '../../../../build/cluster/hub/mesh-hub.js';
 import { HUB, Mesh } from '../../../../build/cluster/mesh/mesh.js';
 import { Node } from '../../../../build/cluster/node.js';
 import { ownWindow } from '../../../../build/engine/delivery/shared-window.js';
@@ -15,7 +14,7 @@ const [directory, id, ...others] = process.argv.slice(2);
 // Links of a mesh keep no process alive: in a worker, the channel to the primary does.
 process.channel.ref();
 const mesh = new Mesh(Number(id), directory);
-const node = new Node(mesh, 'machine-', true, hubOnMesh(mesh));
+const node = new Node(mesh, 'machine-', true);
 await mesh.listen();
 await mesh.join([HUB, ...others.map(Number)]);
 const app = App();

@@ -7,7 +7,6 @@ import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
-import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
 import { HUB, Mesh, type MeshLinks } from '../../../../src/cluster/mesh/mesh.js';
 import { Node } from '../../../../src/cluster/node.js';
@@ -16,8 +15,8 @@ import type { EngineOptions } from '../../../../src/engine/options.js';
 import { openHubService } from '../../../../src/features/recovery/hub-service.js';
 import type { RecoveryOptions } from '../../../../src/features/recovery/recovery.js';
 import { loadBackplane } from '../../../../src/host/runtime/open-bus.js';
-import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
-import { noMesh, startMember } from '../../../io/rooms/support/node.js';
+import { meshInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
+import { startMember } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
 import { until } from '../../../support/until.js';
 
@@ -92,7 +91,7 @@ export async function joinMesh(
   hasThread = false,
 ) {
   const mesh = new Mesh(id, directory);
-  const node = new Node(meshFor(mesh), 'machine-', true, hubOnMesh(mesh));
+  const node = new Node(meshFor(mesh), 'machine-', true);
   await mesh.listen();
   const used = hasThread ? undefined : useHub(EMBEDDED, 'machine-', directory);
   await used?.hub;
@@ -119,7 +118,7 @@ export async function joinMachine(
   meshFor: (mesh: Mesh) => MeshLinks = (mesh) => mesh,
 ) {
   const mesh = new Mesh(id, directory);
-  const node = new Node(meshFor(mesh), machine, false, hubOnMesh(mesh));
+  const node = new Node(meshFor(mesh), machine, false);
   await mesh.listen();
   const used = useHub(choice, machine, directory);
   await used.hub;
@@ -141,7 +140,7 @@ export async function joinMachine(
 async function startHub(choice: BackplaneChoice, machine: string, directory: string): Promise<Hub> {
   const mesh = new Mesh(HUB, directory);
   const open = pubSubOf(choice);
-  const given = { machine, workers: workersOnMesh(mesh), window: ownWindow(), loadService: () => openHubService };
+  const given = { machine, mesh, window: ownWindow(), loadService: () => openHubService };
   const withoutFrames = choice.bus === 'redis';
   const hub = open ? hubOn(open(), { prefix: 'socket.io', withoutFrames }, given) : await openHub(undefined, given);
   await mesh.listen();
@@ -172,9 +171,9 @@ export async function joinerOf(choice: BackplaneChoice, ofHub = choice): Promise
   const openPubSub = pubSubOf(ofHub);
   return (bounds) => {
     const machine = randomBytes(6).toString('base64url');
-    const { link, workers } = linkInProcess(1);
-    const node = new Node(noMesh, machine, false, link);
-    const given = { machine, workers, window: turnWindow(), loadService: () => openHubService };
+    const { worker, hub: hubMesh } = meshInProcess();
+    const node = new Node(worker, machine, false);
+    const given = { machine, mesh: hubMesh, window: turnWindow(), loadService: () => openHubService };
     const withoutFrames = choice.bus === 'redis';
     const hub = openPubSub && hubOn(openPubSub(), { prefix: 'socket.io', withoutFrames }, given);
     const bus = open({

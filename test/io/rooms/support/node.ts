@@ -6,9 +6,8 @@ import { framesBackplane } from '../../../../src/cluster/backplanes/frames/open.
 import type { PubSub } from '../../../../src/cluster/backplanes/pub-sub.js';
 import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
-import { hubOnMesh, workersOnMesh } from '../../../../src/cluster/hub/mesh-hub.js';
 import { type HubAddress, hubOn, openHub } from '../../../../src/cluster/hub/open.js';
-import { HUB, kinds, Mesh, type MeshLinks } from '../../../../src/cluster/mesh/mesh.js';
+import { HUB, Mesh } from '../../../../src/cluster/mesh/mesh.js';
 import { Node } from '../../../../src/cluster/node.js';
 import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../../src/engine/sockets.js';
@@ -16,7 +15,7 @@ import type { TemplatedApp } from '../../../../src/engine/uws/app.js';
 import { openHubService } from '../../../../src/features/state/hub-service.js';
 import { Engine, type EngineOptions } from '../../../../src/index.js';
 import { type AdapterFactory, withNativeRooms } from '../../../../src/io/rooms/native-rooms.js';
-import { linkInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
+import { meshInProcess, turnWindow } from '../../../cluster/support/hub-in-process.js';
 import type { Base } from '../../../engine/bases/support/bases.js';
 import { temporaryFolder } from '../../../support/folder.js';
 
@@ -93,10 +92,9 @@ export class Machine {
   /** Gives the machine a hub, in the place of the one that it has. */
   async startHub(id: string, address?: HubAddress): Promise<void> {
     const mesh = new Mesh(HUB, this.directory);
-    const workers = workersOnMesh(mesh);
     const linked = mesh.listen().then(() => mesh.join(this.meshes.map((other) => other.id)));
     const hub = await openHub(address, {
-      ...{ machine: id, workers, window: ownWindow(), isLinked: linked, loadService: () => openHubService },
+      ...{ machine: id, mesh, window: ownWindow(), isLinked: linked, loadService: () => openHubService },
     });
     await linked;
     this.hub = { id, hub };
@@ -117,7 +115,7 @@ export class Machine {
     isAlone = true,
   ): Promise<Backplane & { readonly hubLink: ProcessHost['hubLink'] }> {
     const mesh = new Mesh(++this.ids, this.directory);
-    const node = new Node(mesh, this.hub?.id ?? 'machine0', isAlone, this.hub && hubOnMesh(mesh));
+    const node = new Node(mesh, this.hub?.id ?? 'machine0', isAlone);
     await mesh.listen();
     const others = this.meshes.map((other) => other.id);
     await mesh.join([...(this.hub ? [HUB] : []), ...others]);
@@ -135,13 +133,13 @@ export class Machine {
     };
   }
 
-  /** Sends payloads to the embedded bus of every worker, as one more worker. */
-  async send(payloads: readonly Uint8Array[]): Promise<void> {
+  /** Sends envelopes to every worker, as one more worker. */
+  async send(envelopes: readonly Buffer[]): Promise<void> {
     const mesh = new Mesh(++this.ids, this.directory);
     await mesh.listen();
     await mesh.join(this.meshes.map((other) => other.id));
     this.meshes.push(mesh);
-    for (const payload of payloads) for (const worker of mesh.members) mesh.send(worker, kinds.bus, payload);
+    for (const envelope of envelopes) for (const worker of mesh.members) mesh.send(worker, envelope);
   }
 
   async remove(): Promise<void> {
@@ -173,9 +171,9 @@ export function onOwnHub(
   prefix: string,
   machine = randomBytes(6).toString('base64url'),
 ): Backplane {
-  const { link, workers } = linkInProcess(1);
-  const node = new Node(noMesh, machine, false, link);
-  const hub = hubOn(pubSub, { prefix }, { machine, workers, window: turnWindow() });
+  const { worker, hub: hubMesh } = meshInProcess();
+  const node = new Node(worker, machine, false);
+  const hub = hubOn(pubSub, { prefix }, { machine, mesh: hubMesh, window: turnWindow() });
   const bus = framesBackplane(name, { node, window: ownWindow() });
   return {
     ...bus,
@@ -190,13 +188,3 @@ export function onOwnHub(
 export function onRedisFrames(url: string, prefix = 'socket.io', machine?: string): Backplane {
   return onOwnHub('redis-frames', new RedisPubSub(url), prefix, machine);
 }
-
-/** The mesh of the only worker of a machine. */
-export const noMesh: MeshLinks = {
-  ...{ id: 1, members: [] },
-  has: () => false,
-  send: () => false,
-  flush: () => {},
-  listenTo: () => {},
-  onLeave: () => {},
-};

@@ -1,7 +1,7 @@
 import { nextTick } from '../../../../base/clock.js';
-import { MalformedMessage } from '../../../../base/errors.js';
-import type { Route } from '../../../node.js';
-import { numbersMessage, numbersOf, types } from '../wire/message.js';
+import type { Node } from '../../../node.js';
+import { numbers, numbersOf, pack } from '../../../wire/envelope.js';
+import { types } from '../../../wire/types.js';
 import { keyOf, OwnRooms, type RoomKey, WORKERS } from './rooms.js';
 import { Fences, ticksNow } from './withheld.js';
 
@@ -14,7 +14,8 @@ export class Peer {
 
   constructor(
     readonly id: string,
-    readonly route: Route,
+    /** Sends an envelope to it. */
+    readonly send: (envelope: Buffer) => void,
   ) {}
 
   /** Whether it may have members of one of the rooms. */
@@ -25,10 +26,10 @@ export class Peer {
     return false;
   }
 
-  /** The rooms by which a message may be routed behind it; undefined if all there must get it. */
-  routable(keys: readonly RoomKey[]): readonly RoomKey[] | undefined {
+  /** Whether it has announced all of the rooms that it has, so that a message may be routed by them behind it. */
+  knows(keys: readonly RoomKey[]): boolean {
     const { rooms, expected } = this;
-    return rooms && (expected.size === 0 || !keys.some((key) => expected.has(key))) ? keys : undefined;
+    return rooms !== undefined && (expected.size === 0 || !keys.some((key) => expected.has(key)));
   }
 
   add(keys: readonly RoomKey[]): void {
@@ -96,20 +97,20 @@ export class Interest {
   /** The rooms that this worker has members of. */
   readonly rooms: OwnRooms;
   private readonly known = new Map<string, Peer>();
-  private readonly fences = new Fences((number, worker) => this.tell(worker, numbersMessage(types.ping, [number])));
+  private readonly fences = new Fences((number, worker) => this.tell(worker, types.ping, [number]));
   /** When the first of the members entered whose rooms are not announced yet. */
   private enteredAt: number | undefined;
 
   constructor(
-    worker: string,
-    private readonly routeTo: (worker: string) => Route,
+    private readonly node: Node,
+    private readonly part: number,
     private readonly events: InterestEvents,
   ) {
     this.rooms = new OwnRooms(
       () => this.announceSoon(),
       () => events.onChange(),
     );
-    this.rooms.add(WORKERS, worker);
+    this.rooms.add(WORKERS, node.id);
     // Before any other worker is known, so that each of them is told first of all.
     this.announce();
   }
@@ -123,9 +124,9 @@ export class Interest {
   peerOf(worker: string): Peer {
     const known = this.known.get(worker);
     if (known) return known;
-    const peer = new Peer(worker, this.routeTo(worker));
+    const peer = new Peer(worker, this.node.wayTo(worker));
     this.known.set(worker, peer);
-    this.tell(worker, this.ownRooms());
+    this.tell(worker, types.rooms, this.rooms.announced);
     this.events.onJoin(worker);
     return peer;
   }
@@ -135,7 +136,7 @@ export class Interest {
     const known = this.known.get(worker);
     if (!known) return void this.peerOf(worker);
     known.forget();
-    this.tell(worker, this.ownRooms());
+    this.tell(worker, types.rooms, this.rooms.announced);
   }
 
   remove(worker: string): void {
@@ -148,8 +149,8 @@ export class Interest {
     const since = ((this.enteredAt ?? ticksNow()) - WAY) | 0;
     this.enteredAt = undefined;
     const { added, removed } = this.rooms.takeChanges();
-    if (added.length > 0) this.tellAll(numbersMessage(types.added, [since, ...added]));
-    if (removed.length > 0) this.tellAll(numbersMessage(types.removed, removed));
+    if (added.length > 0) this.tellAll(types.added, [since, ...added]);
+    if (removed.length > 0) this.tellAll(types.removed, removed);
   }
 
   /** Members of these workers will enter rooms: from now on, the workers count as having some until they answer. */
@@ -170,34 +171,28 @@ export class Interest {
     return this.fences.pass(this.known.keys());
   }
 
-  /** @throws MalformedMessage if the message is none of these */
+  /** @throws MalformedMessage if the body is none of numbers */
   receive(from: string, type: number, body: Buffer): void {
     const peer = this.peerOf(from);
-    const numbers = numbersOf(body);
-    const [first = 0] = numbers;
+    const all = numbersOf(body);
+    const [first = 0] = all;
     switch (type) {
       case types.added: {
-        const added = numbers.slice(1);
+        const added = all.slice(1);
         peer.add(added);
         return this.events.onAdded(peer, added, first);
       }
       case types.removed:
-        return peer.delete(numbers);
+        return peer.delete(all);
       case types.rooms:
-        return peer.replace(numbers);
+        return peer.replace(all);
       case types.ping:
         this.announce();
-        return this.tell(from, numbersMessage(types.pong, numbers));
+        return this.tell(from, types.pong, all);
       case types.pong:
         peer.answered(first);
         return this.fences.answered(from, first);
-      default:
-        throw new MalformedMessage(`a message has the unknown type ${type}`);
     }
-  }
-
-  tell(worker: string, message: Buffer): void {
-    this.known.get(worker)?.route.send(message);
   }
 
   close(): void {
@@ -210,11 +205,14 @@ export class Interest {
     nextTick(() => this.announce());
   }
 
-  private ownRooms(): Buffer {
-    return numbersMessage(types.rooms, this.rooms.announced);
+  private tell(worker: string, type: number, all: Iterable<number>): void {
+    this.known.get(worker)?.send(pack(this.node.head(type, this.part), numbers(all)));
+    this.node.flush();
   }
 
-  private tellAll(message: Buffer): void {
-    for (const { route } of this.known.values()) route.send(message);
+  private tellAll(type: number, all: Iterable<number>): void {
+    const envelope = pack(this.node.head(type, this.part), numbers(all));
+    for (const peer of this.known.values()) peer.send(envelope);
+    this.node.flush();
   }
 }

@@ -1,4 +1,5 @@
 import { hrtime, nextTick } from '../../../../base/clock.js';
+import { Question } from '../../../../base/question.js';
 import type { RoomKey } from './rooms.js';
 
 /**
@@ -12,14 +13,9 @@ export function ticksNow(): number {
 /** How long an answer is waited for, in ms. */
 const TIMEOUT_MS = 1000;
 
-interface Fence {
-  readonly missing: Set<string>;
-  end(isAnswered: boolean): void;
-}
-
 /** Numbered questions to other workers whether they have handled everything that was sent to them before. */
 export class Fences {
-  private readonly open = new Map<number, Fence>();
+  private readonly open = new Map<number, Question<string>>();
   private last = 0;
   private planned: Promise<boolean> | undefined;
 
@@ -38,40 +34,34 @@ export class Fences {
     this.planned ??= new Promise((resolve) => {
       nextTick(() => {
         this.planned = undefined;
-        this.openFence(new Set(workers), resolve);
+        this.openFence([...workers], resolve);
       });
     });
     return this.planned;
   }
 
   answered(worker: string, number: number): void {
-    const fence = this.open.get(number);
-    if (fence?.missing.delete(worker) && fence.missing.size === 0) fence.end(true);
+    this.open.get(number)?.gone(worker);
   }
 
   /** A worker that is gone does not answer. */
   leave(worker: string): void {
-    for (const fence of this.open.values())
-      if (fence.missing.delete(worker) && fence.missing.size === 0) fence.end(true);
+    for (const question of [...this.open.values()]) question.gone(worker);
   }
 
   close(): void {
-    for (const fence of [...this.open.values()]) fence.end(false);
+    for (const question of [...this.open.values()]) question.end();
   }
 
-  private openFence(missing: Set<string>, resolve: (isAnswered: boolean) => void): void {
-    if (missing.size === 0) return resolve(true);
+  private openFence(workers: readonly string[], resolve: (isAnswered: boolean) => void): void {
+    if (workers.length === 0) return resolve(true);
     const number = this.start([]);
-    const timer = setTimeout(() => this.open.get(number)?.end(false), TIMEOUT_MS).unref();
-    this.open.set(number, {
-      missing,
-      end: (isAnswered) => {
-        clearTimeout(timer);
-        this.open.delete(number);
-        resolve(isAnswered);
-      },
+    const question = new Question<string>(workers, TIMEOUT_MS, ({ missing }) => {
+      this.open.delete(number);
+      resolve(missing.size === 0);
     });
-    for (const worker of missing) this.ping(number, worker);
+    this.open.set(number, question);
+    for (const worker of workers) this.ping(number, worker);
   }
 }
 

@@ -1,6 +1,6 @@
-import { MalformedMessage } from '../../../../base/errors.js';
-import type { EncodedPackets } from '../../../../io/rooms/index.js';
-import { finish, HEADER, types } from './message.js';
+import { MalformedMessage } from '../../base/errors.js';
+import type { EncodedPackets } from '../../io/rooms/index.js';
+import { type Head, lengthOf, writeHead } from './envelope.js';
 
 /** A broadcast as workers exchange it: already encoded for the clients. */
 export interface Broadcast {
@@ -29,10 +29,12 @@ const MAX_CHARACTER_BYTES = 3;
 let scratch = Buffer.allocUnsafeSlow(64 * 1024);
 let at = 0;
 
-export function encodeBroadcast({ nsp, packetType, rooms, except, flags, encoded }: Broadcast): Buffer {
+/** An envelope with a broadcast, from one encoding. */
+export function encodeBroadcast({ nsp, packetType, rooms, except, flags, encoded }: Broadcast, head: Head): Buffer {
   const flagsText = flagsOf(flags);
-  reserve(sizeOf(nsp, flagsText, encoded, rooms, except));
-  at = HEADER;
+  const bodyAt = lengthOf(head);
+  reserve(bodyAt + sizeOf(nsp, flagsText, encoded, rooms, except));
+  at = bodyAt;
   scratch[at++] = packetType;
   putText(nsp);
   putText(flagsText);
@@ -44,7 +46,8 @@ export function encodeBroadcast({ nsp, packetType, rooms, except, flags, encoded
     if (typeof packet === 'string') putText(packet);
     else putBytes(packet);
   }
-  return finish(Buffer.from(scratch.subarray(0, at)), types.broadcast);
+  writeHead(scratch, head, at);
+  return Buffer.from(scratch.subarray(0, at));
 }
 
 function flagsOf(flags: object): string {

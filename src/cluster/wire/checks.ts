@@ -1,11 +1,11 @@
 import { MalformedMessage } from '../../base/errors.js';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
-import { MessageType } from './message-type.js';
+import type { Message } from './message.js';
+import { types } from './types.js';
 
 /**
- * Checks of what arrives from a backplane. socket.io's adapters take the form of messages for granted, but every program
- * that can reach the same Redis can publish. Each function throws a MalformedMessage. Unknown types of messages pass:
- * the adapters ignore them, and newer versions may have more types.
+ * Checks of what arrives from other workers and emitters: every program that can reach the same Redis can publish. Each function
+ * throws a MalformedMessage. Unknown types of messages pass, and are ignored.
  */
 
 type Fields = Record<string, unknown>;
@@ -45,15 +45,11 @@ function checkPacket(value: unknown): void {
   checkEvent(data);
 }
 
-/** The rooms that a message is for. Emitters in other languages omit what is empty. */
+/** The rooms that a message is for. */
 function checkOptions(value: unknown): void {
   const { rooms, except, flags } = fieldsOf(value, 'the options');
-  for (const list of [rooms, except]) expectThat((list ?? undefined) === undefined || Array.isArray(list), 'rooms');
-  if ((flags ?? undefined) !== undefined) fieldsOf(flags, 'the flags');
-}
-
-function checkRooms(rooms: unknown): void {
-  expectThat(Array.isArray(rooms) || typeof rooms === 'string', 'the rooms to join or leave must be an array');
+  for (const list of [rooms, except]) expectThat(Array.isArray(list), 'the options must have rooms');
+  fieldsOf(flags, 'the flags');
 }
 
 function checkSockets(sockets: unknown): void {
@@ -64,41 +60,30 @@ function checkSockets(sockets: unknown): void {
   }
 }
 
-/**
- * A message between the adapters that are built on socket.io's ClusterAdapter.
- * @returns whether listeners of the application handle it, so that their exceptions are its own
- */
-export function checkClusterMessage(value: unknown): boolean {
-  const message = fieldsOf(value, 'the message');
-  expectThat(typeof message.uid === 'string' && typeof message.nsp === 'string', 'a message must name its sender');
-  expectThat(Number.isInteger(message.type), 'the type of a message must be an integer');
-  const type = message.type as MessageType;
-  if (!(type in clusterChecks)) return false;
+/** A message between the servers of a namespace. */
+export function checkMessage(message: { type: number; nsp: unknown; data: unknown }): asserts message is Message {
+  expectThat(typeof message.nsp === 'string', 'a message must name its namespace');
   const data = fieldsOf(message.data, 'the data');
   checkId(data.requestId, 'the id of a request');
-  clusterChecks[type]!(data);
-  return type === MessageType.SERVER_SIDE_EMIT;
+  checksOf[message.type]?.(data);
 }
 
-const clusterChecks: { [type in MessageType]?: (data: Fields) => void } = {
-  [MessageType.BROADCAST]: ({ packet, opts }) => {
+function checkTarget({ opts, rooms }: Fields): void {
+  checkOptions(opts);
+  expectThat(Array.isArray(rooms), 'the rooms to join or leave must be an array');
+}
+
+const checksOf: { readonly [type: number]: (data: Fields) => void } = {
+  [types.question]: ({ packet, opts }) => {
     checkPacket(packet);
     checkOptions(opts);
   },
-  [MessageType.SOCKETS_JOIN]: ({ opts, rooms }) => {
-    checkOptions(opts);
-    checkRooms(rooms);
-  },
-  [MessageType.SOCKETS_LEAVE]: ({ opts, rooms }) => {
-    checkOptions(opts);
-    checkRooms(rooms);
-  },
-  [MessageType.DISCONNECT_SOCKETS]: ({ opts }) => checkOptions(opts),
-  [MessageType.FETCH_SOCKETS]: ({ opts }) => checkOptions(opts),
-  [MessageType.FETCH_SOCKETS_RESPONSE]: ({ sockets }) => checkSockets(sockets),
-  [MessageType.SERVER_SIDE_EMIT]: ({ packet }) => checkEvent(packet),
-  [MessageType.SERVER_SIDE_EMIT_RESPONSE]: () => {},
-  [MessageType.BROADCAST_CLIENT_COUNT]: ({ clientCount }) =>
+  [types.socketsJoin]: checkTarget,
+  [types.socketsLeave]: checkTarget,
+  [types.disconnectSockets]: ({ opts }) => checkOptions(opts),
+  [types.fetchSockets]: ({ opts }) => checkOptions(opts),
+  [types.fetchedSockets]: ({ sockets }) => checkSockets(sockets),
+  [types.serverSideEmit]: ({ packet }) => checkEvent(packet),
+  [types.clientCount]: ({ clientCount }) =>
     expectThat(typeof clientCount === 'number', 'the number of clients must be a number'),
-  [MessageType.BROADCAST_ACK]: () => {},
 };

@@ -1,37 +1,3 @@
-/** A question to other servers that is answered by each of them once. */
-export class Question {
-  private readonly missing: Set<string>;
-  private readonly answers: unknown[] = [];
-  private readonly timer: NodeJS.Timeout;
-
-  /**
-   * @param servers those that are asked
-   * @param onEnd called once all have answered or are gone, or after the timeout with an error and the answers until then
-   */
-  constructor(
-    servers: Iterable<string>,
-    timeoutMs: number,
-    private readonly onEnd: (error: Error | null, answers: unknown[]) => void,
-  ) {
-    this.missing = new Set(servers);
-    this.timer = setTimeout(() => {
-      onEnd(new Error(`timeout reached: missing ${this.missing.size} responses`), this.answers);
-    }, timeoutMs);
-  }
-
-  answered(server: string, answer: unknown): void {
-    if (!this.missing.has(server)) return;
-    this.answers.push(answer);
-    this.gone(server);
-  }
-
-  gone(server: string): void {
-    if (!this.missing.delete(server) || this.missing.size > 0) return;
-    clearTimeout(this.timer);
-    this.onEnd(null, this.answers);
-  }
-}
-
 /** What other servers report about a broadcast of this one that waits for the acknowledgements of clients. */
 export class OthersAnswers {
   /** The servers that have not reported the number of their clients, with the number of answers that came from them. */
