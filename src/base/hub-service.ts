@@ -5,28 +5,30 @@
  * A service is opened when the first message of a worker reaches it, and is then told of the workers and hubs that are there.
  * What other hubs have sent to it before is dropped. What a method throws is reported, and ends nothing else.
  */
-export interface HubService {
-  onWorkerHere(worker: number): void;
+export interface HubService<FromWorker = Buffer, FromHub = Buffer> {
+  onWorkerHere?(worker: number): void;
   /** Called after all messages of the worker. */
   onWorkerGone(worker: number): void;
-  /** A worker has sent a message, which shares its memory with others: copy what is kept. */
-  onMessage(worker: number, message: Buffer): void;
+  /** A worker has sent a message. Bytes share their memory with others: copy what is kept. */
+  onMessage(worker: number, message: FromWorker): void;
   /** The hub of another machine is there, and is sent to from now on. */
   onHubHere(hub: string): void;
   /** The hub has ended, or messages of it or to it were lost. Then it is here again soon, under the same name. */
   onHubGone(hub: string): void;
-  onHubMessage(hub: string, message: Buffer): void;
+  onHubMessage(hub: string, message: FromHub): void;
   close(): void;
 }
 
 /** How a service reaches workers and other hubs. A message to one that is gone is dropped. */
-export interface HubServiceHost {
+export interface HubServiceHost<ToWorker = Uint8Array, ToHub = Uint8Array> {
   /** Whether there are no other machines, now and later. */
   readonly isAlone: boolean;
+  /** Whether the service is in the process of its only worker, and not in a hub. */
+  readonly isLocal?: boolean;
   /** Resolves when the hub is linked with all workers that were there before it; undefined if none can have been. */
-  readonly isLinked: Promise<void> | undefined;
-  sendToWorker(worker: number, message: Uint8Array): void;
-  sendToHub(hub: string, message: Uint8Array): void;
+  readonly isLinked?: Promise<void> | undefined;
+  sendToWorker(worker: number, message: ToWorker): void;
+  sendToHub(hub: string, message: ToHub): void;
   /** Does later work of the service: what it throws is reported, as what a method throws. */
   attempt(work: () => void): void;
 }

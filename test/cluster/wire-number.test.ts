@@ -16,6 +16,7 @@ const wires = [
   'cluster/hub/hub-health.ts',
   'cluster/hub/hub-thread.ts',
   'cluster/relay/messages.ts',
+  'features/hub-link.ts',
   'features/recovery/messages.ts',
   'features/state/entries.ts',
   'features/state/values.ts',

@@ -35,7 +35,7 @@ export class HubServices {
   }
 
   onWorker(worker: number, isHere: boolean): void {
-    this.each((service) => (isHere ? service.onWorkerHere(worker) : service.onWorkerGone(worker)));
+    this.each((service) => (isHere ? service.onWorkerHere?.(worker) : service.onWorkerGone(worker)));
   }
 
   onHub(hub: string, isHere: boolean): void {
@@ -63,7 +63,7 @@ export class HubServices {
       attempt: (work) => host.attempt(work),
     });
     this.services.set(number, service);
-    for (const worker of host.workers()) attempt(WHAT, () => service.onWorkerHere(worker));
+    for (const worker of host.workers()) attempt(WHAT, () => service.onWorkerHere?.(worker));
     for (const hub of [...hubs]) attempt(WHAT, () => service.onHubHere(hub));
     return service;
   }

@@ -2,6 +2,7 @@ import { DefaultDeserializer, serialize } from 'node:v8';
 import { MalformedMessage } from '../../base/errors.js';
 import { sendable } from '../../base/sendable.js';
 import type { EncodedPackets } from '../../io/rooms/index.js';
+import type { Answer, Codec, Question } from '../hub-link.js';
 import type { ExpiredSession } from './keeper/expiries.js';
 import type { RemovalTarget, RoomsFloor } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
@@ -184,17 +185,9 @@ export type ToKeeper =
   | { type: 'gone'; space: string; pid: string }
   /** The client is disconnected, and may return. */
   | { type: 'away'; space: string; pid: string }
-  | {
-      type: 'find';
-      space: string;
-      request: number;
-      pid: string;
-      offset: string;
-      received: string;
-      receivesSince: number;
-    }
+  | ({ type: 'find'; space: string; pid: string; offset: string; received: string; receivesSince: number } & Question)
   /** The answer to `taking`: all workers know that messages to the id of the socket are for this one, too. */
-  | { type: 'announced'; space: string; request: number }
+  | ({ type: 'announced'; space: string } & Answer)
   /** The client of a session that was found gets a new one. */
   | { type: 'failed'; space: string; pid: string }
   /** The bus of the worker is down, so that what it sends may be lost, or up again. */
@@ -203,21 +196,21 @@ export type ToKeeper =
   | { type: 'tail'; space: string; sender: string; after: number }
   /** A socket has joined the room of a socket elsewhere. */
   | { type: 'joined'; space: string; room: string }
-  | { type: 'remove'; target: RemovalTarget; server: string; request: number }
+  | ({ type: 'remove'; target: RemovalTarget; server: string } & Question)
   /** The worker wants to hear of sessions that expire. */
   | { type: 'listen'; space: string; isListening: boolean }
-  | { type: 'sync'; request: number }
+  | ({ type: 'sync' } & Question)
   /** The answer to `post`. */
-  | { type: 'posted' };
+  | ({ type: 'posted' } & Answer);
 
 /** The same of one namespace, without the name of its space. */
 export type Posted<Message = ToKeeper> = Message extends { space: string } ? Omit<Message, 'space'> : never;
 
 /** From the keeper to a worker. */
 export type ToWorker =
-  | { type: 'found'; space: string; request: number; found: Found }
+  | ({ type: 'found'; space: string; found: Found } & Answer)
   /** The session was found. What its client lacks is gathered once the worker has answered. */
-  | { type: 'taking'; space: string; request: number; pid: string; sid: string }
+  | ({ type: 'taking'; space: string; pid: string; sid: string } & Question)
   /** The client of this session returns elsewhere. */
   | { type: 'end'; space: string; pid: string }
   | { type: 'joined'; space: string; room: string }
@@ -228,21 +221,21 @@ export type ToWorker =
   /** What it had sent last. */
   | { type: 'tail'; space: string; sender: string; packets: readonly KeptPacket[] }
   /** Asks the worker to post what it holds back. */
-  | { type: 'post' }
-  | { type: 'removed'; request: number; ids: readonly string[] }
+  | ({ type: 'post' } & Question)
+  | ({ type: 'removed'; ids: readonly string[] } & Answer)
   | { type: 'expired'; space: string; session: ExpiredSession }
   | { type: 'figures'; figures: KeeperFigures }
-  | { type: 'synced'; request: number };
+  | ({ type: 'synced' } & Answer);
 
 /** From a keeper to that of another machine. */
 export type ToKeeperElsewhere =
   /** Workers whose packets the keeper has. */
   | { type: 'senders'; space: string; names: readonly string[] }
-  | { type: 'seek'; request: number; space: string; pid: string }
-  | { type: 'sought'; request: number; away: AwayState | undefined }
-  | { type: 'collect'; request: number; space: string; question: MissedQuestion }
+  | ({ type: 'seek'; space: string; pid: string } & Question)
+  | ({ type: 'sought'; space: string; away: AwayState | undefined } & Answer)
+  | ({ type: 'collect'; space: string; question: MissedQuestion } & Question)
   /** With the keepers that this one knows, besides the one that asks. */
-  | { type: 'collected'; request: number; collected: Collected; keepers: readonly string[] }
+  | ({ type: 'collected'; collected: Collected; keepers: readonly string[] } & Answer)
   | { type: 'joined'; space: string; room: string }
   /** What a keeper has that ends. The other one goes on with it. */
   | {
@@ -252,8 +245,6 @@ export type ToKeeperElsewhere =
       streams: readonly (StreamState & { sender: string })[];
       away: readonly AwayState[];
     };
-
-export const encode: (messages: readonly (ToKeeper | ToWorker | ToKeeperElsewhere)[]) => Buffer = serialize;
 
 /** How `socket.data` travels to a keeper and back. */
 export interface DataPacker {
@@ -296,8 +287,7 @@ function read(bytes: Uint8Array): unknown {
   }
 }
 
-/** @throws MalformedMessage if the bytes are no messages */
-export function decode<Message extends { type: string }>(bytes: Uint8Array): Message[] {
+function messagesIn<Message extends { type: string }>(bytes: Uint8Array): Message[] {
   const messages = read(bytes);
   const isOne = (one: unknown) => typeof (one as { type?: unknown } | null)?.type === 'string';
   if (!Array.isArray(messages) || !messages.every(isOne)) {
@@ -305,3 +295,9 @@ export function decode<Message extends { type: string }>(bytes: Uint8Array): Mes
   }
   return messages as Message[];
 }
+
+/** Several messages travel together. */
+export const codec = <Out, In extends { type: string }>(): Codec<Out, In> => ({
+  encode: (messages) => [serialize(messages)],
+  decode: messagesIn<In>,
+});

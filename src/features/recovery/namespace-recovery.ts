@@ -253,7 +253,7 @@ export class NamespaceRecovery {
   /** The keeper has found a session. Until its client is connected, messages to its id come here, too. */
   onTaking({ request, pid, sid }: Pick<Extract<ToWorker, { type: 'taking' }>, 'request' | 'pid' | 'sid'>): void {
     const known = this.returns.expect(pid, sid).then(() => {
-      this.post({ type: 'announced', request });
+      this.post({ type: 'announced', answers: request });
       this.hurry();
     });
     own('announcing a socket that returns', known);
@@ -261,15 +261,10 @@ export class NamespaceRecovery {
 
   /** Asks the keeper for a session, and for what its client lacks. */
   async find(pid: string, offset: string, received: string): Promise<Found | undefined> {
-    const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>((request) => ({
-      type: 'find',
-      space: this.space,
-      request,
-      pid,
-      offset,
-      received,
+    const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>({
+      ...{ type: 'find', space: this.space, pid, offset, received },
       receivesSince: this.heads.since,
-    }));
+    });
     return answer?.found;
   }
 

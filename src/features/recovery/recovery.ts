@@ -7,10 +7,19 @@ import { randomBytes } from '../../base/random.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
+import { inProcess, overHub } from '../hub-link.js';
 import type { ExpiryListener } from './keeper/expiries.js';
+import { Keeper } from './keeper/keeper.js';
 import type { RemovalTarget } from './keeper/memory.js';
-import { KeeperLink, wireInProcess, wireOver } from './link.js';
-import type { KeeperBounds, RecoveryState, ToWorker } from './messages.js';
+import { KeeperLink } from './link.js';
+import {
+  codec,
+  type DataPacker,
+  type KeeperBounds,
+  type RecoveryState,
+  type ToWorker,
+  textPacker,
+} from './messages.js';
 import { NamespaceRecovery } from './namespace-recovery.js';
 import { bounded, noOutcomes, type RecoveryOutcome } from './offset.js';
 import { Gate } from './returns/gate.js';
@@ -98,9 +107,17 @@ export function depart(socket: Socket): { pid: string; offset: string } | undefi
 const links = new WeakMap<HubLink, KeeperLink>();
 
 function linkTo(hub: HubLink): KeeperLink {
-  const link = links.get(hub) ?? new KeeperLink(wireOver(hub));
+  const link = links.get(hub) ?? new KeeperLink(overHub(hub, codec()), textPacker);
   links.set(hub, link);
   return link;
+}
+
+/** As stock, a keeper in this process keeps the data itself. */
+const noPacker: DataPacker = { pack: (data) => data, unpack: (data) => data };
+
+function linkInProcess(): KeeperLink {
+  const { wire } = inProcess((host) => new Keeper(host), 'bus');
+  return new KeeperLink(wire, noPacker);
 }
 
 /** Recovery on a Socket.IO server: what its namespaces share. */
@@ -139,7 +156,7 @@ export class ServerRecovery implements Recovery {
   /** Made when a namespace needs it. */
   get link(): KeeperLink {
     const { link } = this.options;
-    this.known ??= link ? linkTo(link) : new KeeperLink(wireInProcess());
+    this.known ??= link ? linkTo(link) : linkInProcess();
     return this.known;
   }
 
@@ -171,7 +188,7 @@ export class ServerRecovery implements Recovery {
     };
     endWith(adapter, async () => {
       // The keeper has what clients need that return elsewhere. The sockets are closed by then.
-      if (namespace) await this.link.ask((request) => ({ type: 'sync', request }));
+      if (namespace) await this.link.ask({ type: 'sync' });
       // Until the process ends, the application may send more to clients of other workers.
       setTimeout(() => namespace?.close(), this.bounds.sweepMs).unref();
       // A client may have made a namespace of the same name meanwhile.
@@ -195,12 +212,7 @@ export class ServerRecovery implements Recovery {
     const target = 'room' in given ? { ...given, room: nameOf(given.room) } : given;
     const found = [...this.namespaces.values()].flatMap((namespace) => namespace.remove(target));
     const server = String(this.server);
-    const answer = await this.link.ask<Extract<ToWorker, { type: 'removed' }>>((request) => ({
-      type: 'remove',
-      target,
-      server,
-      request,
-    }));
+    const answer = await this.link.ask<Extract<ToWorker, { type: 'removed' }>>({ type: 'remove', target, server });
     return [...new Set([...found, ...(answer?.ids ?? [])])];
   }
 

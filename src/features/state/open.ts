@@ -5,12 +5,13 @@ import { own, reportFailure } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
 import { endWith, nspOf } from '../../io/socket-io.private.js';
+import { overHub } from '../hub-link.js';
 import { answerRequests } from '../requests.js';
-import { linkOverHub } from './hub-service.js';
+import { workerCodec } from './hub-service.js';
 import { type Joined, type JoinOptions, type StateRoomOptions, stateSettingsOf } from './options.js';
 import { SequencerClient } from './replica/client.js';
 import { LocalStateRoom } from './room.js';
-import { localLink } from './sequencer/local.js';
+import { localClient } from './sequencer/local.js';
 
 /** The state rooms of a namespace, and what keeps them the same on all workers. */
 class Rooms {
@@ -112,8 +113,8 @@ const hubClients = new WeakMap<object, SequencerClient>();
 /** What keeps the rooms of a namespace: the hub of the machine, for all rooms of this worker, or this process. */
 function clientOf(nsp: AnyNamespace): SequencerClient {
   const { hubLink } = thisProcess;
-  if (!hubLink) return new SequencerClient(localLink(nsp));
-  const client = hubClients.get(hubLink) ?? new SequencerClient(linkOverHub(hubLink(hubServices.state)));
+  if (!hubLink) return localClient(nsp);
+  const client = hubClients.get(hubLink) ?? new SequencerClient(overHub(hubLink(hubServices.state), workerCodec));
   hubClients.set(hubLink, client);
   return client;
 }

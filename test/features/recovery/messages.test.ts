@@ -1,7 +1,7 @@
 import { serialize } from 'node:v8';
 import { expect, jest, test } from '@jest/globals';
 import { MalformedMessage } from '../../../src/base/errors.js';
-import { decode, textPacker } from '../../../src/features/recovery/messages.js';
+import { codec, textPacker } from '../../../src/features/recovery/messages.js';
 
 const passed = (data: unknown): unknown => textPacker.unpack(textPacker.pack(data));
 
@@ -29,5 +29,5 @@ test.each([
   ['a message alone', serialize({ type: 'sync', request: 1 })],
   ['a message without a type', serialize([{ space: '/' }])],
 ])('%s is malformed', (_name, bytes) => {
-  expect(() => decode(bytes)).toThrow(MalformedMessage);
+  expect(() => codec().decode(bytes)).toThrow(MalformedMessage);
 });

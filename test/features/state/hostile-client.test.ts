@@ -48,6 +48,8 @@ async function memberOf(worker: Worker) {
   return { client, view: new View(client, 'quote') };
 }
 
+type Ask = (question: { type: string }, ms?: number) => Promise<unknown>;
+
 /** Versions that no server has given. */
 function versions(known: string): unknown[] {
   const { epoch, number, timeMs } = parseVersion(known)!;
@@ -93,12 +95,13 @@ test('a client that joins and leaves in a loop is one member, and has the hub as
   // Another worker could have written it, so this one has to ask the hub.
   const version = encodeVersion({ epoch, number: number + 1000, timeMs });
   const { client: sequencer } = (two.room as unknown as { replica: { client: SequencerClient } }).replica;
-  const { asked } = sequencer as unknown as { asked: Map<number, unknown> };
+  const { link } = sequencer as unknown as { link: { questions: { open: ReadonlyMap<number, unknown> }; ask: Ask } };
+  const { open: asked } = link.questions;
   let pings = 0;
-  const ask = sequencer.ask.bind(sequencer);
-  sequencer.ask = (replica, request) => {
-    if (request.type === 'ping') pings++;
-    return ask(replica, request);
+  const ask = link.ask.bind(link);
+  link.ask = (question, ms) => {
+    if (question.type === 'ping') pings++;
+    return ask(question, ms);
   };
   const { client, view } = await memberOf(two);
   for (let round = 0; round < 20; round++) {

@@ -21,7 +21,7 @@ function twoWorkers() {
   const say = (worker: number, at: number, message: ToSequencer) =>
     service.onMessage(worker, encodeMessage({ ...message, at } as never));
   const bounds = { maxKeys: 10, maxBytes: 1000 };
-  for (const worker of [1, 2]) service.onWorkerHere(worker);
+  for (const worker of [1, 2]) service.onWorkerHere?.(worker);
   for (const worker of [1, 2])
     say(worker, 0, { type: 'open', room: 'r', node: `w${worker}`, epoch: '', number: 0, bounds });
   const set = (value: number): ToSequencer => ({
@@ -53,7 +53,7 @@ test('a question is answered after what another worker had set before it', async
   const { service, sent, say, set } = twoWorkers();
   await turn();
   const earlier = machineTime();
-  say(2, machineTime(), { type: 'ping', room: 'r', id: 7 });
+  say(2, machineTime(), { type: 'ping', room: 'r', request: 7 });
   say(1, earlier, set(1));
   await turn();
   await turn();
@@ -67,8 +67,8 @@ test('what a worker has sent before it ended counts', () => {
   const { service, say, set, newest, sent } = twoWorkers();
   say(1, machineTime(), set(1));
   service.onWorkerGone(1);
-  say(2, machineTime(), { type: 'ping', room: 'r', id: 7 });
+  say(2, machineTime(), { type: 'ping', room: 'r', request: 7 });
   service.close();
   expect(newest()).toBe('1');
-  expect(sent.at(-1)!.message).toMatchObject({ type: 'reply', id: 7 });
+  expect(sent.at(-1)!.message).toMatchObject({ type: 'reply', answers: 7 });
 });

@@ -1,8 +1,9 @@
 import { delay } from '../../../base/clock.js';
+import type { HubService, HubServiceHost } from '../../../base/hub-service.js';
 import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
-import { within } from '../../../base/within.js';
 import { workerIn } from '../../../base/worker-name.js';
+import { type Asked, Deadline, Questions } from '../../hub-link.js';
 import {
   bytesOf,
   type Collected,
@@ -22,33 +23,27 @@ import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
 import { PacketMemory } from './stream.js';
 
-/** How long a session is waited for that is about to end on another worker, in ms. */
-const MAX_WAIT_MS = 2000;
+/** How long workers may take to post what they hold back, in ms: one that hangs delays all. */
+const MAX_POST_MS = 2000;
 /** Linked workers tell what they have within this time, in ms. */
 const INTRODUCTION_MS = 20;
-/** How long another keeper may take to answer, in ms. */
-const MAX_ANSWER_MS = 2500;
-/** How long the hubs of machines may take to meet, and workers to reach the bus again, in ms. */
+/** How long the hubs of machines may take to meet, in ms. */
 const MAX_MEETING_MS = 1500;
 /** How long a keeper that was lost is waited for, in ms: an outage ends, a killed machine does not come back. */
 const MAX_ABSENCE_MS = 2000;
 /** How often workers are told what is kept, if that has changed, in ms. */
 const FIGURES_INTERVAL_MS = 1000;
-/** How long a client waits until its worker has connected those that have missed much before it, in ms. */
-const MAX_HOLD_MS = 3000;
+/** What is asked was not found out in time. */
+const BEHIND = { outcome: 'worker behind' } as const;
 /** The size of one message of a will, about, in bytes. */
 const WILL_BYTES = 512 * 1024;
 const DEFAULT_BYTES = 32 * 1024 * 1024;
 
-/** How a keeper reaches the workers of its machine and other keepers. */
-export interface KeeperHost {
-  /** Whether there are no other machines, now and later. */
-  readonly isAlone: boolean;
-  /** Resolves when it is linked with the workers that were there before it; undefined if there are none. */
-  readonly isLinked?: Promise<void> | undefined;
-  sendToWorker(worker: number, message: ToWorker): void;
-  sendToKeeper(hub: string, message: ToKeeperElsewhere): void;
-}
+/** How a keeper reaches the workers of its machine and the keepers of others. */
+type KeeperHost = Pick<
+  HubServiceHost<ToWorker, ToKeeperElsewhere>,
+  'isAlone' | 'isLinked' | 'sendToWorker' | 'sendToHub'
+>;
 
 /** Another keeper. */
 interface Other {
@@ -66,7 +61,7 @@ interface Other {
  * Each packet and each session has one keeper. A client that returns is looked for, and what it lacks is gathered, on all
  * machines.
  */
-export class Keeper {
+export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
   private readonly packets = new PacketMemory(DEFAULT_BYTES);
   private readonly sessions = new SessionMemory(DEFAULT_BYTES);
   private readonly spaces = new Map<string, Space>();
@@ -74,11 +69,8 @@ export class Keeper {
   private readonly turns = new Turns();
   /** By worker. They are counted here, so that what is too much for a worker is not sent to it. */
   private readonly replays = new Map<number, Replays>();
-  /** Workers that announce the id of a socket, by worker and request. */
-  private readonly announcing = new Map<string, () => void>();
-  private readonly questions = new Map<number, (hub: string, answer: ToKeeperElsewhere | undefined) => void>();
-  private lastQuestion = 0;
-  private onPosted = (_worker: number): void => {};
+  private readonly ofWorkers = new Questions<number, ToKeeper>();
+  private readonly ofHubs = new Questions<string, ToKeeperElsewhere>();
   private readonly sync = new Shared(() => this.askToPost());
   private timer: NodeJS.Timeout | undefined;
   private sweepMs = 0;
@@ -101,7 +93,7 @@ export class Keeper {
   onWorkerGone(worker: number): void {
     for (const space of this.spaces.values()) space.left(worker);
     this.replays.delete(worker);
-    this.onPosted(worker);
+    this.ofWorkers.gone(worker);
     this.tellFigures();
   }
 
@@ -110,19 +102,18 @@ export class Keeper {
       case 'open':
         return this.open(worker, message);
       case 'sync':
-        return this.host.sendToWorker(worker, { type: 'synced', request: message.request });
+        return this.host.sendToWorker(worker, { type: 'synced', answers: message.request });
       case 'remove': {
         const { target, server, request } = message;
         const ids = this.remove(target, server);
-        this.host.sendToWorker(worker, { type: 'removed', request, ids });
+        this.host.sendToWorker(worker, { type: 'removed', answers: request, ids });
         return;
       }
       case 'joined':
         return this.joined(message, worker);
       case 'posted':
-        return this.onPosted(worker);
       case 'announced':
-        return this.announcing.get(`${worker}:${message.request}`)?.();
+        return void this.ofWorkers.answered(worker, message.answers, message);
     }
     const space = this.spaces.get(message.space);
     const known = space?.workers.get(worker);
@@ -170,7 +161,7 @@ export class Keeper {
         const { space: name, request } = message;
         const answer = async () => {
           const found = await this.find(space, worker, message);
-          this.host.sendToWorker(worker, { type: 'found', space: name, request, found });
+          this.host.sendToWorker(worker, { type: 'found', space: name, answers: request, found });
         };
         return own('finding a session', answer());
       }
@@ -183,7 +174,7 @@ export class Keeper {
     this.packets.maxBytes = options.maxBytes;
     this.sessions.maxBytes = options.maxBytes;
     space.open(worker, message);
-    for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names: [message.name] });
+    for (const hub of this.here()) this.host.sendToHub(hub, { type: 'senders', space: name, names: [message.name] });
     this.sweepMs = options.sweepMs;
     this.timer ??= setInterval(() => this.turn(), Math.min(FIGURES_INTERVAL_MS, options.sweepMs)).unref();
   }
@@ -211,12 +202,13 @@ export class Keeper {
 
   private async find(space: Space, worker: number, question: Extract<ToKeeper, { type: 'find' }>): Promise<Found> {
     const { space: name, pid } = question;
+    const deadline = Deadline.of(question);
     // A worker that does not answer in time has sessions and packets that no other process knows.
-    if (!(await within(MAX_WAIT_MS, this.isTold))) return { outcome: 'worker behind' };
-    await this.reunited(name);
-    const session = await this.take(space, name, pid, worker);
+    if (!(await deadline.half.wait(this.isTold))) return BEHIND;
+    await this.reunited(name, deadline.half);
+    const session = await this.take(space, name, pid, worker, deadline);
     if (!session) return { outcome: 'session unknown' };
-    const found = await this.found(space, worker, question, session);
+    const found = await this.found(space, worker, question, session, deadline);
     // A client may have tried again meanwhile: what has not got the session must not end it.
     if (found.outcome !== undefined) space.failed(pid, worker, session);
     return found;
@@ -225,12 +217,13 @@ export class Keeper {
   private async found(
     space: Space,
     worker: number,
-    { space: name, request, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
+    { space: name, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
     session: KeptSession,
+    deadline: Deadline,
   ): Promise<Found> {
     const { maxRooms, maxMissed, maxMissedBytes } = space.options;
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
-    await this.announced(name, worker, request, session);
+    await this.announced(name, worker, session, deadline.half);
     const known = receivedWith(session, named === NO_OFFSET ? beginningOf(session) : named);
     // An attempt that its client has given up, which has received something since. The next one is to find the session.
     if (!known) space.disconnected(worker, pid);
@@ -247,7 +240,7 @@ export class Keeper {
     };
     const missed = direct.map(({ number, at, packets }): Missed => [undefined, number, at, packets]);
     const heads: [string, number][] = [];
-    for (const collected of await this.collect(space, name, question)) {
+    for (const collected of await this.collect(space, name, question, deadline)) {
       if (collected.outcome !== undefined) return collected;
       for (const one of collected.packets) missed.push(one);
       for (const one of collected.heads) heads.push(one as [string, number]);
@@ -259,7 +252,7 @@ export class Keeper {
     if (!replays.take(missed.length, bytes)) return { outcome: 'too much replayed' };
     missed.sort(([, , one], [, , other]) => one - other);
     const held = replays.hold(missed.length, bytes);
-    const release = await within(MAX_HOLD_MS, held);
+    const release = await deadline.wait(held);
     if (!release) {
       own(
         'giving up a turn',
@@ -282,59 +275,56 @@ export class Keeper {
    * Resolves when all workers send messages to the id of a session to the worker that recovers it, too. What they have sent before is
    * kept by then: it was written earlier, and a turn reads all that was written.
    */
-  private async announced(space: string, worker: number, request: number, { pid, sid }: KeptSession): Promise<void> {
+  private async announced(space: string, worker: number, { pid, sid }: KeptSession, { left }: Deadline): Promise<void> {
     // Messages to an id that names no worker go to all.
     if (workerIn(sid) === undefined) return;
-    const key = `${worker}:${request}`;
-    const answered = new Promise<void>((resolve) => this.announcing.set(key, resolve));
-    this.host.sendToWorker(worker, { type: 'taking', space, request, pid, sid });
-    await within(MAX_WAIT_MS, answered);
-    this.announcing.delete(key);
+    await this.ofWorkers.ask([worker], left, (_worker, question) =>
+      this.host.sendToWorker(worker, { type: 'taking', space, pid, sid, ...question }),
+    );
     await nextTurn();
   }
 
   /** Takes a session from the worker, or the keeper, that has it. */
-  private async take(space: Space, name: string, pid: string, worker: number): Promise<KeptSession | undefined> {
+  private async take(
+    space: Space,
+    name: string,
+    pid: string,
+    worker: number,
+    deadline: Deadline,
+  ): Promise<KeptSession | undefined> {
     // The worker that asks may be killed meanwhile.
     const take = () => (space.workers.has(worker) ? space.take(pid, worker) : undefined);
     const known = take();
     if (known) return known;
-    await this.toldBy(space, pid, worker);
-    const told = await this.onceAway(space, name, pid, take);
+    await this.toldBy(space, pid, deadline.half, worker);
+    const told = await this.onceAway(space, name, pid, take, deadline.half);
     // Another keeper may have taken it meanwhile, for a worker that was killed then.
     if (told || space.workerOf(pid) !== undefined) return told;
-    await this.met();
-    const others = [...this.here()];
-    if (others.length === 0) return undefined;
-    const answers = await this.ask(others, (request) => ({ type: 'seek', request, space: name, pid }));
-    for (const answer of answers) {
-      if (answer?.type !== 'sought' || !answer.away) continue;
+    await this.met(deadline.half);
+    const answers = await this.ask(this.here(), deadline.half, { type: 'seek', space: name, pid });
+    for (const answer of answers.values()) {
+      if (answer.type !== 'sought' || !answer.away) continue;
       const session = space.adopt(answer.away);
       if (space.workers.has(worker)) return space.take(pid, worker, session);
       space.adoptAway(answer.away);
     }
     // Another attempt of the client may have brought it here meanwhile.
-    return this.onceAway(space, name, pid, take);
+    return this.onceAway(space, name, pid, take, deadline.half);
   }
 
   /** Resolves when the workers have told all that they know, if the keeper does not know a session. */
-  private async toldBy(space: Space, pid: string, asking?: number): Promise<void> {
+  private async toldBy(space: Space, pid: string, deadline: Deadline, asking?: number): Promise<void> {
     if (space.workerOf(pid) !== undefined) return;
     const others = [...space.workers.keys()].filter((worker) => worker !== asking);
-    if (others.length > 0) await this.sync.next();
+    if (others.length > 0) await deadline.wait(this.sync.next());
   }
 
   /** Asks all workers to post what they hold back. */
   private async askToPost(): Promise<void> {
-    const asked = new Set([...this.spaces.values()].flatMap(({ workers }) => [...workers.keys()]));
-    const posted = new Promise<void>((resolve) => {
-      this.onPosted = (worker) => {
-        asked.delete(worker);
-        if (asked.size === 0) resolve();
-      };
-    });
-    for (const worker of asked) this.host.sendToWorker(worker, { type: 'post' });
-    if (asked.size > 0) await within(MAX_WAIT_MS, posted);
+    const workers = [...this.spaces.values()].flatMap((space) => [...space.workers.keys()]);
+    await this.ofWorkers.ask(workers, MAX_POST_MS, (worker, question) =>
+      this.host.sendToWorker(worker, { type: 'post', ...question }),
+    );
   }
 
   /**
@@ -346,26 +336,30 @@ export class Keeper {
     name: string,
     pid: string,
     take: () => T | undefined,
+    deadline: Deadline,
   ): Promise<T | undefined> {
-    const end = performance.now() + MAX_WAIT_MS;
     for (;;) {
       const taken = take();
       const worker = space.workerOf(pid);
-      const left = end - performance.now();
-      if (taken || worker === undefined || left <= 0) return taken;
+      if (taken || worker === undefined || deadline.left === 0) return taken;
       let stop = () => {};
       const changed = new Promise<void>((resolve) => {
         stop = space.away.onChange(pid, resolve);
       });
       this.host.sendToWorker(worker, { type: 'end', space: name, pid });
-      await within(left, changed);
+      await deadline.wait(changed);
       stop();
     }
   }
 
   /** What all keepers have of what a client lacks. */
-  private async collect(space: Space, name: string, question: MissedQuestion): Promise<Collected[]> {
-    await this.met();
+  private async collect(
+    space: Space,
+    name: string,
+    question: MissedQuestion,
+    deadline: Deadline,
+  ): Promise<readonly Collected[]> {
+    await this.met(deadline.half);
     const oldest = oldestOf(space, question);
     const others: string[] = [];
     for (const [hub, { isHere, at, senders }] of this.others) {
@@ -373,80 +367,72 @@ export class Keeper {
       // It has ended, or is out of reach, with packets that nobody else has.
       else if (at > oldest && mayLack(senders.get(name), at, question)) return [{ outcome: 'packets missing' }];
     }
-    const ask = (hubs: readonly string[]) =>
-      this.ask(hubs, (request) => ({ type: 'collect', request, space: name, question }));
+    const ask = (hubs: readonly string[]) => this.ask(hubs, deadline.half, { type: 'collect', space: name, question });
     const asked = ask(others);
-    const own = this.missing(space, question);
+    const own = this.missing(space, question, deadline.half);
     const answers = await asked;
     // Another keeper may know some that this one has not met yet.
-    const known = answers.flatMap((answer) => (answer?.type === 'collected' ? answer.keepers : []));
+    const known = [...answers.values()].flatMap((answer) => (answer.type === 'collected' ? answer.keepers : []));
     const more = [...new Set(known)].filter((hub) => !others.includes(hub));
+    const areHere = () => more.every((hub) => this.others.get(hub)?.isHere);
     if (more.length > 0) {
-      await this.met(() => more.every((hub) => this.others.get(hub)?.isHere ?? false));
-      answers.push(...(await ask(more.filter((hub) => this.others.get(hub)?.isHere))));
+      await this.met(deadline.half, areHere);
+      for (const [hub, answer] of await ask(more.filter((hub) => this.others.get(hub)?.isHere)))
+        answers.set(hub, answer);
     }
-    const behind: Collected = { outcome: 'worker behind' };
-    const isLacking = answers.length < others.length + more.length;
-    const collected = answers.map((answer) => (answer?.type === 'collected' ? answer.collected : behind));
-    return [await own, ...collected, ...(isLacking ? [behind] : [])];
+    const collected = [...others, ...more].map((hub) => {
+      const answer = answers.get(hub);
+      return answer?.type === 'collected' ? answer.collected : BEHIND;
+    });
+    return [await own, ...collected];
   }
 
   /** Resolves when some other keepers are here, by default any, or when those that there are would be. */
-  private async met(areHere = () => this.here().next().done === false): Promise<void> {
-    if (!this.host.isAlone) await this.until(areHere, this.madeAt + MAX_MEETING_MS);
+  private async met({ left }: Deadline, areHere = () => this.here().next().done === false): Promise<void> {
+    const ms = this.madeAt + MAX_MEETING_MS - performance.now();
+    if (!this.host.isAlone) await this.until(areHere, new Deadline(Math.min(ms, left)));
   }
 
   /** Resolves when each keeper that was lost just now, with packets that nobody else has, is here again or counts as ended. */
-  private reunited(name: string): Promise<void> {
-    const lost = () =>
-      [...this.others.values()].filter(
-        ({ isHere, at, senders }) => !isHere && senders.get(name)?.size && performance.now() - at < MAX_ABSENCE_MS,
-      );
-    const latest = Math.max(...lost().map(({ at }) => at));
-    return this.until(() => lost().length === 0, latest + MAX_ABSENCE_MS);
+  private reunited(name: string, deadline: Deadline): Promise<void> {
+    const isLost = ({ isHere, at, senders }: Other) =>
+      !isHere && senders.get(name)?.size && performance.now() - at < MAX_ABSENCE_MS;
+    const latest = Math.max(...[...this.others.values()].filter(isLost).map(({ at }) => at));
+    const ms = latest + MAX_ABSENCE_MS - performance.now();
+    return this.until(() => ![...this.others.values()].some(isLost), new Deadline(Math.min(ms, deadline.left)));
   }
 
   /** Resolves when something is so, or at a time. What workers and other keepers tell may make it so. */
-  private async until(isSo: () => boolean, end: number): Promise<void> {
-    while (!this.isClosed && !isSo() && performance.now() < end) {
-      await within(end - performance.now(), new Promise<void>((resolve) => this.waiting.push(resolve)));
-    }
+  private async until(isSo: () => boolean, deadline: Deadline): Promise<void> {
+    while (!this.isClosed && !isSo() && deadline.left > 0)
+      await deadline.wait(new Promise<void>((resolve) => this.waiting.push(resolve)));
   }
 
   private wake(): void {
     for (const go of this.waiting.splice(0)) go();
   }
 
-  private async missing(space: Space, question: MissedQuestion): Promise<Collected> {
-    // What a worker sends next without its bus would not reach the one that asks.
-    if (!(await within(MAX_WAIT_MS, this.isTold))) return { outcome: 'worker behind' };
-    const areUp = () => [...space.workers.values()].every(({ isUp }) => isUp);
-    await this.until(areUp, performance.now() + MAX_MEETING_MS);
-    await this.turns.take(space.packets.costOf(question));
-    const collected = await space.packets.missing(question);
-    return areUp() ? collected : { outcome: 'worker behind' };
+  /** What this keeper has of what a client lacks. */
+  private async missing(space: Space, question: MissedQuestion, deadline: Deadline): Promise<Collected> {
+    const gathered = async (): Promise<Collected> => {
+      // What a worker sends next without its bus would not reach the one that asks.
+      await this.isTold;
+      const areUp = () => [...space.workers.values()].every(({ isUp }) => isUp);
+      await this.until(areUp, deadline.half);
+      await this.turns.take(space.packets.costOf(question));
+      const collected = await space.packets.missing(question);
+      return areUp() ? collected : BEHIND;
+    };
+    return (await deadline.wait(gathered())) ?? BEHIND;
   }
 
-  /** Asks keepers, and resolves when each has answered, is gone, or takes too long. */
+  /** Asks keepers. */
   private ask(
-    hubs: readonly string[],
-    questionOf: (request: number) => ToKeeperElsewhere,
-  ): Promise<(ToKeeperElsewhere | undefined)[]> {
-    if (hubs.length === 0) return Promise.resolve([]);
-    const request = ++this.lastQuestion;
-    const answers = new Map<string, ToKeeperElsewhere | undefined>();
-    const answered = new Promise<void>((resolve) => {
-      this.questions.set(request, (hub, answer) => {
-        if (hubs.includes(hub)) answers.set(hub, answer);
-        if (answers.size === hubs.length) resolve();
-      });
-    });
-    const question = questionOf(request);
-    for (const hub of hubs) this.host.sendToKeeper(hub, question);
-    return within(MAX_ANSWER_MS, answered).then(() => {
-      this.questions.delete(request);
-      return hubs.map((hub) => answers.get(hub));
-    });
+    hubs: Iterable<string>,
+    { left }: Deadline,
+    question: Asked<ToKeeperElsewhere>,
+  ): Promise<Map<string, ToKeeperElsewhere>> {
+    return this.ofHubs.ask(hubs, left, (hub, numbered) => this.host.sendToHub(hub, { ...question, ...numbered }));
   }
 
   private remove(target: Extract<ToKeeper, { type: 'remove' }>['target'], server: string): string[] {
@@ -460,10 +446,10 @@ export class Keeper {
   private joined(message: Extract<ToKeeper, { type: 'joined' }>, from: number): void {
     const { workers = new Map<number, unknown>() } = this.spaces.get(message.space) ?? {};
     for (const worker of workers.keys()) if (worker !== from) this.host.sendToWorker(worker, message);
-    if (from >= 0) for (const hub of this.here()) this.host.sendToKeeper(hub, message);
+    if (from >= 0) for (const hub of this.here()) this.host.sendToHub(hub, message);
   }
 
-  onKeeperHere(hub: string): void {
+  onHubHere(hub: string): void {
     const known = this.others.get(hub);
     const other = known ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
     other.isHere = true;
@@ -472,19 +458,19 @@ export class Keeper {
     const ms = performance.now() - other.at + NOTICE_MS;
     for (const [space, { packets, workers }] of this.spaces) {
       if (known) for (const worker of workers.keys()) this.host.sendToWorker(worker, { type: 'lost', space, ms });
-      this.host.sendToKeeper(hub, { type: 'senders', space, names: packets.senders });
+      this.host.sendToHub(hub, { type: 'senders', space, names: packets.senders });
     }
   }
 
-  onKeeperGone(hub: string): void {
+  onHubGone(hub: string): void {
     const other = this.others.get(hub);
     if (!other) return;
     other.isHere = false;
     other.at = performance.now();
-    for (const answer of [...this.questions.values()]) answer(hub, undefined);
+    this.ofHubs.gone(hub);
   }
 
-  onKeeperMessage(hub: string, message: ToKeeperElsewhere): void {
+  onHubMessage(hub: string, message: ToKeeperElsewhere): void {
     switch (message.type) {
       case 'senders':
         return this.haveSenders(hub, message.space, message.names);
@@ -493,8 +479,12 @@ export class Keeper {
       case 'collect':
         return own('giving packets', this.collected(hub, message));
       case 'sought':
+        // The client has got a new session, or tries again.
+        if (!this.ofHubs.answered(hub, message.answers, message) && message.away)
+          this.spaces.get(message.space)?.adoptAway(message.away);
+        return;
       case 'collected':
-        return this.questions.get(message.request)?.(hub, message);
+        return void this.ofHubs.answered(hub, message.answers, message);
       case 'joined':
         return this.joined(message, -1);
       case 'will':
@@ -515,25 +505,25 @@ export class Keeper {
     this.wake();
   }
 
-  private async sought(hub: string, { request, space: name, pid }: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
+  private async sought(hub: string, question: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
+    const { request, space: name, pid } = question;
+    const deadline = Deadline.of(question);
     const space = this.spaces.get(name);
-    if (space && !space.away.get(pid)) await this.toldBy(space, pid);
-    const away = space && (await this.onceAway(space, name, pid, () => space.give(pid)));
-    this.host.sendToKeeper(hub, { type: 'sought', request, away });
+    if (space && !space.away.get(pid)) await this.toldBy(space, pid, deadline.half);
+    const away = space && (await this.onceAway(space, name, pid, () => space.give(pid), deadline));
+    this.host.sendToHub(hub, { type: 'sought', answers: request, space: name, away });
   }
 
-  private async collected(
-    hub: string,
-    { request, space: name, question: asked }: Extract<ToKeeperElsewhere, { type: 'collect' }>,
-  ) {
+  private async collected(hub: string, message: Extract<ToKeeperElsewhere, { type: 'collect' }>) {
+    const { request, space: name, question: asked } = message;
     const space = this.spaces.get(name);
     const isSetBack = space?.latest === Number.POSITIVE_INFINITY;
     const question = isSetBack ? { ...asked, askedAt: Number.POSITIVE_INFINITY } : asked;
     const none: Collected = { outcome: undefined, packets: [], heads: [] };
-    const collected = space ? await this.missing(space, question) : none;
+    const collected = space ? await this.missing(space, question, Deadline.of(message)) : none;
     const keepers = [...this.here()].filter((one) => one !== hub);
     const all = this.withLost(name, question, collected);
-    this.host.sendToKeeper(hub, { type: 'collected', request, collected: all, keepers });
+    this.host.sendToHub(hub, { type: 'collected', answers: request, collected: all, keepers });
   }
 
   /** Others may not know of a keeper that has ended without a will. */
@@ -551,7 +541,7 @@ export class Keeper {
     for (const state of away) space.adoptAway(state);
     const names = streams.map(({ sender }) => sender);
     for (const { senders } of this.others.values()) for (const one of names) senders.get(name)?.delete(one);
-    for (const hub of this.here()) this.host.sendToKeeper(hub, { type: 'senders', space: name, names });
+    for (const hub of this.here()) this.host.sendToHub(hub, { type: 'senders', space: name, names });
   }
 
   private turn(): void {
@@ -611,7 +601,7 @@ export class Keeper {
   private leave(heir: string, name: string, space: Space): void {
     const { options } = space;
     const send = (parts: Pick<Extract<ToKeeperElsewhere, { type: 'will' }>, 'streams' | 'away'>) =>
-      this.host.sendToKeeper(heir, { type: 'will', space: name, options, ...parts });
+      this.host.sendToHub(heir, { type: 'will', space: name, options, ...parts });
     for (const stream of space.packets.state(WILL_BYTES)) send({ streams: [stream], away: [] });
     let away: ReturnType<Space['give']>[] = [];
     let bytes = 0;

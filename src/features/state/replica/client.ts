@@ -1,7 +1,7 @@
 import { nextTick } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
 import { randomBytes } from '../../../base/random.js';
-import { within } from '../../../base/within.js';
+import { FeatureLink, type LinkEnd, type Wire } from '../../hub-link.js';
 import type { KeyChange } from '../entries.js';
 import type { FromSequencer, Request, ToSequencer } from '../sequencer/messages.js';
 import { HybridClock } from '../version.js';
@@ -9,49 +9,29 @@ import type { Replica } from './replica.js';
 
 /** How long the sequencer, which waits for Redis, is waited for when a room is closed, in ms. */
 const MAX_CLOSE_MS = 6000;
-
-/** The link of a worker to the sequencer of its machine. Messages arrive in order, or the sequencer is gone. */
-export interface SequencerLink {
-  /** Whether the sequencer is in this process, and answers within the call. */
-  readonly isLocal: boolean;
-  /** That of the sequencer, if it is in this process. */
-  readonly clock?: HybridClock;
-  /** Hands a message to the system at once. Returns false if the sequencer is not there. */
-  send(message: ToSequencer): boolean;
-  /** There is one listener. */
-  listen(listener: { onHere(): void; onMessage(message: FromSequencer): void; onGone(): void }): void;
-  close(): void;
-}
+/** How long a hub that has ended is waited for, in ms. */
+const MAX_CATCH_UP_MS = 2000;
 
 export type SequencerReply = FromSequencer & { type: 'reply' };
 
-interface Asked {
-  readonly replica: Replica;
-  readonly request: Request;
-  resolve(reply: SequencerReply): void;
-  reject(error: GjallarError): void;
-}
-
-/** What a worker says to the sequencer, and hears from it, for all its rooms. */
-export class SequencerClient {
+/** What a worker says to the sequencer of its machine, and hears from it, for all its rooms. */
+export class SequencerClient implements LinkEnd<FromSequencer> {
   /** Names this worker in what a sequencer has not numbered. */
   readonly node = randomBytes(9).toString('base64url');
-  readonly clock: HybridClock;
+  private readonly link: FeatureLink<ToSequencer, FromSequencer>;
   private readonly replicas = new Map<string, Replica>();
-  private readonly asked = new Map<number, Asked>();
   private readonly changed = new Map<Replica, KeyChange[]>();
-  private isHere = false;
   private isFlushDue = false;
   private numbers = 0;
   private catchingUp: Promise<void> | undefined;
 
-  constructor(private readonly link: SequencerLink) {
-    this.clock = link.clock ?? new HybridClock();
-    link.listen({
-      onHere: () => this.onHere(),
-      onMessage: (message) => this.onMessage(message),
-      onGone: () => this.onGone(),
-    });
+  /** @param clock that of the sequencer, if it is in this process */
+  constructor(
+    wire: Wire<ToSequencer, FromSequencer>,
+    readonly clock = new HybridClock(),
+  ) {
+    this.link = new FeatureLink(wire, this);
+    this.link.open();
   }
 
   /** Whether the sequencer is in this process. */
@@ -61,12 +41,12 @@ export class SequencerClient {
 
   add(replica: Replica): void {
     this.replicas.set(replica.id, replica);
-    if (this.isHere) this.link.send(replica.opening());
+    if (this.link.isHere) this.link.send(replica.opening());
   }
 
   /** Resolves with how many changes the store of the room lacks, if this was the last worker that had it. */
   async remove(replica: Replica): Promise<number> {
-    const reply = this.isHere ? within(MAX_CLOSE_MS, this.ask(replica, { type: 'close' })) : undefined;
+    const reply = this.link.isHere ? this.ask(replica, { type: 'close' }, MAX_CLOSE_MS) : undefined;
     this.replicas.delete(replica.id);
     const { unwritten } = (await reply) ?? {};
     if (this.replicas.size === 0) this.link.close();
@@ -79,27 +59,46 @@ export class SequencerClient {
     if (changes) changes.push(change);
     else this.changed.set(replica, [change]);
     const number = ++this.numbers;
-    if (this.link.isLocal) this.flush();
+    if (this.link.isLocal) this.link.flush();
     else if (!this.isFlushDue) {
       this.isFlushDue = true;
-      nextTick(() => this.flush());
+      nextTick(() => this.link.flush());
     }
     return number;
   }
 
-  /** The number that the next change or request has. */
+  /** The number that the next change has. */
   get nextNumber(): number {
     return this.numbers + 1;
   }
 
-  /** Resolves with the reply. @throws GjallarError with its code, or OVERLOADED if the sequencer is gone */
-  ask(replica: Replica, request: Request): Promise<SequencerReply> {
-    this.flush();
-    const id = ++this.numbers;
-    return new Promise((resolve, reject) => {
-      this.asked.set(id, { replica, request, resolve, reject });
-      if (this.isHere) this.link.send({ ...request, room: replica.id, id });
-    });
+  /** Changes fields of a key, which this worker has changed already. Resolves at the latest when the sequencer is gone. */
+  async patch(replica: Replica, fields: KeyChange): Promise<void> {
+    this.postChanges();
+    const number = ++this.numbers;
+    // The next sequencer gets what the patch has made of its key, as all changes of this worker.
+    if (this.link.isHere) await this.ask(replica, { type: 'patch', number, changes: [fields] });
+    else await this.link.here();
+  }
+
+  /** @throws GjallarError OVERLOADED if the sequencer is gone before it has answered */
+  async compareAndSet(replica: Replica, expected: KeyChange, value: KeyChange): Promise<boolean> {
+    const reply = await this.ask(replica, { type: 'compareAndSet', changes: [expected, value] });
+    if (reply) return reply.isDone === true;
+    throw new GjallarError(
+      'OVERLOADED',
+      'The hub of the machine has ended before it answered. Read the key, and try again.',
+    );
+  }
+
+  /** From which number a client continues that had everything of another machine at a time; undefined if that is not known. */
+  async numberAt(replica: Replica, epoch: string, time: number): Promise<number | undefined> {
+    return (await this.askAgain(replica, { type: 'continue', epoch, time }, MAX_CATCH_UP_MS))?.from;
+  }
+
+  /** Resolves once everything until now is stored, with the number of the last change that is. */
+  async stored(replica: Replica): Promise<number> {
+    return (await this.askAgain(replica, { type: 'stored' }))?.written ?? 0;
   }
 
   /** Resolves once this worker has what the others of the machine had changed before the call. */
@@ -108,62 +107,49 @@ export class SequencerClient {
     this.catchingUp ??= new Promise((resolve) => {
       nextTick(() => {
         this.catchingUp = undefined;
-        this.ask(replica, { type: 'ping' }).then(() => resolve(), resolve as () => void);
+        this.askAgain(replica, { type: 'ping' }, MAX_CATCH_UP_MS).then(() => resolve(), resolve as () => void);
       });
     });
     return this.catchingUp;
   }
 
-  private flush(): void {
-    this.isFlushDue = false;
-    const last = this.numbers;
-    for (const [replica, changes] of this.changed) {
-      this.changed.delete(replica);
-      // Otherwise the sequencer gets them when it is there again.
-      if (this.isHere) this.link.send({ type: 'changes', room: replica.id, last, changes });
+  /** Asks the next sequencer, too, if one is gone. */
+  private async askAgain(replica: Replica, request: Request, ms = Number.POSITIVE_INFINITY) {
+    const end = performance.now() + ms;
+    for (;;) {
+      const reply = await this.ask(replica, request, end - performance.now());
+      // It is there, and does not answer in time.
+      if (reply || this.link.isHere || performance.now() >= end) return reply;
     }
   }
 
-  private onHere(): void {
-    this.isHere = true;
+  /** Resolves with the reply; undefined if the sequencer is gone, or the time is over. @throws GjallarError with its code */
+  private async ask(replica: Replica, request: Request, ms?: number): Promise<SequencerReply | undefined> {
+    this.postChanges();
+    const reply = await this.link.ask<SequencerReply>({ ...request, room: replica.id }, ms);
+    if (reply?.error !== undefined) throw new GjallarError(reply.error as GjallarError['code']);
+    return reply;
+  }
+
+  postChanges(): void {
+    this.isFlushDue = false;
+    const last = this.numbers;
+    for (const [replica, changes] of this.changed) this.link.post({ type: 'changes', room: replica.id, last, changes });
+    this.changed.clear();
+  }
+
+  introduce(): void {
     this.changed.clear();
     const last = this.numbers;
     for (const replica of this.replicas.values()) {
-      this.link.send(replica.opening());
+      this.link.post(replica.opening());
       const changes = replica.own();
-      if (changes.length > 0) this.link.send({ type: 'given', room: replica.id, changes, last });
-    }
-    for (const [id, { replica, request, resolve }] of this.asked) {
-      // What a patch made of its key is among the changes already.
-      if (request.type !== 'patch') this.link.send({ ...request, room: replica.id, id });
-      else if (this.asked.delete(id)) resolve({ type: 'reply', room: replica.id, id });
+      if (changes.length > 0) this.link.post({ type: 'given', room: replica.id, changes, last });
     }
   }
 
-  private onGone(): void {
-    this.isHere = false;
-    for (const [id, { request, resolve, reject, replica }] of this.asked) {
-      // Its changes are among those that the next sequencer gets.
-      if (request.type === 'patch' || request.type === 'close') resolve({ type: 'reply', room: replica.id, id });
-      else if (request.type === 'compareAndSet') {
-        reject(
-          new GjallarError(
-            'OVERLOADED',
-            'The hub of the machine has ended before it answered. Read the key, and try again.',
-          ),
-        );
-      } else continue;
-      this.asked.delete(id);
-    }
-  }
-
-  private onMessage(message: FromSequencer): void {
-    if (message.type !== 'reply') return this.replicas.get(message.room)?.onMessage(message);
-    const asked = this.asked.get(message.id);
-    if (!asked) return;
-    this.asked.delete(message.id);
-    if (message.error === undefined) asked.resolve(message);
-    else asked.reject(new GjallarError(message.error as GjallarError['code']));
+  onMessage(message: FromSequencer): void {
+    if (message.type !== 'reply') this.replicas.get(message.room)?.onMessage(message);
   }
 
   send(message: ToSequencer): void {

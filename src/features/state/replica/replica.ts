@@ -1,4 +1,3 @@
-import { within } from '../../../base/within.js';
 import { changeOf, Entries, type KeyChange } from '../entries.js';
 import type { FromSequencer, NumberedChange, StateBounds, StoreNews, ToSequencer } from '../sequencer/messages.js';
 import { pageOf } from '../sequencer/room.js';
@@ -6,9 +5,6 @@ import type { StoreAddress } from '../sequencer/store/address.js';
 import type { Encoded } from '../values.js';
 import type { SequencerClient } from './client.js';
 import { Overlay } from './overlay.js';
-
-/** How long a hub that has ended is waited for, in ms. */
-const MAX_CATCH_UP_MS = 2000;
 
 /** How long a key stays. */
 export interface Lasting {
@@ -96,7 +92,7 @@ export class Replica {
   /** Changes fields of a key. */
   async patch(key: string, fields: string, patched: string): Promise<void> {
     if (!this.isShared) this.overlay.add(this.newChange(key, patched), this.client.nextNumber);
-    await this.client.ask(this, { type: 'patch', changes: [this.newChange(key, fields)] });
+    await this.client.patch(this, this.newChange(key, fields));
   }
 
   async compareAndSet(
@@ -105,20 +101,18 @@ export class Replica {
     value: Encoded | undefined,
     lasting: Lasting,
   ): Promise<boolean> {
-    const changes = [this.newChange(key, expected), this.newChange(key, value, lasting)] as const;
-    const { isDone } = await this.client.ask(this, { type: 'compareAndSet', changes });
-    return isDone === true;
+    return this.client.compareAndSet(this, this.newChange(key, expected), this.newChange(key, value, lasting));
   }
 
   async caughtUp(): Promise<void> {
-    if (!this.isClosed) await within(MAX_CATCH_UP_MS, this.client.caughtUp(this));
+    if (!this.isClosed) await this.client.caughtUp(this);
   }
 
   /** From which number a client continues that has had everything on another machine at a time; undefined for a snapshot. */
   async numberAt(epoch: string, time: number): Promise<number | undefined> {
     const { epoch: before } = this;
-    const reply = await within(MAX_CATCH_UP_MS, this.client.ask(this, { type: 'continue', epoch, time }));
-    return this.epoch === before ? reply?.from : undefined;
+    const number = await this.client.numberAt(this, epoch, time);
+    return this.epoch === before ? number : undefined;
   }
 
   /** Keys that this worker has changed and that are not stored yet. */
@@ -133,8 +127,7 @@ export class Replica {
   /** Resolves once everything is stored. */
   async stored(): Promise<void> {
     if (!this.settings.store || this.isClosed) return;
-    const { written } = await this.client.ask(this, { type: 'stored' });
-    this.written = Math.max(this.written, written ?? 0);
+    this.written = Math.max(this.written, await this.client.stored(this));
   }
 
   /** Resolves with how many changes the store lacks, if no other worker has the room. */

@@ -1,8 +1,9 @@
 import { own, owned } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
+import { Questions } from '../../hub-link.js';
 import { changeOf, type KeyChange } from '../entries.js';
 import { UNITS_PER_MS } from '../version.js';
-import { type Digest, encodeMessage, type ToMachine } from './messages.js';
+import type { Digest, ToMachine } from './messages.js';
 import { PAGE_BYTES, pageOf, type SequencedRoom } from './room.js';
 
 /** How often machines compare what they have, in ms. */
@@ -33,7 +34,7 @@ export interface SharedRoom {
 export interface MachinesHost {
   readonly node: string;
   readonly rooms: ReadonlyMap<string, SharedRoom>;
-  sendToMachine(hub: string, message: Buffer): void;
+  sendToHub(hub: string, message: ToMachine): void;
   /** Workers and Redis get what another machine has changed. */
   changed(room: SharedRoom): void;
   /** What a machine has changed and not stored may be lost. */
@@ -65,8 +66,7 @@ export class Machines {
   private readonly hubs = new Map<string, Machine>();
   private readonly pulls = new Map<string, Pull>();
   private timer: NodeJS.Timeout | undefined;
-  private readonly pings = new Map<number, { readonly missing: Set<string>; readonly done: () => void }>();
-  private ids = 0;
+  private readonly pings = new Questions<string, ToMachine>();
   private question: Promise<void> = Promise.resolve();
   private nextQuestion: Promise<void> | undefined;
 
@@ -85,7 +85,7 @@ export class Machines {
     const { node } = this.hubs.get(hub) ?? {};
     if (!this.hubs.delete(hub)) return;
     for (const pull of [...this.pulls.values()]) if (pull.hub === hub) pull.done();
-    for (const id of this.pings.keys()) this.answered(hub, id);
+    this.pings.gone(hub);
     if (node !== undefined) for (const { sequenced } of this.host.rooms.values()) sequenced.machineGone(node);
     this.host.onMachineGone();
   }
@@ -115,14 +115,9 @@ export class Machines {
   }
 
   private async ask(): Promise<void> {
-    if (this.hubs.size === 0) return;
-    const id = ++this.ids;
-    const passed = new Promise<void>((done) => {
-      this.pings.set(id, { missing: new Set(this.hubs.keys()), done });
-    });
-    for (const hub of this.hubs.keys()) this.send(hub, { type: 'ping', id });
-    await within(PING_MS, passed);
-    this.pings.delete(id);
+    await this.pings.ask(this.hubs.keys(), PING_MS, (hub, question) =>
+      this.host.sendToHub(hub, { type: 'ping', ...question }),
+    );
   }
 
   /**
@@ -139,11 +134,6 @@ export class Machines {
     return undefined;
   }
 
-  private answered(hub: string, id: number): void {
-    const ping = this.pings.get(id);
-    if (ping?.missing.delete(hub) && ping.missing.size === 0) ping.done();
-  }
-
   /** Sends the other machines what this one has changed. */
   publish(room: SharedRoom): void {
     const { entries } = room.sequenced;
@@ -154,8 +144,8 @@ export class Machines {
     let bytes = 0;
     const send = () => {
       if (changes.length === 0) return;
-      const message = encodeMessage({ type: 'changes', room: room.sequenced.name, changes });
-      for (const hub of this.hubs.keys()) this.host.sendToMachine(hub, message);
+      const message = { type: 'changes', room: room.sequenced.name, changes } as const;
+      for (const hub of this.hubs.keys()) this.host.sendToHub(hub, message);
       changes = [];
       bytes = 0;
     };
@@ -170,11 +160,8 @@ export class Machines {
 
   onMessage(hub: string, message: ToMachine): void {
     if (!this.hubs.has(hub)) return;
-    if ('id' in message) {
-      if (message.type === 'ping') this.send(hub, { type: 'pong', id: message.id });
-      else this.answered(hub, message.id);
-      return;
-    }
+    if (message.type === 'ping') return this.host.sendToHub(hub, { type: 'pong', answers: message.request });
+    if (message.type === 'pong') return void this.pings.answered(hub, message.answers, message);
     if (message.type === 'digests') {
       for (const digest of message.digests) this.compare(hub, digest);
       return;
@@ -188,7 +175,7 @@ export class Machines {
         const { changes, next } = room ? pageOf(room.sequenced.entries, message.after) : { changes: [] };
         // Of keys with an owner, each machine tells its own alone.
         const given = changes.filter(({ owner, origin }) => owner === undefined || origin === this.host.node);
-        return this.send(hub, { type: 'page', room: message.room, changes: given.map(changeOf), next });
+        return this.host.sendToHub(hub, { type: 'page', room: message.room, changes: given.map(changeOf), next });
       }
       case 'page': {
         const pull = this.pulls.get(pullOf(hub, message.room));
@@ -201,7 +188,7 @@ export class Machines {
         }
         this.host.changed(pull.room);
         if (message.next !== undefined)
-          return this.send(hub, { type: 'pull', room: message.room, after: message.next });
+          return this.host.sendToHub(hub, { type: 'pull', room: message.room, after: message.next });
         pull.room.known.set(hub, pull.latest);
         pull.done();
       }
@@ -241,7 +228,7 @@ export class Machines {
     });
     const pull = { hub, room, knownUpTo: latest, latest, taken: 0, done };
     this.pulls.set(id, pull);
-    this.send(hub, { type: 'pull', room: name, after: 0 });
+    this.host.sendToHub(hub, { type: 'pull', room: name, after: 0 });
     await within(PULL_MS, isDone);
     this.pulls.delete(id);
     return pull.taken;
@@ -251,8 +238,8 @@ export class Machines {
     if (this.hubs.size === 0) return;
     const digests = [...this.host.rooms.values()].map(({ sequenced }) => sequenced.digest());
     for (let at = 0; at < digests.length; at += DIGESTS) {
-      const message = encodeMessage({ type: 'digests', digests: digests.slice(at, at + DIGESTS) });
-      for (const hub of this.hubs.keys()) this.host.sendToMachine(hub, message);
+      const message = { type: 'digests', digests: digests.slice(at, at + DIGESTS) } as const;
+      for (const hub of this.hubs.keys()) this.host.sendToHub(hub, message);
     }
   }
 
@@ -273,10 +260,6 @@ export class Machines {
       found.patience = taken > 0 ? 1 : Math.min(2 * found.patience, MAX_PATIENCE);
     });
     own('pulling a state room', pulled);
-  }
-
-  private send(hub: string, message: ToMachine): void {
-    this.host.sendToMachine(hub, encodeMessage(message));
   }
 }
 

@@ -1,4 +1,5 @@
 import { MalformedMessage } from '../../../base/errors.js';
+import type { Answer, Question } from '../../hub-link.js';
 import type { Entries, KeyChange } from '../entries.js';
 import { isTick } from '../version.js';
 import type { StoreAddress } from './store/address.js';
@@ -14,7 +15,7 @@ import type { StoreAddress } from './store/address.js';
  *                                 ← page {epoch, changes, next}
  *   more {after: next} →          ← page {…}                and from here on, each change:
  *   changes {last: 7} →           ← changes {acked: 7}
- *   patch {id: 8} →               ← changes {acked: 8}, reply {id: 8}
+ *   patch {number: 8} →           ← changes {acked: 8}, reply
  * ```
  */
 export type ToSequencer = { readonly room: string } & (
@@ -42,12 +43,13 @@ export type ToSequencer = { readonly room: string } & (
       readonly next?: number | undefined;
       readonly isAll?: boolean | undefined;
     }
-  | ({ readonly id: number } & Request)
+  | (Request & Question)
 );
 
+/** A question without its number. */
 export type Request =
-  /** The fields of one value. */
-  | { readonly type: 'patch'; readonly changes: readonly [fields: KeyChange] }
+  /** The fields of one value. The change has a number among those of the worker. */
+  | { readonly type: 'patch'; readonly number: number; readonly changes: readonly [fields: KeyChange] }
   /** A change without a value stands for no such key. */
   | { readonly type: 'compareAndSet'; readonly changes: readonly [expected: KeyChange, value: KeyChange] }
   | { readonly type: 'ping' }
@@ -82,9 +84,8 @@ export type FromSequencer = { readonly room: string } & (
       readonly acked: number;
       readonly changes: readonly NumberedChange[];
     }
-  | {
+  | (Answer & {
       readonly type: 'reply';
-      readonly id: number;
       readonly isDone?: boolean | undefined;
       /** The answer to `continue`; undefined for a snapshot. */
       readonly from?: number | undefined;
@@ -92,7 +93,7 @@ export type FromSequencer = { readonly room: string } & (
       readonly error?: string | undefined;
       readonly written?: number | undefined;
       readonly unwritten?: number | undefined;
-    }
+    })
   | ({ readonly type: 'store' } & StoreNews)
 );
 
@@ -113,7 +114,8 @@ export type ToMachine =
   | { readonly type: 'digests'; readonly digests: readonly Digest[] }
   | { readonly type: 'pull'; readonly room: string; readonly after: number }
   /** The answer comes behind everything that the receiver has changed before. */
-  | { readonly type: 'ping' | 'pong'; readonly id: number }
+  | ({ readonly type: 'ping' } & Question)
+  | ({ readonly type: 'pong' } & Answer)
   | {
       readonly type: 'page';
       readonly room: string;
@@ -142,11 +144,9 @@ const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8, owne
  */
 export function encodeMessage(message: ToSequencer | FromSequencer | ToMachine): Buffer {
   const { changes, ...head } = message as AnyMessage;
-  return encodeParts(head, changes ? encodeChanges(changes) : undefined);
-}
-
-/** The changes that {@link encodeMessage} would encodeMessage, for messages with different heads. */
-export function encodeParts(head: object, body: Buffer | undefined): Buffer {
+  // Several workers get the same changes.
+  if (changes && changes !== last.changes) last = { changes, body: encodeChanges(changes) };
+  const body = changes ? last.body : undefined;
   const text = JSON.stringify(head);
   const length = Buffer.byteLength(text);
   const bytes = Buffer.allocUnsafe(4 + length + (body?.length ?? 0));
@@ -156,7 +156,9 @@ export function encodeParts(head: object, body: Buffer | undefined): Buffer {
   return bytes;
 }
 
-export function encodeChanges(changes: readonly (KeyChange & { readonly seq?: number })[]): Buffer {
+let last: { readonly changes: AnyMessage['changes']; readonly body: Buffer } = { changes: [], body: Buffer.alloc(0) };
+
+function encodeChanges(changes: readonly (KeyChange & { readonly seq?: number })[]): Buffer {
   let size = 0;
   for (const { key, origin, value, owner } of changes) {
     size +=
@@ -261,8 +263,8 @@ const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>
     digests: (value) => Array.isArray(value) && value.every((each) => Array.isArray(each) && isText(each[0])),
   },
   pull: { room: isText, after: isCount },
-  ping: { id: isCount },
-  pong: { id: isCount },
+  ping: { request: isCount },
+  pong: { answers: isCount },
   page: { room: isText, changes: areChanges, next: (value) => value === undefined || isCount(value) },
 };
 

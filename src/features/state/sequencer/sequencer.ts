@@ -1,8 +1,10 @@
 import { delay, nextTick } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
+import type { HubService, HubServiceHost } from '../../../base/hub-service.js';
 import { own } from '../../../base/owner.js';
 import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
+import type { Question } from '../../hub-link.js';
 import type { StateEntry } from '../entries.js';
 import { HybridClock } from '../version.js';
 import { KeyExpiry } from './expiry.js';
@@ -30,16 +32,11 @@ const MAX_STORE_MS = 2000;
 /** How long a room without workers is kept: they may have been killed, in ms. */
 const IDLE_MS = 60_000;
 
-export interface SequencerHost {
-  /** Whether there can be other machines. */
-  readonly hasOthers: boolean;
-  /** Resolves when it is linked with the workers that were there before it. */
-  readonly isLinked?: Promise<void> | undefined;
-  /** Whether the only worker is in this process, and shares the entries. */
-  readonly isLocal?: boolean;
-  sendToWorker(worker: number, message: FromSequencer): void;
-  sendToMachine(hub: string, message: Buffer): void;
-}
+/** How a sequencer reaches the workers of its machine, and the sequencers of others. */
+type SequencerHost = Pick<
+  HubServiceHost<FromSequencer, ToMachine>,
+  'isAlone' | 'isLinked' | 'isLocal' | 'sendToWorker' | 'sendToHub'
+>;
 
 /** A worker that has a room. */
 interface Follower {
@@ -67,7 +64,7 @@ interface Room extends SharedRoom {
 }
 
 /** Gives the changes of the workers of a machine one order, and exchanges them with other machines and Redis. */
-export class Sequencer {
+export class Sequencer implements HubService<ToSequencer, ToMachine> {
   private readonly node = randomBytes(9).toString('base64url');
   readonly clock = new HybridClock();
   private readonly rooms = new Map<string, Room>();
@@ -95,7 +92,7 @@ export class Sequencer {
     this.machines = new Machines({
       node: this.node,
       rooms: this.rooms,
-      sendToMachine: (hub, message) => host.sendToMachine(hub, message),
+      sendToHub: (hub, message) => host.sendToHub(hub, message),
       changed: () => this.flushSoon(),
       onMachineGone: () => {
         for (const { store } of this.rooms.values()) store?.syncSoon();
@@ -120,22 +117,26 @@ export class Sequencer {
     this.readyIfDone(room);
   }
 
-  onMachineHere(hub: string): void {
+  onHubHere(hub: string): void {
     this.machines.onHere(hub);
   }
 
-  onMachineGone(hub: string): void {
+  onHubGone(hub: string): void {
     this.machines.onGone(hub);
   }
 
-  onMachineMessage(hub: string, message: ToMachine): void {
+  onHubMessage(hub: string, message: ToMachine): void {
     this.machines.onMessage(hub, message);
     const room = 'room' in message ? this.rooms.get(message.room) : undefined;
     if (room) checkBounds(room);
   }
 
-  /** Resolves once Redis has everything, or does not take it. */
-  async close(): Promise<void> {
+  close(): void {
+    own('closing the state rooms', this.closed());
+  }
+
+  /** Closes. Resolves once Redis has everything, or does not take it. */
+  async closed(): Promise<void> {
     this.flush();
     await Promise.all([...this.rooms.values()].map((room) => this.drop(room)));
     this.machines.close();
@@ -204,7 +205,7 @@ export class Sequencer {
       ...{ waits: 0, isReady: false, idle: undefined, held: [] },
     };
     this.rooms.set(name, room);
-    const meet = this.host.hasOthers ? MEET_MS - (performance.now() - this.startedAt) : 0;
+    const meet = !this.host.isAlone ? MEET_MS - (performance.now() - this.startedAt) : 0;
     if (isAgain || !this.isLinked) this.awaitFor(room, this.gathered(isAgain));
     if (meet > 0)
       this.awaitFor(
@@ -287,21 +288,15 @@ export class Sequencer {
     else this.readyIfDone(room);
   }
 
-  private answer(
-    room: Room,
-    worker: number,
-    follower: Follower,
-    request: Request & { room: string; id: number },
-  ): void {
-    const { id } = request;
+  private answer(room: Room, worker: number, follower: Follower, request: Request & Question & { room: string }): void {
     const { sequenced, store } = room;
     const reply = (fields: object) => {
       this.flush();
-      this.host.sendToWorker(worker, { type: 'reply', room: sequenced.name, id, ...fields });
+      this.host.sendToWorker(worker, { type: 'reply', room: sequenced.name, answers: request.request, ...fields });
     };
     switch (request.type) {
       case 'patch':
-        follower.acked = id;
+        follower.acked = request.number;
         this.flushSoon(room);
         return reply({ error: sequenced.patch(request.changes[0]) });
       case 'compareAndSet': {

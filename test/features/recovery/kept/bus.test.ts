@@ -3,7 +3,7 @@ import { type Namespace, Server } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import type { HubLinkListener } from '../../../../src/base/hub-service.js';
 import { openRecovery, type Recovery } from '../../../../src/features/recovery/index.js';
-import { decode, type ToKeeper } from '../../../../src/features/recovery/messages.js';
+import { codec, type ToKeeper } from '../../../../src/features/recovery/messages.js';
 
 let recovery: Recovery;
 
@@ -15,7 +15,8 @@ test('a keeper that begins while the bus is down is told so', async () => {
   recovery = openRecovery({
     link: {
       send: (bytes) => {
-        for (const message of decode<ToKeeper>(bytes)) if (message.type === 'bus') told.push(message.isUp);
+        for (const message of codec<never, ToKeeper>().decode(bytes as Buffer))
+          if (message.type === 'bus') told.push(message.isUp);
         return true;
       },
       listen: (listener) => {

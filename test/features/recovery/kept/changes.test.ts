@@ -7,8 +7,7 @@ import { joinTexts } from '../../../../src/base/names.js';
 import { openRecovery, type Recovery } from '../../../../src/features/recovery/index.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import {
-  decode,
-  encode,
+  codec,
   type Found,
   type ToKeeper,
   type ToWorker,
@@ -21,6 +20,7 @@ import { until } from '../../../support/until.js';
 
 /** What a worker tells its keeper of a session that changes again and again. */
 
+const toWorkers = codec<ToWorker, ToKeeper>();
 const [WORKER, OTHER] = [1, 2];
 const space = joinTexts('0', '/');
 const many = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(100, 'x'));
@@ -41,14 +41,15 @@ beforeEach(async () => {
   answers = [];
   keeper = new Keeper({
     isAlone: true,
-    sendToWorker: (worker, message) => (worker === OTHER ? answers.push(message) : hub.onMessage(encode([message]))),
-    sendToKeeper: () => {},
+    sendToWorker: (worker, message) =>
+      worker === OTHER ? answers.push(message) : hub.onMessage(toWorkers.encode([message])[0] as Buffer),
+    sendToHub: () => {},
   });
   recovery = openRecovery({
     link: {
       send: (sent) => {
         bytes += sent.length;
-        for (const message of decode<ToKeeper>(sent)) {
+        for (const message of toWorkers.decode(sent as Buffer)) {
           posted.push(message);
           keeper.onMessage(WORKER, message);
         }
@@ -92,7 +93,7 @@ async function foundElsewhere(): Promise<Found> {
   keeper.onWorkerGone(WORKER);
   const offset = encodeOffset(Date.now(), open.name, 0, []);
   const question = { pid: pidOf(socket), offset, received: '', receivesSince: 0 };
-  keeper.onMessage(OTHER, { type: 'find', space, request: 1, ...question });
+  keeper.onMessage(OTHER, { type: 'find', space, request: 1, ms: 5000, ...question });
   const isFound = (message: ToWorker) => message.type === 'found';
   await until(() => answers.some(isFound));
   return (answers.find(isFound) as Extract<ToWorker, { type: 'found' }>).found;

@@ -73,7 +73,7 @@ test('a client that was silent while the clock was moved is not taken for one th
   const keeper = new Keeper({
     isAlone: true,
     sendToWorker: (_worker, message) => answers.push(message),
-    sendToKeeper: () => {},
+    sendToHub: () => {},
   });
   const answered = async (type: ToWorker['type']) => {
     await until(() => answers.some((answer) => answer.type === type));
@@ -97,7 +97,7 @@ test('a client that was silent while the clock was moved is not taken for one th
   expect(await answered('figures')).toMatchObject({ figures: { dropped: { packets: 1 } } });
   keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
   const offset = encodeOffset(now, SENDER, 0, [[SENDER, 0]]);
-  const question = { request: 1, pid: session.pid, offset, received: '', receivesSince: 0 };
+  const question = { request: 1, ms: 5000, pid: session.pid, offset, received: '', receivesSince: 0 };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });
   expect(await answered('found')).toMatchObject({ found: { outcome: 'packets missing' } });
   keeper.close();

@@ -7,6 +7,7 @@ import {
   type Found,
   type SessionState,
   type SpaceOptions,
+  type ToKeeperElsewhere,
   type ToWorker,
   textPacker,
 } from '../../../../src/features/recovery/messages.js';
@@ -44,11 +45,13 @@ class Machine {
   readonly keeper = new Keeper({
     isAlone: false,
     sendToWorker: (_worker, message) => this.answers.push(message),
-    sendToKeeper: (hub, message) => {
+    sendToHub: (hub, message) => {
+      this.sent.push(message);
       if (message.type === 'collect') this.asked.push([hub, message.request]);
-      if (message.type === 'collected') this.collected.set(message.request, message.collected);
+      if (message.type === 'collected') this.collected.set(message.answers, message.collected);
     },
   });
+  readonly sent: ToKeeperElsewhere[] = [];
   /** The keepers that are asked for packets. */
   readonly asked: [hub: string, request: number][] = [];
   /** Its own answers. */
@@ -67,7 +70,7 @@ class Machine {
     // The client has received something since the loss.
     const offset = encodeOffset(Date.now() + 1, own, 0, new Map([[other, received]]));
     const all = encodeNumbers([[other, RECEIVED]]);
-    const question = { request: 1, pid: 'p'.repeat(20), offset, received: all, receivesSince };
+    const question = { request: 1, ms: 5000, pid: 'p'.repeat(20), offset, received: all, receivesSince };
     this.keeper.onMessage(WORKER, { type: 'find', space, ...question });
     const found = () => this.answers.find((answer) => answer.type === 'found');
     await until(() => found() !== undefined);
@@ -79,9 +82,9 @@ class Machine {
 const losses: Record<string, () => Machine> = {
   'another machine was killed': () => {
     const machine = new Machine(false);
-    machine.keeper.onKeeperHere('hub');
-    machine.keeper.onKeeperMessage('hub', { type: 'senders', space, names: [other] });
-    machine.keeper.onKeeperGone('hub');
+    machine.keeper.onHubHere('hub');
+    machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other] });
+    machine.keeper.onHubGone('hub');
     return machine;
   },
   'a worker and its hub were killed': () => new Machine(true),
@@ -98,24 +101,24 @@ test.each(Object.entries(losses))('after %s, a worker that has begun since canno
 
 test('what yet another keeper has is not lost with the former hub', async () => {
   const machine = new Machine(true);
-  machine.keeper.onKeeperHere('hub');
-  machine.keeper.onKeeperMessage('hub', { type: 'senders', space, names: [other] });
+  machine.keeper.onHubHere('hub');
+  machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other] });
   const outcome = machine.outcomeFor(RECEIVED - 1);
   await until(() => machine.asked.length > 0);
   const [[hub, request]] = machine.asked as [[string, number]];
   const collected = { outcome: undefined, packets: [], heads: [] };
-  machine.keeper.onKeeperMessage(hub, { type: 'collected', request, collected, keepers: [] });
+  machine.keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: [] });
   expect(await outcome).toBeUndefined();
 });
 
 test('a keeper waits for a worker that does not reach the bus, and answers for none that stays so', async () => {
   const machine = new Machine(false);
-  machine.keeper.onKeeperHere('hub');
+  machine.keeper.onHubHere('hub');
   const session = { rooms: ['room'], aliveAt: Date.now(), floors: undefined, has: undefined };
   const asked = { received: '', receivesSince: began, askedAt: Date.now(), session };
   const question = { offset: encodeOffset(Date.now(), other, 0, []), ...asked };
   const outcome = async (request: number) => {
-    machine.keeper.onKeeperMessage('hub', { type: 'collect', request, space, question });
+    machine.keeper.onHubMessage('hub', { type: 'collect', request, ms: 3000, space, question });
     await until(() => machine.collected.has(request));
     return machine.collected.get(request)!.outcome;
   };
@@ -129,10 +132,10 @@ test('a keeper waits for a worker that does not reach the bus, and answers for n
 test('workers hear that packets may be lost when a keeper that was lost is here again, and not from a new one', () => {
   const { keeper, answers } = new Machine(false);
   const lost = () => answers.filter(({ type }) => type === 'lost').length;
-  keeper.onKeeperHere('hub');
-  keeper.onKeeperGone('hub');
+  keeper.onHubHere('hub');
+  keeper.onHubGone('hub');
   expect(lost()).toBe(0);
-  keeper.onKeeperHere('hub');
+  keeper.onHubHere('hub');
   expect(lost()).toBe(1);
 });
 
@@ -145,10 +148,10 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
     sendToWorker: (_worker, message) => {
       tell(message);
       if (message.type !== 'found') return;
-      found.push(message.request);
+      found.push(message.answers);
       outcomes.push(message.found.outcome);
     },
-    sendToKeeper: () => {},
+    sendToHub: () => {},
   });
   keepers.push(keeper);
   const large = { ...options, maxBytes: 1e9, maxMissedBytes: 1e9, maxReplayedBytes: 1e9 };
@@ -160,7 +163,7 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
   }
   const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
-  const question = { offset: encodeOffset(began, own, 0, []), received: '', receivesSince: began };
+  const question = { ms: 5000, offset: encodeOffset(began, own, 0, []), received: '', receivesSince: began };
   const find = (request: number) =>
     keeper.onMessage(WORKER, { type: 'find', space, pid: sessions[request]!.pid, request, ...question });
   return { keeper, sessions, found, outcomes, find };
@@ -182,18 +185,20 @@ test('a worker gets what further clients lack once it has done with those before
 test('a worker gives back a session that it waits for no longer', async () => {
   let tell = (_message: ToWorker): void => {};
   const { keeper, found, outcomes, find } = fullKeeper((message) => tell(message));
-  const link = new KeeperLink({
-    packer: textPacker,
-    send: (messages) => {
-      for (const message of messages) keeper.onMessage(WORKER, message);
-      return true;
+  const link = new KeeperLink(
+    {
+      isLocal: true,
+      send: (messages) => {
+        for (const message of messages) keeper.onMessage(WORKER, message);
+      },
+      listen: ({ onHere, onMessage }) => {
+        tell = onMessage;
+        onHere();
+      },
+      close: () => {},
     },
-    listen: ({ onHere, onMessage }) => {
-      tell = onMessage;
-      onHere();
-    },
-    close: () => {},
-  });
+    textPacker,
+  );
   // The link knows nothing of these questions, as of those whose time is over.
   find(0);
   find(1);
@@ -222,7 +227,7 @@ test('the keeper of a new hub waits for a worker that was there before it, which
   });
   const answers: ToWorker[] = [];
   const sendToWorker = (_worker: number, message: ToWorker) => void answers.push(message);
-  const keeper = new Keeper({ isAlone: true, isLinked, sendToWorker, sendToKeeper: () => {} });
+  const keeper = new Keeper({ isAlone: true, isLinked, sendToWorker, sendToHub: () => {} });
   keepers.push(keeper);
   const opened = { type: 'open', space, sent: 0, isAgain: true, options } as const;
   keeper.onMessage(WORKER, { ...opened, name: other });
@@ -230,7 +235,7 @@ test('the keeper of a new hub waits for a worker that was there before it, which
   const { pid } = session;
   // The client has received something since both have told.
   const offset = encodeOffset(Date.now() + 500, own, 0, []);
-  const question = { request: 1, pid, offset, received: '', receivesSince: began };
+  const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });
   await new Promise((resolve) => setImmediate(resolve));
   linked();
@@ -241,4 +246,74 @@ test('the keeper of a new hub waits for a worker that was there before it, which
   expect(answers.find(({ type }) => type === 'found')).toMatchObject({
     found: { outcome: undefined, session: { pid } },
   });
+});
+
+/** A keeper that has met another one, and what both are told. */
+function twoKeepers() {
+  const { keeper, answers, asked, sent } = new Machine(false);
+  keeper.onHubHere('hub');
+  const find = (pid: string) => {
+    const offset = encodeOffset(Date.now(), own, 0, []);
+    const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
+    keeper.onMessage(WORKER, { type: 'find', space, ...question });
+  };
+  const found = () => answers.find((answer) => answer.type === 'found') as Extract<ToWorker, { type: 'found' }>;
+  return { keeper, answers, asked, sent, find, found };
+}
+
+test('a worker has the answer, whatever it is, before it gives up', async () => {
+  const clock = movableClock();
+  const { keeper, asked, find, found } = twoKeepers();
+  keeper.onHubHere('lost');
+  keeper.onHubMessage('lost', { type: 'senders', space, names: [other] });
+  keeper.onHubGone('lost');
+  const start = performance.now();
+  find('p'.repeat(20));
+  await clock.until(() => asked.length > 0 || found() !== undefined);
+  const [[hub, request]] = asked as [[string, number]];
+  await clock.ahead(2400);
+  keeper.onHubHere('third');
+  const collected = { outcome: undefined, packets: [], heads: [] };
+  keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: ['third'] });
+  await clock.until(() => found() !== undefined);
+  expect(performance.now() - start).toBeLessThan(5000);
+});
+
+test('a session that another keeper gives too late is kept here, and its end is reported', async () => {
+  const clock = movableClock();
+  const { keeper, answers, sent, find, found } = twoKeepers();
+  const giver = new Machine(false);
+  const brief = { ...options, durationMs: 10_000, sweepMs: 500 };
+  keeper.onMessage(WORKER, { type: 'options', space, options: brief });
+  keeper.onMessage(WORKER, { type: 'listen', space, isListening: true });
+  const session = sessionOf('q'.repeat(20));
+  giver.keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+  giver.keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
+  find(session.pid);
+  await clock.until(() => found() !== undefined);
+  expect(found().found.outcome).toBe('session unknown');
+  const seek = sent.find(({ type }) => type === 'seek') as Extract<ToKeeperElsewhere, { type: 'seek' }>;
+  giver.keeper.onHubMessage('asker', seek);
+  await clock.until(() => giver.sent.some(({ type }) => type === 'sought'));
+  keeper.onHubMessage('hub', giver.sent.find(({ type }) => type === 'sought')!);
+  await clock.ahead(12_000);
+  const ended = answers.flatMap((answer) => (answer.type === 'expired' ? answer.session.id : []));
+  expect(ended).toContain(session.sid);
+});
+
+test('a keeper gives no session that is waited for no longer', async () => {
+  const clock = movableClock();
+  const { keeper, sent } = new Machine(false);
+  const session = sessionOf('q'.repeat(20));
+  keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+  const given = () => sent.filter(({ type }) => type === 'sought') as Extract<ToKeeperElsewhere, { type: 'sought' }>[];
+  const seek = { type: 'seek', space, pid: session.pid, ms: 1000 } as const;
+  keeper.onHubMessage('asker', { ...seek, request: 1 });
+  await clock.ahead(1200);
+  keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
+  await clock.until(() => given().length > 0);
+  expect(given()[0]!.away).toBeUndefined();
+  keeper.onHubMessage('asker', { ...seek, request: 2 });
+  await clock.until(() => given().length > 1);
+  expect(given()[1]!.away?.session.pid).toBe(session.pid);
 });

@@ -3,7 +3,7 @@
 import { Packets } from '../../../../build/features/recovery/keeper/packets.js';
 import { SessionMemory, Sessions } from '../../../../build/features/recovery/keeper/sessions.js';
 import { PacketMemory, Stream } from '../../../../build/features/recovery/keeper/stream.js';
-import { decode, encode, textPacker } from '../../../../build/features/recovery/messages.js';
+import { codec, textPacker } from '../../../../build/features/recovery/messages.js';
 
 function used() {
   global.gc();
@@ -61,7 +61,7 @@ function measureSessions(of) {
     };
     session.data = textPacker.pack(session.data);
     // As it arrives from another worker, in a buffer with more than this message.
-    const [message] = decode(encode([{ type: 'live', session }]));
+    const [message] = codec().decode(codec().encode([{ type: 'live', session }])[0]);
     sessions.put({ ...message.session, direct: Stream.of(message.session.direct, memory) });
   }
   const ratio = (used() - before) / (sessionMemory.bytes + memory.bytes);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { decodeFromMachine, type ToMachine } from '../../../../src/features/state/sequencer/messages.js';
+import { decodeFromMachine, encodeMessage, type ToMachine } from '../../../../src/features/state/sequencer/messages.js';
 import type { SequencedRoom } from '../../../../src/features/state/sequencer/room.js';
 import { Sequencer } from '../../../../src/features/state/sequencer/sequencer.js';
 import { eventually } from '../../../support/until.js';
@@ -8,7 +8,7 @@ const bounds = { maxKeys: 10, maxBytes: 10_000 };
 const all: Sequencer[] = [];
 
 afterEach(async () => {
-  for (const sequencer of all.splice(0)) await sequencer.close();
+  for (const sequencer of all.splice(0)) await sequencer.closed();
 });
 
 /** The sequencers of two machines, and a link between them that can lose messages. */
@@ -16,27 +16,27 @@ function twoMachines() {
   const isLost: { now: (message: ToMachine) => boolean } = { now: () => false };
   const sent: ToMachine[] = [];
   const [one, two]: Sequencer[] = ['one', 'two'].map((name) => {
-    const send = (message: Buffer) => {
-      const read = decodeFromMachine(message);
+    const send = (message: ToMachine) => {
+      const read = decodeFromMachine(encodeMessage(message));
       sent.push(read);
-      if (!isLost.now(read)) (name === 'one' ? two! : one!).onMachineMessage(name, read);
+      if (!isLost.now(read)) (name === 'one' ? two! : one!).onHubMessage(name, read);
     };
     const sequencer = new Sequencer({
-      hasOthers: false,
+      isAlone: true,
       sendToWorker: () => {},
-      sendToMachine: (_hub, message) => process.nextTick(send, message),
+      sendToHub: (_hub, message) => process.nextTick(send, message),
     });
     all.push(sequencer);
     sequencer.onMessage(1, { type: 'open', room: 'r', node: `w-${name}`, epoch: '', number: 0, bounds });
     return sequencer;
   });
   const meet = () => {
-    one!.onMachineHere('two');
-    two!.onMachineHere('one');
+    one!.onHubHere('two');
+    two!.onHubHere('one');
   };
   const part = () => {
-    one!.onMachineGone('two');
-    two!.onMachineGone('one');
+    one!.onHubGone('two');
+    two!.onHubGone('one');
   };
   return { one: one!, two: two!, meet, part, isLost, sent };
 }
@@ -152,17 +152,17 @@ test('owned keys are not on a machine that cannot reach that of their owner, and
 test('of two other machines, one that cannot reach the third does not learn its owned keys from the other', async () => {
   const { one, two, meet } = twoMachines();
   meet();
-  one.onMachineHere('three');
+  one.onHubHere('three');
   const changes = [{ key: 'of three', value: '3', clock: ++clock, origin: 'three', owner: 'w-three' }];
-  one.onMachineMessage('three', { type: 'changes', room: 'r', changes });
+  one.onHubMessage('three', { type: 'changes', room: 'r', changes });
   set(one, 'end', '1');
   await eventually(() => expect(stateOf(two)).toEqual({ end: '1' }));
   expect(stateOf(one)).toEqual({ 'of three': '3', end: '1' });
-  two.onMachineGone('one');
-  two.onMachineHere('one');
+  two.onHubGone('one');
+  two.onHubHere('one');
   set(one, 'end', '2');
   await eventually(() => expect(stateOf(two)).toEqual({ end: '2' }));
-  one.onMachineGone('three');
+  one.onHubGone('three');
   expect(stateOf(one)).toEqual({ end: '2' });
 });
 
