@@ -103,21 +103,11 @@ export interface Wire<ToService, ToWorker> {
   close(): void;
 }
 
-/** What a feature does at the worker's end of its link. */
-export interface LinkEnd<ToWorker> {
-  /** Tells a service that does not know this worker yet. @param isAgain whether another one was there before */
-  introduce(isAgain: boolean): void;
-  /** Posts what has changed since the last call. */
-  postChanges(): void;
-  /** A message that is no answer, or one to a question whose time is over. */
-  onMessage(message: ToWorker): void;
-}
-
 /** To the link, the service is one. */
 const SERVICE = 0;
 
 /** The link of a feature on this worker to its service, in the hub of the machine or in this process. */
-export class FeatureLink<ToService, ToWorker extends object> {
+export abstract class FeatureLink<ToService, ToWorker extends object> {
   isHere = false;
   private wasHere = false;
   private queue: ToService[] = [];
@@ -130,16 +120,22 @@ export class FeatureLink<ToService, ToWorker extends object> {
   /** @param windowMs how long what is posted waits for more */
   constructor(
     private readonly wire: Wire<ToService, ToWorker>,
-    private readonly end: LinkEnd<ToWorker>,
     private readonly windowMs = 0,
   ) {}
+
+  /** Tells a service that does not know this worker yet. @param isAgain whether another one was there before */
+  protected abstract introduce(isAgain: boolean): void;
+  /** Posts what has changed since the last call. */
+  protected abstract postChanges(): void;
+  /** A message that is no answer, or one to a question whose time is over. */
+  protected abstract onMessage(message: ToWorker): void;
 
   get isLocal(): boolean {
     return this.wire.isLocal;
   }
 
   /** Begins, once both ends are made. */
-  open(): void {
+  protected open(): void {
     this.wire.listen({
       onHere: () => this.onHere(),
       onMessage: (message) => this.receive(message),
@@ -173,7 +169,7 @@ export class FeatureLink<ToService, ToWorker extends object> {
     clearTimeout(this.timer);
     this.timer = undefined;
     this.isFlushing = true;
-    this.end.postChanges();
+    this.postChanges();
     this.isFlushing = false;
     const messages = this.queue;
     this.queue = [];
@@ -211,7 +207,7 @@ export class FeatureLink<ToService, ToWorker extends object> {
     if (this.isHere) return;
     this.isHere = true;
     this.queue = [];
-    this.end.introduce(this.wasHere);
+    this.introduce(this.wasHere);
     this.wasHere = true;
     this.flush();
     for (const go of this.waiting.splice(0)) go();
@@ -225,7 +221,7 @@ export class FeatureLink<ToService, ToWorker extends object> {
 
   private receive(message: ToWorker): void {
     const { answers } = message as Partial<Answer>;
-    if (answers === undefined || !this.questions.answered(SERVICE, answers, message)) this.end.onMessage(message);
+    if (answers === undefined || !this.questions.answered(SERVICE, answers, message)) this.onMessage(message);
   }
 
   /** Ends a service in this process. One in the hub is there until the worker ends. */

@@ -1,4 +1,4 @@
-import { type Asked, FeatureLink, type LinkEnd, type Wire } from '../hub-link.js';
+import { type Asked, FeatureLink, type Wire } from '../hub-link.js';
 import { type DataPacker, type KeeperFigures, noFigures, type ToKeeper, type ToWorker, WINDOW_MS } from './messages.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
 
@@ -6,62 +6,44 @@ import type { NamespaceRecovery } from './namespace-recovery.js';
 const MAX_WAIT_MS = 5000;
 
 /** This worker's end of the link to the keeper of its machine, for all of its namespaces. */
-export class KeeperLink implements LinkEnd<ToWorker> {
+export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
   figures: KeeperFigures = noFigures;
   private readonly spaces = new Map<string, NamespaceRecovery>();
-  private readonly link: FeatureLink<ToKeeper, ToWorker>;
 
   constructor(
     wire: Wire<ToKeeper, ToWorker>,
     readonly packer: DataPacker,
   ) {
-    this.link = new FeatureLink(wire, this, WINDOW_MS);
-    this.link.open();
+    super(wire, WINDOW_MS);
+    this.open();
   }
 
   add(space: string, listener: NamespaceRecovery): void {
     this.spaces.set(space, listener);
-    if (this.link.isHere) listener.introduce(false);
+    if (this.isHere) listener.introduce(false);
   }
 
   remove(space: string, listener: NamespaceRecovery): void {
     // A client may have made a namespace of the same name meanwhile.
     if (this.spaces.get(space) !== listener) return;
-    this.link.send({ type: 'close', space });
+    this.send({ type: 'close', space });
     this.spaces.delete(space);
   }
 
-  /** See {@link FeatureLink}, also for the next ones. */
-  post(message: ToKeeper): void {
-    this.link.post(message);
-  }
-
-  plan(): void {
-    this.link.plan();
-  }
-
-  hurry(): void {
-    this.link.hurry();
-  }
-
-  flush(): void {
-    this.link.flush();
-  }
-
   /** Resolves with the answer, or with undefined if there is no keeper, or none that answers. */
-  ask<Reply extends ToWorker>(question: Asked<ToKeeper>): Promise<Reply | undefined> {
-    return this.link.ask<Reply>(question, MAX_WAIT_MS);
+  override ask<Reply extends ToWorker>(question: Asked<ToKeeper>): Promise<Reply | undefined> {
+    return super.ask<Reply>(question, MAX_WAIT_MS);
   }
 
-  introduce(isAgain: boolean): void {
+  protected introduce(isAgain: boolean): void {
     for (const listener of this.spaces.values()) listener.introduce(isAgain);
   }
 
-  postChanges(): void {
+  protected postChanges(): void {
     for (const listener of this.spaces.values()) listener.postChanges();
   }
 
-  onMessage(message: ToWorker): void {
+  protected onMessage(message: ToWorker): void {
     switch (message.type) {
       case 'found':
         // The worker waits for it no longer, so its client has got a new session.
@@ -75,7 +57,7 @@ export class KeeperLink implements LinkEnd<ToWorker> {
         this.figures = message.figures;
         return;
       case 'post':
-        return this.link.send({ type: 'posted', answers: message.request });
+        return this.send({ type: 'posted', answers: message.request });
       case 'taking':
         return this.spaces.get(message.space)?.onTaking(message);
       case 'end':
@@ -91,9 +73,5 @@ export class KeeperLink implements LinkEnd<ToWorker> {
       case 'expired':
         return this.spaces.get(message.space)?.onExpired(message.session);
     }
-  }
-
-  close(): void {
-    this.link.close();
   }
 }

@@ -95,7 +95,7 @@ test('a client that joins and leaves in a loop is one member, and has the hub as
   // Another worker could have written it, so this one has to ask the hub.
   const version = encodeVersion({ epoch, number: number + 1000, timeMs });
   const { client: sequencer } = (two.room as unknown as { replica: { client: SequencerClient } }).replica;
-  const { link } = sequencer as unknown as { link: { questions: { open: ReadonlyMap<number, unknown> }; ask: Ask } };
+  const link = sequencer as unknown as { questions: { open: ReadonlyMap<number, unknown> }; ask: Ask };
   const { open: asked } = link.questions;
   let pings = 0;
   const ask = link.ask.bind(link);

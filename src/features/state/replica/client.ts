@@ -1,7 +1,7 @@
 import { nextTick } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
 import { randomBytes } from '../../../base/random.js';
-import { FeatureLink, type LinkEnd, type Wire } from '../../hub-link.js';
+import { FeatureLink, type Wire } from '../../hub-link.js';
 import type { KeyChange } from '../entries.js';
 import type { FromSequencer, Request, ToSequencer } from '../sequencer/messages.js';
 import { HybridClock } from '../version.js';
@@ -15,10 +15,9 @@ const MAX_CATCH_UP_MS = 2000;
 export type SequencerReply = FromSequencer & { type: 'reply' };
 
 /** What a worker says to the sequencer of its machine, and hears from it, for all its rooms. */
-export class SequencerClient implements LinkEnd<FromSequencer> {
+export class SequencerClient extends FeatureLink<ToSequencer, FromSequencer> {
   /** Names this worker in what a sequencer has not numbered. */
   readonly node = randomBytes(9).toString('base64url');
-  private readonly link: FeatureLink<ToSequencer, FromSequencer>;
   private readonly replicas = new Map<string, Replica>();
   private readonly changed = new Map<Replica, KeyChange[]>();
   private isFlushDue = false;
@@ -30,26 +29,21 @@ export class SequencerClient implements LinkEnd<FromSequencer> {
     wire: Wire<ToSequencer, FromSequencer>,
     readonly clock = new HybridClock(),
   ) {
-    this.link = new FeatureLink(wire, this);
-    this.link.open();
-  }
-
-  /** Whether the sequencer is in this process. */
-  get isLocal(): boolean {
-    return this.link.isLocal;
+    super(wire);
+    this.open();
   }
 
   add(replica: Replica): void {
     this.replicas.set(replica.id, replica);
-    if (this.link.isHere) this.link.send(replica.opening());
+    if (this.isHere) this.send(replica.opening());
   }
 
   /** Resolves with how many changes the store of the room lacks, if this was the last worker that had it. */
   async remove(replica: Replica): Promise<number> {
-    const reply = this.link.isHere ? this.ask(replica, { type: 'close' }, MAX_CLOSE_MS) : undefined;
+    const reply = this.isHere ? this.request(replica, { type: 'close' }, MAX_CLOSE_MS) : undefined;
     this.replicas.delete(replica.id);
     const { unwritten } = (await reply) ?? {};
-    if (this.replicas.size === 0) this.link.close();
+    if (this.replicas.size === 0) this.close();
     return unwritten ?? 0;
   }
 
@@ -59,10 +53,10 @@ export class SequencerClient implements LinkEnd<FromSequencer> {
     if (changes) changes.push(change);
     else this.changed.set(replica, [change]);
     const number = ++this.numbers;
-    if (this.link.isLocal) this.link.flush();
+    if (this.isLocal) this.flush();
     else if (!this.isFlushDue) {
       this.isFlushDue = true;
-      nextTick(() => this.link.flush());
+      nextTick(() => this.flush());
     }
     return number;
   }
@@ -77,13 +71,13 @@ export class SequencerClient implements LinkEnd<FromSequencer> {
     this.postChanges();
     const number = ++this.numbers;
     // The next sequencer gets what the patch has made of its key, as all changes of this worker.
-    if (this.link.isHere) await this.ask(replica, { type: 'patch', number, changes: [fields] });
-    else await this.link.here();
+    if (this.isHere) await this.request(replica, { type: 'patch', number, changes: [fields] });
+    else await this.here();
   }
 
   /** @throws GjallarError OVERLOADED if the sequencer is gone before it has answered */
   async compareAndSet(replica: Replica, expected: KeyChange, value: KeyChange): Promise<boolean> {
-    const reply = await this.ask(replica, { type: 'compareAndSet', changes: [expected, value] });
+    const reply = await this.request(replica, { type: 'compareAndSet', changes: [expected, value] });
     if (reply) return reply.isDone === true;
     throw new GjallarError(
       'OVERLOADED',
@@ -117,42 +111,38 @@ export class SequencerClient implements LinkEnd<FromSequencer> {
   private async askAgain(replica: Replica, request: Request, ms = Number.POSITIVE_INFINITY) {
     const end = performance.now() + ms;
     for (;;) {
-      const reply = await this.ask(replica, request, end - performance.now());
+      const reply = await this.request(replica, request, end - performance.now());
       // It is there, and does not answer in time.
-      if (reply || this.link.isHere || performance.now() >= end) return reply;
+      if (reply || this.isHere || performance.now() >= end) return reply;
     }
   }
 
   /** Resolves with the reply; undefined if the sequencer is gone, or the time is over. @throws GjallarError with its code */
-  private async ask(replica: Replica, request: Request, ms?: number): Promise<SequencerReply | undefined> {
+  private async request(replica: Replica, request: Request, ms?: number): Promise<SequencerReply | undefined> {
     this.postChanges();
-    const reply = await this.link.ask<SequencerReply>({ ...request, room: replica.id }, ms);
+    const reply = await this.ask<SequencerReply>({ ...request, room: replica.id }, ms);
     if (reply?.error !== undefined) throw new GjallarError(reply.error as GjallarError['code']);
     return reply;
   }
 
-  postChanges(): void {
+  protected postChanges(): void {
     this.isFlushDue = false;
     const last = this.numbers;
-    for (const [replica, changes] of this.changed) this.link.post({ type: 'changes', room: replica.id, last, changes });
+    for (const [replica, changes] of this.changed) this.post({ type: 'changes', room: replica.id, last, changes });
     this.changed.clear();
   }
 
-  introduce(): void {
+  protected introduce(): void {
     this.changed.clear();
     const last = this.numbers;
     for (const replica of this.replicas.values()) {
-      this.link.post(replica.opening());
+      this.post(replica.opening());
       const changes = replica.own();
-      if (changes.length > 0) this.link.post({ type: 'given', room: replica.id, changes, last });
+      if (changes.length > 0) this.post({ type: 'given', room: replica.id, changes, last });
     }
   }
 
-  onMessage(message: FromSequencer): void {
+  protected onMessage(message: FromSequencer): void {
     if (message.type !== 'reply') this.replicas.get(message.room)?.onMessage(message);
-  }
-
-  send(message: ToSequencer): void {
-    this.link.send(message);
   }
 }
