@@ -5,7 +5,7 @@ import { type ProcessHost, thisProcess } from '../base/process.js';
 import { within } from '../base/within.js';
 
 /** What a question has beside its content. */
-export interface Question {
+export interface LinkQuestion {
   /** Its number. */
   readonly request: number;
   /** How long the answer is waited for, in ms; undefined until one of the two ends. */
@@ -13,13 +13,13 @@ export interface Question {
 }
 
 /** What an answer has beside its content. */
-export interface Answer {
+export interface LinkAnswer {
   /** The number of the question. */
   readonly answers: number;
 }
 
 /** A question without what the one that asks it adds. */
-export type Asked<Message> = Message extends Question ? Omit<Message, keyof Question> : never;
+export type Asked<Message> = Message extends LinkQuestion ? Omit<Message, keyof LinkQuestion> : never;
 
 /** How long an answer may be on its way, in ms. */
 const ON_ITS_WAY_MS = 250;
@@ -33,7 +33,7 @@ export class Deadline {
   }
 
   /** For the one that answers. */
-  static of({ ms = Number.POSITIVE_INFINITY }: Question): Deadline {
+  static of({ ms = Number.POSITIVE_INFINITY }: LinkQuestion): Deadline {
     return new Deadline(ms - ON_ITS_WAY_MS);
   }
 
@@ -54,7 +54,7 @@ export class Deadline {
 }
 
 /** Questions that wait for their answers: of workers to their hub, of a hub to workers and to other hubs. */
-export class Questions<Other, Reply> {
+export class OpenQuestions<Other, Reply> {
   private readonly open = new Map<number, { missing: Set<Other>; replies: Map<Other, Reply>; done: () => void }>();
   private last = 0;
 
@@ -62,7 +62,7 @@ export class Questions<Other, Reply> {
   async ask(
     others: Iterable<Other>,
     ms: number,
-    send: (other: Other, question: Question) => void,
+    send: (other: Other, question: LinkQuestion) => void,
   ): Promise<Map<Other, Reply>> {
     const [missing, replies] = [new Set(others), new Map<Other, Reply>()];
     if (missing.size === 0) return replies;
@@ -114,7 +114,7 @@ export abstract class FeatureLink<ToService, ToWorker extends object> {
   private timer: NodeJS.Timeout | undefined;
   private isFlushPlanned = false;
   private isFlushing = false;
-  private readonly questions = new Questions<typeof SERVICE, ToWorker>();
+  private readonly questions = new OpenQuestions<typeof SERVICE, ToWorker>();
   private waiting: (() => void)[] = [];
 
   /** @param windowMs how long what is posted waits for more */
@@ -220,7 +220,7 @@ export abstract class FeatureLink<ToService, ToWorker extends object> {
   }
 
   private receive(message: ToWorker): void {
-    const { answers } = message as Partial<Answer>;
+    const { answers } = message as Partial<LinkAnswer>;
     if (answers === undefined || !this.questions.answered(SERVICE, answers, message)) this.onMessage(message);
   }
 
@@ -257,7 +257,7 @@ export function overHub<ToService, ToWorker>(
 }
 
 /** Opens a service, for the hub or for this process. */
-export type OpenService<ToService, ToWorker, Between> = (
+export type OpenFeature<ToService, ToWorker, Between> = (
   host: HubServiceHost<ToWorker, Between>,
 ) => HubService<ToService, Between>;
 
@@ -270,7 +270,7 @@ const SELF = 0;
  * @param others how it reaches other processes, which are machines to it; by default, there are none
  */
 export function inProcess<ToService, ToWorker, Between>(
-  open: OpenService<ToService, ToWorker, Between>,
+  open: OpenFeature<ToService, ToWorker, Between>,
   source: Parameters<ProcessHost['reports']['malformed']>[0],
   others?: Pick<HubServiceHost<never, Between>, 'sendToHub'>,
 ): { readonly wire: Wire<ToService, ToWorker>; readonly service: HubService<ToService, Between> } {
@@ -304,7 +304,7 @@ export function inProcess<ToService, ToWorker, Between>(
 
 /** A service in the hub, from one that knows messages and not bytes. */
 export function serviceInHub<ToService, ToWorker, Between>(
-  open: OpenService<ToService, ToWorker, Between>,
+  open: OpenFeature<ToService, ToWorker, Between>,
   ofWorkers: Codec<ToWorker, ToService>,
   ofHubs: Codec<Between, Between>,
 ): OpenHubService {

@@ -9,8 +9,8 @@ import type { Heads } from './heads.js';
 import { type KeptPacket, lastToAll, type Mark } from './keeper/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
-import { isWorkerName } from './offset.js';
 import type { OffsetWriter } from './offset-writer.js';
+import { isWorkerName } from './version-vector.js';
 
 /** The packet of an event, as socket.io passes them to the adapter. */
 interface EventPacket extends BroadcastPacket {

@@ -1,7 +1,8 @@
 import { isToId } from '../../base/worker-name.js';
 import type { Floor } from './keeper/memory.js';
 import { type KeptPacket, lastToAll, type Mark } from './keeper/stream.js';
-import { encodeNumbers, encodeOffset, offsetWith } from './offset.js';
+import { encodeOffset } from './offset.js';
+import { VersionVector } from './version-vector.js';
 
 /** More senders than any cluster has. Their names come from the backplane. */
 const MAX_SENDERS = 4096;
@@ -24,8 +25,8 @@ export class Heads {
   /** Times are those of `performance.now()`: a step of the clock does not change them. */
   private readonly senders = new Map<string, { last: number; receivedAt: number }>();
   private lastAt = 0;
-  /** The numbers of all senders as text, until one of them changes. */
-  private numbers: string | undefined;
+  /** What it has received, as offsets name it: without workers that have been silent for a long time. */
+  readonly received = new VersionVector();
   private lastFloor: Floor = { at: 0, numbers: '' };
 
   /**
@@ -76,7 +77,7 @@ export class Heads {
     const head = { last: Math.max(number, known?.last ?? 0), receivedAt: performance.now() };
     if (known) Object.assign(known, head);
     else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, head);
-    this.numbers = undefined;
+    this.received.raise(sender, head.last);
     if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
     this.recent.add({ ...content, sender, number, at, isBehindGap });
     return true;
@@ -84,39 +85,30 @@ export class Heads {
 
   /** The offset of a packet that is delivered now. */
   offset(at: number, direct = this.direct): string {
-    return offsetWith(at, this.worker, direct, this.received);
+    return encodeOffset(at, this.worker, direct, this.received);
   }
 
   /** The offset of a packet for a client that lacks further ones. */
-  offsetOf(at: number, senders: ReadonlyMap<string, number>): string {
+  offsetOf(at: number, senders: VersionVector): string {
     return encodeOffset(at, this.worker, this.direct, senders);
   }
 
   /** What this worker has received until now. */
   floor(): Floor {
     const at = Date.now();
-    const numbers = this.received;
+    const numbers = `${this.received}`;
     // Sockets that connect or join in between share it.
     if (numbers !== this.lastFloor.numbers || at - this.lastFloor.at > FLOOR_MS) this.lastFloor = { at, numbers };
     return this.lastFloor;
   }
 
-  /** What it has received, as in an offset: without workers that have been silent for a long time. */
-  get received(): string {
-    this.numbers ??= encodeNumbers(this.numbersSince(performance.now() - 2 * this.retentionMs()));
-    return this.numbers;
-  }
-
-  private *numbersSince(since: number): Iterable<[string, number]> {
-    for (const [sender, { last, receivedAt }] of this.senders) if (receivedAt >= since) yield [sender, last];
-  }
-
   /** Forgets workers that have been silent for a long time. */
   sweep(): void {
-    this.numbers = undefined;
-    const oldest = performance.now() - 3 * this.retentionMs();
+    const now = performance.now();
+    const retentionMs = this.retentionMs();
     for (const [sender, { receivedAt }] of this.senders) {
-      if (receivedAt < oldest && sender !== this.worker) this.senders.delete(sender);
+      if (receivedAt < now - 2 * retentionMs) this.received.forget(sender);
+      if (receivedAt < now - 3 * retentionMs && sender !== this.worker) this.senders.delete(sender);
     }
   }
 }

@@ -38,8 +38,8 @@ export interface LiveSession {
   readonly connection: string;
   /** Undefined once all packets are newer. */
   floors: Floors | undefined;
-  /** What the client had received when it connected and this worker had not: numbers as in an offset. */
-  readonly has: string | undefined;
+  /** What the client had received when it connected and this worker had not: a version vector. */
+  readonly alsoReceived: string | undefined;
   replayed: Replayed | undefined;
   /** When it was connected, on the clock of `performance`. */
   readonly connectedAt: number;
@@ -95,7 +95,7 @@ export class LiveSessions {
 
   add(
     socket: Socket,
-    state: Pick<LiveSession, 'resumedFrom' | 'aliveAt' | 'floors' | 'has' | 'isShared'>,
+    state: Pick<LiveSession, 'resumedFrom' | 'aliveAt' | 'floors' | 'alsoReceived' | 'isShared'>,
   ): LiveSession {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const pid = pidOf(socket);
@@ -275,9 +275,10 @@ export class LiveSessions {
   }
 
   private stateOf(session: LiveSession): SessionState {
-    const { socket, pid, resumedFrom, aliveAt, floors, has, replayed, isShared, address, connection } = session;
+    const { socket, pid, resumedFrom, aliveAt, floors, alsoReceived, replayed, isShared, address, connection } =
+      session;
     const user = this.userOf(socket.data);
-    const own = { pid, sid: socket.id, aliveAt, has, replayed, isShared, user, address, connection };
+    const own = { pid, sid: socket.id, aliveAt, alsoReceived, replayed, isShared, user, address, connection };
     // Only so much is kept that the client can be told apart from an unknown one.
     if (session.told === 'too many rooms')
       return { ...own, rooms: [], data: undefined, worker: NO_WORKER, resumedFrom: undefined, floors: undefined };

@@ -2,7 +2,7 @@ import { DefaultDeserializer, serialize } from 'node:v8';
 import { MalformedMessage } from '../../base/errors.js';
 import { sendable } from '../../base/sendable.js';
 import type { EncodedPackets } from '../../io/rooms/index.js';
-import type { Answer, Codec, Question } from '../hub-link.js';
+import type { Codec, LinkAnswer, LinkQuestion } from '../hub-link.js';
 import type { ExpiredSession } from './keeper/expiries.js';
 import type { RemovalTarget, RoomsFloor } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
@@ -27,8 +27,8 @@ export interface SessionState {
   readonly aliveAt: number;
   /** From which packets on its rooms are its own. */
   readonly floors: readonly RoomsFloor[] | undefined;
-  /** What the client had received, beyond its offset, before its worker had: numbers as in an offset. */
-  readonly has: string | undefined;
+  /** What the client had received, beyond its offset, before its worker had: a {@link VersionVector}, as all of these. */
+  readonly alsoReceived: string | undefined;
   /** The same of what it was sent when it was recovered. It has that if it names a later offset of this worker. */
   readonly replayed?: Replayed | undefined;
   /** Whether other sockets may be in its own room. */
@@ -41,7 +41,6 @@ export interface SessionState {
 
 /** What a client was sent because it had missed it, and its worker had not received. */
 export interface Replayed {
-  /** As in an offset. */
   readonly numbers: string;
   /** How many packets its worker had sent to single sockets by then. */
   readonly direct: number;
@@ -115,20 +114,20 @@ export type Collected =
       readonly outcome: undefined;
       readonly packets: readonly Missed[];
       /** Up to which packet of each sender that is. */
-      readonly heads: readonly (readonly [sender: string, number: number])[];
+      readonly upTo: string;
     };
 
 /** What is asked of all keepers about a client that returns. */
 export interface MissedQuestion {
   /** What the client has received. */
   readonly offset: string;
-  /** What the worker that asks has received: numbers as in an offset. */
+  /** What the worker that asks has received. */
   readonly received: string;
   /** Since when that worker receives broadcasts, in ms since 1970. */
   readonly receivesSince: number;
   /** When the keeper of that worker asks, in ms since 1970; Infinity if its clock was set back. */
   readonly askedAt: number;
-  readonly session: Pick<SessionState, 'rooms' | 'aliveAt' | 'floors' | 'has'>;
+  readonly session: Pick<SessionState, 'rooms' | 'aliveAt' | 'floors' | 'alsoReceived'>;
 }
 
 /** The answer to a worker whose client returns. */
@@ -141,7 +140,7 @@ export type Found =
       readonly resumedFrom: string;
       /** In order. */
       readonly missed: readonly Missed[];
-      readonly heads: readonly (readonly [sender: string, number: number])[];
+      readonly upTo: string;
     };
 
 /** What a keeper keeps. */
@@ -185,9 +184,16 @@ export type ToKeeper =
   | { type: 'gone'; space: string; pid: string }
   /** The client is disconnected, and may return. */
   | { type: 'away'; space: string; pid: string }
-  | ({ type: 'find'; space: string; pid: string; offset: string; received: string; receivesSince: number } & Question)
+  | ({
+      type: 'find';
+      space: string;
+      pid: string;
+      offset: string;
+      received: string;
+      receivesSince: number;
+    } & LinkQuestion)
   /** The answer to `taking`: all workers know that messages to the id of the socket are for this one, too. */
-  | ({ type: 'announced'; space: string } & Answer)
+  | ({ type: 'announced'; space: string } & LinkAnswer)
   /** The client of a session that was found gets a new one. */
   | { type: 'failed'; space: string; pid: string }
   /** The bus of the worker is down, so that what it sends may be lost, or up again. */
@@ -196,21 +202,21 @@ export type ToKeeper =
   | { type: 'tail'; space: string; sender: string; after: number }
   /** A socket has joined the room of a socket elsewhere. */
   | { type: 'joined'; space: string; room: string }
-  | ({ type: 'remove'; target: RemovalTarget; server: string } & Question)
+  | ({ type: 'remove'; target: RemovalTarget; server: string } & LinkQuestion)
   /** The worker wants to hear of sessions that expire. */
   | { type: 'listen'; space: string; isListening: boolean }
-  | ({ type: 'sync' } & Question)
+  | ({ type: 'sync' } & LinkQuestion)
   /** The answer to `post`. */
-  | ({ type: 'posted' } & Answer);
+  | ({ type: 'posted' } & LinkAnswer);
 
 /** The same of one namespace, without the name of its space. */
 export type Posted<Message = ToKeeper> = Message extends { space: string } ? Omit<Message, 'space'> : never;
 
 /** From the keeper to a worker. */
 export type ToWorker =
-  | ({ type: 'found'; space: string; found: Found } & Answer)
+  | ({ type: 'found'; space: string; found: Found } & LinkAnswer)
   /** The session was found. What its client lacks is gathered once the worker has answered. */
-  | ({ type: 'taking'; space: string; pid: string; sid: string } & Question)
+  | ({ type: 'taking'; space: string; pid: string; sid: string } & LinkQuestion)
   /** The client of this session returns elsewhere. */
   | { type: 'end'; space: string; pid: string }
   | { type: 'joined'; space: string; room: string }
@@ -221,21 +227,21 @@ export type ToWorker =
   /** What it had sent last. */
   | { type: 'tail'; space: string; sender: string; packets: readonly KeptPacket[] }
   /** Asks the worker to post what it holds back. */
-  | ({ type: 'post' } & Question)
-  | ({ type: 'removed'; ids: readonly string[] } & Answer)
+  | ({ type: 'post' } & LinkQuestion)
+  | ({ type: 'removed'; ids: readonly string[] } & LinkAnswer)
   | { type: 'expired'; space: string; session: ExpiredSession }
   | { type: 'figures'; figures: KeeperFigures }
-  | ({ type: 'synced' } & Answer);
+  | ({ type: 'synced' } & LinkAnswer);
 
 /** From a keeper to that of another machine. */
 export type ToKeeperElsewhere =
   /** Workers whose packets the keeper has. */
   | { type: 'senders'; space: string; names: readonly string[] }
-  | ({ type: 'seek'; space: string; pid: string } & Question)
-  | ({ type: 'sought'; space: string; away: AwayState | undefined } & Answer)
-  | ({ type: 'collect'; space: string; question: MissedQuestion } & Question)
+  | ({ type: 'seek'; space: string; pid: string } & LinkQuestion)
+  | ({ type: 'sought'; space: string; away: AwayState | undefined } & LinkAnswer)
+  | ({ type: 'collect'; space: string; question: MissedQuestion } & LinkQuestion)
   /** With the keepers that this one knows, besides the one that asks. */
-  | ({ type: 'collected'; collected: Collected; keepers: readonly string[] } & Answer)
+  | ({ type: 'collected'; collected: Collected; keepers: readonly string[] } & LinkAnswer)
   | { type: 'joined'; space: string; room: string }
   /** What a keeper has that ends. The other one goes on with it. */
   | {

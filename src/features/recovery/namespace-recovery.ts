@@ -21,12 +21,13 @@ import type { KeptPacket } from './keeper/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
 import { departing, isArriving } from './moves.js';
-import { decodeOffset, encodeNumbers, mayBeId, NO_OFFSET, numbersIn, type RecoveryOutcome } from './offset.js';
+import { decodeOffset, mayBeId, NO_OFFSET, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
 import type { ServerRecovery } from './recovery.js';
 import { Ahead, receivedBefore } from './returns/ahead.js';
 import type { Gate } from './returns/gate.js';
 import { type Returning, Returns } from './returns/returns.js';
+import { VersionVector } from './version-vector.js';
 
 /** By how much longer than packets are kept the floors of sessions are, in ms. */
 const FLOOR_SLACK_MS = 30_000;
@@ -148,11 +149,11 @@ export class NamespaceRecovery {
     const returning = this.returns.take(socket.id);
     if (!returning) {
       const offset = receivedBefore(socket);
-      const has = offset && this.noteLead(socket.id, offset.senders, offset.at);
+      const alsoReceived = offset && this.noteLead(socket.id, offset.senders, offset.at);
       const floors = new Floors(this.heads.floor());
       // Sockets elsewhere may have the id that an application gives, or be in its room. No other worker knows any other id yet.
       const isShared = !mayBeId(socket.id) || this.givenIds.get(socket) !== socket.id;
-      this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, has, isShared });
+      this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, alsoReceived, isShared });
       return;
     }
     if (this.removals.covers({ ...returning.session, disconnectedAt: performance.now() }))
@@ -160,27 +161,25 @@ export class NamespaceRecovery {
     this.returns.complete(socket, returning, () => this.return(socket, returning));
   }
 
-  private return(socket: Socket, { session, resumedFrom, heads }: Returning): LiveSession {
+  private return(socket: Socket, { session, resumedFrom, upTo }: Returning): LiveSession {
     const floors = this.floorsOf(session, socket);
     const named = decodeOffset(resumedFrom)!.senders;
-    const before = numbersIn(session.has ?? '');
-    const senders = highest(before, named);
-    const isBeyond = ([sender, number]: [string, number]) =>
-      number > Math.min(this.heads.lastOf(sender), named.get(sender) ?? 0);
+    const before = VersionVector.parse(session.alsoReceived);
+    const senders = VersionVector.union(before, named);
     // What a client that moves has received, its worker has named, and not the client.
     const known = isArriving(session.pid) ? before : senders;
-    const has = encodeNumbers([...known].filter(isBeyond)) || undefined;
-    this.noteLead(socket.id, highest(senders, heads), undefined);
+    const beyond = known.beyond({ of: (sender) => Math.min(this.heads.lastOf(sender), named.of(sender)) });
+    const alsoReceived = beyond.size > 0 ? `${beyond}` : undefined;
+    this.noteLead(socket.id, VersionVector.union(senders, VersionVector.parse(upTo)), undefined);
     const isShared = session.isShared || this.joined.mayHave(socket.id);
-    const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, has, isShared });
+    const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, alsoReceived, isShared });
     for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(room);
     return live;
   }
 
-  /** @returns what the client has received and this worker has not, if so: numbers as in an offset */
-  private noteLead(sid: SocketId, senders: ReadonlyMap<string, number>, at: number | undefined): string | undefined {
-    const lead = this.ahead.add(sid, { senders, at }, (sender) => this.heads.lastOf(sender));
-    return lead && encodeNumbers(lead);
+  /** @returns what the client has received and this worker has not, if so */
+  private noteLead(sid: SocketId, senders: VersionVector, at: number | undefined): string | undefined {
+    return this.ahead.add(sid, { senders, at }, (sender) => this.heads.lastOf(sender))?.toString();
   }
 
   private tellSettings(): void {
@@ -260,9 +259,9 @@ export class NamespaceRecovery {
   }
 
   /** Asks the keeper for a session, and for what its client lacks. */
-  async find(pid: string, offset: string, received: string): Promise<Found | undefined> {
+  async find(pid: string, offset: string): Promise<Found | undefined> {
     const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>({
-      ...{ type: 'find', space: this.space, pid, offset, received },
+      ...{ type: 'find', space: this.space, pid, offset, received: `${this.heads.received}` },
       receivesSince: this.heads.since,
     });
     return answer?.found;
@@ -364,14 +363,4 @@ export class NamespaceRecovery {
   close(): void {
     this.host.link.remove(this.space, this);
   }
-}
-
-/** Of each sender, the higher number. */
-function highest(
-  one: Iterable<readonly [string, number]>,
-  other: Iterable<readonly [string, number]>,
-): Map<string, number> {
-  const numbers = new Map(one);
-  for (const [sender, number] of other) numbers.set(sender, Math.max(number, numbers.get(sender) ?? 0));
-  return numbers;
 }

@@ -1,3 +1,5 @@
+import { numberIn, SEPARATOR, VersionVector } from './version-vector.js';
+
 /**
  * What a client has received, as the last argument of each kept packet. Clients send the offset of their last packet
  * when they reconnect.
@@ -17,16 +19,14 @@ export interface Offset {
   readonly at: number;
   readonly worker: string;
   readonly direct: number;
-  readonly senders: ReadonlyMap<string, number>;
+  readonly senders: VersionVector;
 }
 
 const PREFIX = 'g';
-const SEPARATOR = '~';
 /** Clients send offsets, so that their length must be bounded. */
 export const MAX_LENGTH = 16_384;
 /** More than the workers that a cluster with recovery has. */
 const MAX_SENDERS = 512;
-const NAME = /^[\w-]{1,16}$/;
 const NUMBER = /^[0-9a-z]{1,10}$/;
 /** The latest time that an offset can name. */
 export const LATEST = 36 ** 10 - 1;
@@ -34,49 +34,24 @@ export const LATEST = 36 ** 10 - 1;
 /** In place of the offset of a client that has received no event yet. */
 export const NO_OFFSET = '';
 
-export function encodeOffset(at: number, worker: string, direct: number, senders: Iterable<[string, number]>): string {
-  return offsetWith(at, worker, direct, encodeNumbers(senders));
-}
-
-/** @param numbers those of the senders, as {@link encodeNumbers} makes them */
-export function offsetWith(at: number, worker: string, direct: number, numbers: string): string {
-  return `${PREFIX}${SEPARATOR}${Math.floor(at).toString(36)}${SEPARATOR}${worker}.${direct.toString(36)}${numbers}`;
-}
-
-/** The end of an offset. */
-export function encodeNumbers(senders: Iterable<readonly [string, number]>): string {
-  let text = '';
-  for (const [sender, number] of senders) text += `${SEPARATOR}${sender}.${number.toString(36)}`;
-  return text;
-}
-
-/** Reads what {@link encodeNumbers} has made, here or on another worker. Malformed parts are left out. */
-export function numbersIn(text: string): Map<string, number> {
-  const entries = text.split(SEPARATOR).map(entryOf);
-  return new Map(entries.filter((entry) => entry !== undefined));
+export function encodeOffset(at: number, worker: string, direct: number, senders: VersionVector): string {
+  return `${PREFIX}${SEPARATOR}${Math.floor(at).toString(36)}${SEPARATOR}${worker}.${direct.toString(36)}${senders}`;
 }
 
 /** Reads an offset. Returns undefined for any other text: clients take every last argument that is one for an offset. */
 export function decodeOffset(text: string): Offset | undefined {
   if (text.length > MAX_LENGTH) return undefined;
   const [prefix, time = '', own = '', ...rest] = text.split(SEPARATOR, MAX_SENDERS + 4);
-  const entry = entryOf(own);
+  const entry = numberIn(own);
   if (prefix !== PREFIX || !NUMBER.test(time) || !entry || rest.length > MAX_SENDERS) return undefined;
-  const senders = new Map<string, number>();
+  const senders = new VersionVector();
   for (const one of rest) {
-    const sender = entryOf(one);
-    if (!sender || senders.has(sender[0])) return undefined;
-    senders.set(...sender);
+    const sender = numberIn(one);
+    if (!sender || senders.knows(sender[0])) return undefined;
+    senders.raise(...sender);
   }
   const [worker, direct] = entry;
   return { at: Number.parseInt(time, 36), worker, direct, senders };
-}
-
-function entryOf(text: string): [name: string, number: number] | undefined {
-  const dot = text.indexOf('.');
-  const name = text.slice(0, dot);
-  const number = text.slice(dot + 1);
-  return dot > 0 && NAME.test(name) && NUMBER.test(number) ? [name, Number.parseInt(number, 36)] : undefined;
 }
 
 /** The form of the ids and secrets that Socket.IO makes; the ids of gjallar name a worker before it. */
@@ -85,11 +60,6 @@ const RANDOM = /(^|\.)[\w-]{20}$/;
 /** Whether a room may be the own room of a socket with an id that the server gave it, or a text the secret of a client. */
 export function mayBeId(room: unknown): room is string {
   return typeof room === 'string' && RANDOM.test(room);
-}
-
-/** Whether a text can name a worker in an offset. */
-export function isWorkerName(value: unknown): value is string {
-  return typeof value === 'string' && NAME.test(value);
 }
 
 /** How the attempt of a client to recover its session ends. All but the first one give the client a new session. */

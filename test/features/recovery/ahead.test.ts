@@ -1,8 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import { Ahead } from '../../../src/features/recovery/returns/ahead.js';
+import { VersionVector } from '../../../src/features/recovery/version-vector.js';
 
 const none = () => 0;
-const offsetOf = (...senders: [string, number][]) => ({ at: Date.now(), senders: new Map(senders) });
+const offsetOf = (...senders: [string, number][]) => ({ at: Date.now(), senders: new VersionVector(senders) });
 /** A broadcast that was sent before the client received its last one. */
 const mark = (sender: string, number: number, at = Date.now() - 1000) => [sender, number, at] as const;
 /** As many senders as an offset can name. */

@@ -5,6 +5,7 @@ import { Packets } from '../../../src/features/recovery/keeper/packets.js';
 import { PacketMemory } from '../../../src/features/recovery/keeper/stream.js';
 import { decodeOffset, encodeOffset } from '../../../src/features/recovery/offset.js';
 import { Gate, Turns } from '../../../src/features/recovery/returns/gate.js';
+import { VersionVector } from '../../../src/features/recovery/version-vector.js';
 import { nextEvent } from '../../support/clients.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { busyFor, stopwatch, until } from '../../support/until.js';
@@ -117,8 +118,8 @@ test('more recoveries at once than a worker allows end in new sessions', async (
   nodes[1]!.io.emit('n', 'all', 1);
   await witness.heardAll(2);
   const { senders, worker } = decodeOffset(witness.credentials.offset)!;
-  const made = [...senders.keys()].map((sender) => [sender, 1000] as [string, number]);
-  const offset = encodeOffset(Date.now() + 60_000, worker, 0, made);
+  const made = [...senders].map(([sender]) => [sender, 1000] as [string, number]);
+  const offset = encodeOffset(Date.now() + 60_000, worker, 0, new VersionVector(made));
   clients.pop()!.close();
   for (let count = 0; count < 8; count++) await away(await client());
   // None of them can be recovered before its wait is over.
@@ -157,9 +158,9 @@ async function missing(
   senders: readonly [string, number][],
   aliveAt = Date.now(),
 ) {
-  const session = { rooms: own, aliveAt, floors: undefined, has: undefined };
+  const session = { rooms: own, aliveAt, floors: undefined, alsoReceived: undefined };
   const found = await packets.missing({
-    offset: encodeOffset(0, '1', 0, senders),
+    offset: encodeOffset(0, '1', 0, new VersionVector(senders)),
     received: '',
     receivesSince: 0,
     askedAt: 0,
@@ -211,7 +212,10 @@ test('packets to many rooms are work for each of the rooms, and an index is made
   for (let number = 1; number <= 7; number++)
     packets.add('2', { number, at: Date.now(), rooms, except: [], packets: [] });
   const cost = () =>
-    packets.costOf({ offset: encodeOffset(Date.now(), '2', 0, [['2', 3]]), session: { rooms: ['room'] } });
+    packets.costOf({
+      offset: encodeOffset(Date.now(), '2', 0, new VersionVector([['2', 3]])),
+      session: { rooms: ['room'] },
+    });
   expect(cost()).toBeGreaterThan(4 * 600);
   reads = 0;
   for (let count = 0; count < 100; count++)
@@ -323,7 +327,7 @@ test('many long offsets at once are read in parts, and other clients are served 
     Date.now(),
     '1',
     0,
-    Array.from({ length: 512 }, (_, one) => [`w${one}`, 1]),
+    new VersionVector(Array.from({ length: 512 }, (_, one) => [`w${one}`, 1] as const)),
   );
   const invalid = () => buses[0]!.recovery!.outcomes['offset invalid'];
   const names = Array.from({ length: 1000 }, (_, one) => `${one}`.padStart(20, 'x'));

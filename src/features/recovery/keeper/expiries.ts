@@ -92,7 +92,7 @@ export class Waits {
    * @param ms how long
    * @returns false if that was too long, or if there were too many waits and this one was the oldest
    */
-  start(missing: ReadonlyMap<string, number>, ms: number): Promise<boolean> {
+  start(missing: Iterable<readonly [sender: string, number: number]>, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
       const end = (isReceived: boolean) => {
         clearTimeout(timer);

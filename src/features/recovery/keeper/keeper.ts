@@ -3,7 +3,7 @@ import type { HubService, HubServiceHost } from '../../../base/hub-service.js';
 import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
 import { workerIn } from '../../../base/worker-name.js';
-import { type Asked, Deadline, Questions } from '../../hub-link.js';
+import { type Asked, Deadline, OpenQuestions } from '../../hub-link.js';
 import {
   bytesOf,
   type Collected,
@@ -15,8 +15,9 @@ import {
   type ToKeeperElsewhere,
   type ToWorker,
 } from '../messages.js';
-import { decodeOffset, NO_OFFSET, numbersIn } from '../offset.js';
+import { decodeOffset, NO_OFFSET } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
+import { VersionVector } from '../version-vector.js';
 import { beginningOf, receivedBeyond, receivedWith } from './missed.js';
 import { nextTurn } from './packets.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
@@ -69,8 +70,8 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
   private readonly turns = new Turns();
   /** By worker. They are counted here, so that what is too much for a worker is not sent to it. */
   private readonly replays = new Map<number, Replays>();
-  private readonly ofWorkers = new Questions<number, ToKeeper>();
-  private readonly ofHubs = new Questions<string, ToKeeperElsewhere>();
+  private readonly ofWorkers = new OpenQuestions<number, ToKeeper>();
+  private readonly ofHubs = new OpenQuestions<string, ToKeeperElsewhere>();
   private readonly sync = new Shared(() => this.askToPost());
   private timer: NodeJS.Timeout | undefined;
   private sweepMs = 0;
@@ -230,20 +231,20 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const direct = known && session.direct.after(known.direct, session.aliveAt);
     if (!known || !direct) return { outcome: 'packets missing' };
     const { rooms, aliveAt, floors } = session;
-    const has = receivedBeyond(session, known.offset);
+    const alsoReceived = receivedBeyond(session, known.offset);
     const question: MissedQuestion = {
       offset: known.resumedFrom,
       received,
       receivesSince,
       askedAt: space.latest,
-      session: { rooms, aliveAt, floors, has },
+      session: { rooms, aliveAt, floors, alsoReceived },
     };
     const missed = direct.map(({ number, at, packets }): Missed => [undefined, number, at, packets]);
-    const heads: [string, number][] = [];
+    const upTo = new VersionVector();
     for (const collected of await this.collect(space, name, question, deadline)) {
       if (collected.outcome !== undefined) return collected;
       for (const one of collected.packets) missed.push(one);
-      for (const one of collected.heads) heads.push(one as [string, number]);
+      for (const one of VersionVector.parse(collected.upTo)) upTo.raise(...one);
     }
     const bytes = bytesOf(missed);
     if (missed.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
@@ -264,10 +265,10 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const { direct: _, disconnectedAt: __, ...state } = session;
     return {
       outcome: undefined,
-      session: { ...state, has, replayed: undefined },
+      session: { ...state, alsoReceived, replayed: undefined },
       resumedFrom: known.resumedFrom,
       missed,
-      heads,
+      upTo: `${upTo}`,
     };
   }
 
@@ -519,7 +520,7 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const space = this.spaces.get(name);
     const isSetBack = space?.latest === Number.POSITIVE_INFINITY;
     const question = isSetBack ? { ...asked, askedAt: Number.POSITIVE_INFINITY } : asked;
-    const none: Collected = { outcome: undefined, packets: [], heads: [] };
+    const none: Collected = { outcome: undefined, packets: [], upTo: '' };
     const collected = space ? await this.missing(space, question, Deadline.of(message)) : none;
     const keepers = [...this.here()].filter((one) => one !== hub);
     const all = this.withLost(name, question, collected);
@@ -658,7 +659,6 @@ function mayLack(
 ): boolean {
   if (!senders?.size) return false;
   if (receivesSince > timeOfDay(at) - NOTICE_MS) return true;
-  const ofClient = decodeOffset(offset)!.senders;
-  const ofWorker = numbersIn(received);
-  return [...senders].some((sender) => (ofClient.get(sender) ?? 0) < (ofWorker.get(sender) ?? 0));
+  const lacking = VersionVector.parse(received).beyond(decodeOffset(offset)!.senders);
+  return lacking.some((sender) => senders.has(sender));
 }

@@ -1,6 +1,7 @@
+import { serialize } from 'node:v8';
 import { canonicalAddress } from '../../../engine/limits/address-limits.js';
 import type { SessionState } from '../messages.js';
-import { numbersIn } from '../offset.js';
+import { VersionVector } from '../version-vector.js';
 import type { KeptPacket } from './stream.js';
 
 /**
@@ -10,7 +11,7 @@ import type { KeptPacket } from './stream.js';
 export interface Floor {
   /** When that was, in ms since 1970. */
   readonly at: number;
-  /** The numbers of the broadcasts received, as in an offset. */
+  /** The broadcasts received: a {@link VersionVector}. */
   readonly numbers: string;
 }
 
@@ -74,7 +75,7 @@ export class Floors {
 export class FloorCheck {
   private readonly base: RoomsFloor | undefined;
   private readonly rooms = new Map<string, RoomsFloor>();
-  private readonly read = new Map<RoomsFloor, ReadonlyMap<string, number>>();
+  private readonly read = new Map<RoomsFloor, VersionVector>();
 
   /** @param isLater whether a packet of a sender that a floor does not name is above it */
   constructor(
@@ -100,11 +101,10 @@ export class FloorCheck {
     if (!floor) return true;
     let numbers = this.read.get(floor);
     if (!numbers) {
-      numbers = numbersIn(floor.numbers);
+      numbers = VersionVector.parse(floor.numbers);
       this.read.set(floor, numbers);
     }
-    const known = numbers.get(sender);
-    return known === undefined ? this.isLater(at, floor.at) : number > known;
+    return numbers.knows(sender) ? number > numbers.of(sender) : this.isLater(at, floor.at);
   }
 }
 
@@ -220,27 +220,20 @@ function isFor(members: ReadonlySet<string>, { rooms, except }: ForeignMessage):
   return (rooms.length === 0 || rooms.some(isIn)) && !except.some(isIn);
 }
 
-/** The words of V8's heap, in bytes. */
-const WORD = 8;
-/** An object with its first fields, or an array with its elements' header. */
-const OBJECT = 7 * WORD;
-/** A field, and its part of the shape of the object, which other objects may share or not. */
-const FIELD = 5 * WORD;
-const TEXT = 3 * WORD;
-/** A number that is not a small integer. */
-const NUMBER = 2 * WORD;
-/** An entry of a Map or Set. */
-const ENTRY = 5 * WORD;
-/** A view on memory outside of the heap, and that memory's own header. */
-const VIEW = 40 * WORD;
-
+/** A text on V8's heap besides its characters, in bytes. */
+const TEXT = 24;
+/** A view on memory outside of the heap, and that memory's own header, in bytes. */
+const VIEW = 320;
 /** Shorter texts are not looked at: they count as if each of their characters took two bytes. */
 const MIN_CHECKED_TEXT = 256;
-/** An application's data may refer to all that it has. No more values are counted. */
-const MAX_VALUES = 20_000;
+/** Data that cannot be serialized, such as functions, counts as so many bytes. */
+const UNKNOWN_BYTES = 4096;
+/** On the heap, values take about so many times the bytes that they take serialized, and rather less. */
+const OF_SERIALIZED = 8;
 
 /** Approximate memory of a text on the heap, in bytes. */
-export function memoryOfText(text: string): number {
+export function memoryOfText(text: string | undefined): number {
+  if (text === undefined) return 0;
   const { length } = text;
   const isNarrow = length >= MIN_CHECKED_TEXT && Buffer.byteLength(text) === length;
   return TEXT + (isNarrow ? length : 2 * length);
@@ -251,46 +244,12 @@ export function memoryOfBytes({ byteLength }: { readonly byteLength: number }): 
   return VIEW + byteLength;
 }
 
-/** Approximate memory of a value on the heap with everything that it refers to, in bytes: rather too much than too little. */
-export function memoryOf(value: unknown): number {
-  const seen = new Set<object>();
-  const open = [value];
-  let bytes = 0;
-  for (let count = 0; open.length > 0 && count < MAX_VALUES; count++) {
-    try {
-      bytes += sizeOf(open.pop(), open, seen);
-    } catch {
-      // A getter or a proxy of the application has thrown.
-      bytes += OBJECT;
-    }
+/** The same of packed data, or in the process of the only worker of the data itself. */
+export function memoryOfData(data: unknown): number {
+  if (typeof data === 'string') return memoryOfText(data);
+  try {
+    return OF_SERIALIZED * serialize(data).length;
+  } catch {
+    return UNKNOWN_BYTES;
   }
-  return bytes;
-}
-
-/** The memory of one value, apart from the values that it adds to the open ones. */
-function sizeOf(value: unknown, open: unknown[], seen: Set<object>): number {
-  if (typeof value === 'string') return memoryOfText(value);
-  if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? 0 : NUMBER;
-  if (typeof value === 'bigint') return NUMBER + value.toString(16).length;
-  if (typeof value !== 'object' || value === null || seen.has(value)) return 0;
-  seen.add(value);
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) return memoryOfBytes(value);
-  if (Array.isArray(value)) {
-    for (const one of value) open.push(one);
-    return OBJECT + WORD * value.length;
-  }
-  if (value instanceof Map) {
-    for (const entry of value) open.push(...entry);
-    return 3 * OBJECT + ENTRY * value.size;
-  }
-  if (value instanceof Set) {
-    for (const one of value) open.push(one);
-    return 3 * OBJECT + ENTRY * value.size;
-  }
-  let bytes = value instanceof Date ? 2 * OBJECT : OBJECT;
-  for (const [key, one] of Object.entries(value)) {
-    bytes += FIELD + key.length;
-    open.push(one);
-  }
-  return bytes;
 }

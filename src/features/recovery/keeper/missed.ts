@@ -1,5 +1,6 @@
 import type { SessionState } from '../messages.js';
-import { decodeOffset, encodeNumbers, numbersIn, type Offset, offsetWith } from '../offset.js';
+import { decodeOffset, encodeOffset, type Offset } from '../offset.js';
+import { VersionVector } from '../version-vector.js';
 
 /** What a client that returns has received. */
 export interface Received {
@@ -29,18 +30,15 @@ export function receivedWith(session: SessionState, text: string): Received | un
   return hasDirect ? { offset, resumedFrom: text, direct: 0 } : undefined;
 }
 
-/** What a client that names this offset has received beyond it: numbers as in an offset. */
-export function receivedBeyond({ has, replayed, worker }: SessionState, offset: Offset): string | undefined {
+/** What a client that names this offset has received beyond it. */
+export function receivedBeyond({ alsoReceived, replayed, worker }: SessionState, offset: Offset): string | undefined {
   // Its connection may have broken while that was on its way.
-  if (!replayed || offset.worker !== worker || offset.direct <= replayed.direct) return has;
-  const numbers = numbersIn(has ?? '');
-  for (const [sender, number] of numbersIn(replayed.numbers))
-    numbers.set(sender, Math.max(number, numbers.get(sender) ?? 0));
-  return encodeNumbers(numbers);
+  if (!replayed || offset.worker !== worker || offset.direct <= replayed.direct) return alsoReceived;
+  return `${VersionVector.union(VersionVector.parse(alsoReceived), VersionVector.parse(replayed.numbers))}`;
 }
 
 /** The offset of a client that has received no event yet: what its worker had received when the client connected. */
 export function beginningOf({ resumedFrom, worker, aliveAt, floors = [] }: SessionState): string {
   const { at, numbers } = floors.find(({ rooms }) => !rooms) ?? { at: Math.max(0, aliveAt), numbers: '' };
-  return resumedFrom ?? offsetWith(at, worker, 0, numbers);
+  return resumedFrom ?? encodeOffset(at, worker, 0, VersionVector.parse(numbers));
 }

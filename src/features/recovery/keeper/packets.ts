@@ -1,6 +1,7 @@
 import { setImmediate } from '../../../base/clock.js';
 import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
-import { decodeOffset, numbersIn, type Offset } from '../offset.js';
+import { decodeOffset, type Offset } from '../offset.js';
+import { VersionVector } from '../version-vector.js';
 import { Waits } from './expiries.js';
 import { FloorCheck, ForeignMessages } from './memory.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
@@ -86,11 +87,8 @@ export class Packets {
   private mayLackLost({ received, receivesSince }: MissedQuestion, { at, senders }: Offset): boolean {
     // What has reached the client's worker since, has reached the one that asks.
     if (at < receivesSince + MAX_DELAY_MS + this.options().slackMs) return true;
-    for (const [sender, number] of numbersIn(received)) {
-      const isLost = !this.streams.has(sender) && !this.isElsewhere(sender);
-      if (isLost && (senders.get(sender) ?? 0) < number) return true;
-    }
-    return false;
+    const lacking = VersionVector.parse(received).beyond(senders);
+    return lacking.some((sender) => !this.streams.has(sender) && !this.isElsewhere(sender));
   }
 
   /** How much there is to look at, in units of work. */
@@ -98,7 +96,7 @@ export class Packets {
     const senders = decodeOffset(offset)?.senders;
     let count = 0;
     for (const [sender, stream] of this.streams)
-      count += stream.looksFor(session.rooms.length, senders?.get(sender) ?? 0);
+      count += stream.looksFor(session.rooms.length, senders?.of(sender) ?? 0);
     return 1 + count / LOOKS_OF_UNIT;
   }
 
@@ -106,13 +104,8 @@ export class Packets {
   async missing(question: MissedQuestion): Promise<Collected> {
     const offset = decodeOffset(question.offset);
     if (!offset) return { outcome: 'offset invalid' };
-    const awaited = new Map<string, number>();
-    for (const numbers of [offset.senders, numbersIn(question.received)]) {
-      for (const [sender, number] of numbers) {
-        const last = this.streams.get(sender)?.last ?? Number.POSITIVE_INFINITY;
-        if (number > Math.max(last, awaited.get(sender) ?? 0)) awaited.set(sender, number);
-      }
-    }
+    const received = VersionVector.union(offset.senders, VersionVector.parse(question.received));
+    const awaited = received.beyond({ of: (sender) => this.streams.get(sender)?.last ?? Number.POSITIVE_INFINITY });
     if (awaited.size > 0 && !(await this.waits.start(awaited, MAX_DELAY_MS))) {
       // What a killed worker has sent to its clients alone is kept nowhere.
       for (const [sender, number] of awaited) {
@@ -122,14 +115,14 @@ export class Packets {
     }
     const rooms = new Set(question.session.rooms);
     for (const [sender, stream] of this.streams) {
-      const number = offset.senders.get(sender) ?? 0;
+      const number = offset.senders.of(sender);
       while (stream.isLongFor(rooms, number) && !stream.indexSome(INDEXED_AT_ONCE)) await nextTurn();
     }
     return this.missingNow(question, offset, rooms);
   }
 
   private missingNow(question: MissedQuestion, offset: Offset, rooms: ReadonlySet<string>): Collected {
-    const { aliveAt, floors, has } = question.session;
+    const { aliveAt, floors, alsoReceived } = question.session;
     const { senders, at } = offset;
     const { slackMs, maxMissed, maxMissedBytes } = this.options();
     // A later time is that of a clock that was moved, and tells nothing.
@@ -147,26 +140,26 @@ export class Packets {
       return isAfter;
     };
     const check = new FloorCheck(floors, isLater);
-    const received = numbersIn(has ?? '');
+    const received = VersionVector.union(senders, VersionVector.parse(alsoReceived));
     const packets: Missed[] = [];
     let bytes = 0;
-    const heads: [string, number][] = [];
+    const upTo = new VersionVector();
     for (const [sender, stream] of this.streams) {
-      const number = senders.get(sender);
+      const number = senders.of(sender);
       // Its worker had heard nothing of this sender yet, or nothing for a long time.
-      const since = number === undefined ? at - slackMs : 0;
+      const since = senders.knows(sender) ? 0 : at - slackMs;
       if (since - MAX_DELAY_MS > latest) return { outcome: 'packets missing' };
-      if (!stream.isComplete(number ?? 0, isDoubtful ? alive : Math.max(alive, since - MAX_DELAY_MS)))
+      if (!stream.isComplete(number, isDoubtful ? alive : Math.max(alive, since - MAX_DELAY_MS)))
         return { outcome: 'packets missing' };
-      for (const [packet, joined] of stream.forRooms(rooms, Math.max(number ?? 0, received.get(sender) ?? 0))) {
+      for (const [packet, joined] of stream.forRooms(rooms, received.of(sender))) {
         if (!isLater(packet.at, since) || !check.isAbove(joined, sender, packet)) continue;
         packets.push([sender, packet.number, packet.at, packet.packets]);
         for (const { length } of packet.packets) bytes += length;
         if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
       }
-      heads.push([sender, stream.last]);
+      upTo.raise(sender, stream.last);
     }
-    return mayLack ? { outcome: 'packets missing' } : { outcome: undefined, packets, heads };
+    return mayLack ? { outcome: 'packets missing' } : { outcome: undefined, packets, upTo: `${upTo}` };
   }
 
   /** What another keeper goes on with, in parts of about so many bytes. */

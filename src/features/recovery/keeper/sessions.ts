@@ -1,6 +1,6 @@
 import type { SessionState } from '../messages.js';
 import type { Expiries } from './expiries.js';
-import { memoryOf, type Removals } from './memory.js';
+import { memoryOfData, memoryOfText, type Removals } from './memory.js';
 import type { Stream } from './stream.js';
 
 /** What drops a session of a namespace that has become too many. */
@@ -47,8 +47,28 @@ export interface KeptSession extends SessionState {
 /** Approximate memory of a kept session besides its contents, with an empty stream, in bytes. */
 const SESSION_BYTES = 700;
 
-function bytesOf({ pid, sid, connection, address, resumedFrom, has, rooms, data, floors }: KeptSession): number {
-  return SESSION_BYTES + memoryOf([[pid, sid, connection, address, resumedFrom, has], rooms, data, floors]);
+/** The array of rooms, or of floors, and an entry in it. */
+const ARRAY_BYTES = 56;
+const FLOOR_BYTES = 150;
+
+function bytesOf({
+  pid,
+  sid,
+  connection,
+  address,
+  resumedFrom,
+  alsoReceived,
+  rooms,
+  data,
+  floors = [],
+}: KeptSession): number {
+  let bytes = SESSION_BYTES + memoryOfData(data) + ARRAY_BYTES + 8 * rooms.length;
+  for (const text of [pid, sid, connection, address, resumedFrom, alsoReceived, ...rooms]) bytes += memoryOfText(text);
+  for (const { numbers, rooms: joined = [] } of floors) {
+    bytes += FLOOR_BYTES + ARRAY_BYTES + 8 * joined.length + memoryOfText(numbers);
+    for (const room of joined) bytes += memoryOfText(room);
+  }
+  return bytes;
 }
 
 /** Disconnected sessions of one namespace. The oldest ones are dropped first. */

@@ -2,6 +2,7 @@ import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
 import type { Mark } from '../keeper/stream.js';
 import { decodeOffset, type Offset } from '../offset.js';
+import { VersionVector } from '../version-vector.js';
 
 /** How many are noted of all clients together, and of one. Clients may make them up. */
 const MAX_LEADS = 50_000;
@@ -15,7 +16,7 @@ const MAX_DELAY_MS = 10_000;
 
 /** What a client has received and this worker has not, by sender. */
 interface Lead {
-  readonly numbers: Map<string, number>;
+  readonly numbers: VersionVector;
   /** The client has received nothing that was sent later, in ms since 1970. */
   readonly until: number;
   /** Since when the client is connected, on the clock of `performance`. */
@@ -48,22 +49,18 @@ export class Ahead {
     sid: SocketId,
     { senders, at }: Pick<Offset, 'senders'> & { readonly at: number | undefined },
     lastOf: (sender: string) => number,
-  ): ReadonlyMap<string, number> | undefined {
-    const numbers = new Map<string, number>();
-    for (const [sender, number] of senders) {
-      if (number > lastOf(sender)) numbers.set(sender, number);
-      if (numbers.size === MAX_OF_CLIENT) break;
-    }
+  ): VersionVector | undefined {
+    const numbers = new VersionVector([...senders.beyond({ of: lastOf })].slice(0, MAX_OF_CLIENT));
     if (numbers.size === 0) return undefined;
     const until = at === undefined ? Number.POSITIVE_INFINITY : Math.min(at, Date.now()) + MAX_SLACK_MS;
     this.clients.set(sid, { numbers, until, since: performance.now() });
-    for (const sender of numbers.keys()) {
+    for (const [sender] of numbers) {
       const sids = this.bySender.get(sender) ?? new Set();
       this.bySender.set(sender, sids.add(sid));
     }
     this.size += numbers.size;
     while (this.size > MAX_LEADS) this.remove(this.clients.keys().next().value!);
-    return new Map(numbers);
+    return new VersionVector(numbers);
   }
 
   /** This worker delivers a broadcast now. Returns the sockets whose clients have received it. */
@@ -71,7 +68,7 @@ export class Ahead {
     const having: SocketId[] = [];
     for (const sid of this.bySender.get(sender) ?? []) {
       const { numbers, until } = this.clients.get(sid)!;
-      const last = numbers.get(sender)!;
+      const last = numbers.of(sender);
       if (number <= last && at <= until) having.push(sid);
       if (number >= last || at > until) this.forget(sid, sender);
     }
@@ -79,7 +76,7 @@ export class Ahead {
   }
 
   remove(sid: SocketId): void {
-    for (const sender of this.clients.get(sid)?.numbers.keys() ?? []) this.forget(sid, sender);
+    for (const [sender] of [...(this.clients.get(sid)?.numbers ?? [])]) this.forget(sid, sender);
   }
 
   sweep(): void {
@@ -95,7 +92,7 @@ export class Ahead {
     sids.delete(sid);
     if (sids.size === 0) this.bySender.delete(sender);
     const { numbers } = this.clients.get(sid)!;
-    numbers.delete(sender);
+    numbers.forget(sender);
     this.size--;
     if (numbers.size === 0) this.clients.delete(sid);
   }

@@ -9,15 +9,8 @@ import type { LiveSession } from '../live-sessions.js';
 import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
 import { isArriving, noteArrival } from '../moves.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
-import {
-  decodeOffset,
-  encodeNumbers,
-  MAX_LENGTH,
-  mayBeId,
-  NO_OFFSET,
-  numbersIn,
-  type RecoveryOutcome,
-} from '../offset.js';
+import { decodeOffset, MAX_LENGTH, mayBeId, NO_OFFSET, type RecoveryOutcome } from '../offset.js';
+import { VersionVector } from '../version-vector.js';
 
 /** What a recovery costs besides its rooms and packets, in units of work. */
 const COST = 20;
@@ -102,10 +95,10 @@ export class Returns {
     named: string,
     start: Pick<Returning, 'begun' | 'bus'>,
   ): Promise<Returning | RecoveryOutcome> {
-    const { gate, heads } = this.namespace;
+    const { gate } = this.namespace;
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
-    const found = await this.namespace.find(pid, named, heads.received);
+    const found = await this.namespace.find(pid, named);
     if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
@@ -175,16 +168,16 @@ export class Returns {
   }
 
   /** What this worker has delivered since, and the keepers did not have; undefined if something may be missing. */
-  private later({ heads, session, begun, bus }: Returning) {
+  private later({ upTo, session, begun, bus }: Returning) {
     const recent = this.namespace.heads.recent.since(begun);
     // What another machine has sent since its keeper was asked may be lost.
     if (!recent || !bus.isUp || bus !== this.namespace.bus) return undefined;
-    const known = new Map(heads);
-    const has = numbersIn(session.has ?? '');
-    const lastOf = ({ sender }: (typeof recent)[number]) => Math.max(known.get(sender) ?? 0, has.get(sender) ?? 0);
-    const later = recent.filter((packet) => packet.number > lastOf(packet));
+    const known = VersionVector.union(VersionVector.parse(upTo), VersionVector.parse(session.alsoReceived));
+    const later = recent.filter(({ sender, number }) => number > known.of(sender));
     // Some of what was lost before it was sent after the keepers were asked.
-    return later.some((packet) => packet.isBehindGap && packet.number > lastOf(packet) + 1) ? undefined : later;
+    return later.some(({ sender, number, isBehindGap }) => isBehindGap && number > known.of(sender) + 1)
+      ? undefined
+      : later;
   }
 
   /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
@@ -204,19 +197,18 @@ export class Returns {
     );
   }
 
-  private replay(session: LiveSession, { resumedFrom, heads: found }: Returning, missed: readonly Missed[]): void {
+  private replay(session: LiveSession, { resumedFrom, upTo }: Returning, missed: readonly Missed[]): void {
     const { heads, live, writer } = this.namespace;
-    const ofKeepers = new Map(found);
-    const isKnown = ([sender]: readonly [string, number]) => ofKeepers.has(sender) || heads.lastOf(sender) > 0;
+    const ofKeepers = VersionVector.parse(upTo);
     const named = decodeOffset(resumedFrom)!.senders;
-    const senders = new Map([...named].filter(isKnown));
-    const sent = isArriving(session.pid) ? [...named, ...found] : found;
-    const unknown = sent.filter(([sender, number]) => number > heads.lastOf(sender));
+    const senders = named.filter((sender) => ofKeepers.knows(sender) || heads.lastOf(sender) > 0);
+    const sent = isArriving(session.pid) ? VersionVector.union(named, ofKeepers) : ofKeepers;
+    const unknown = sent.beyond({ of: (sender) => heads.lastOf(sender) });
     const direct = heads.direct + missed.filter(([sender]) => sender === undefined).length;
-    if (unknown.length > 0) session.replayed = { numbers: encodeNumbers(unknown), direct };
+    if (unknown.size > 0) session.replayed = { numbers: `${unknown}`, direct };
     const replayed = missed.map(([sender, number, at, packets]) => {
       if (sender === undefined) live.sent(session, { number: ++heads.direct, at, packets });
-      else senders.set(sender, number);
+      else senders.raise(sender, number);
       return writer.withOffset(packets, heads.offsetOf(at, senders));
     });
     // Offsets of later packets have a higher number.

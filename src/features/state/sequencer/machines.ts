@@ -1,6 +1,6 @@
 import { own, owned } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
-import { Questions } from '../../hub-link.js';
+import { OpenQuestions } from '../../hub-link.js';
 import { changeOf, type KeyChange } from '../entries.js';
 import { UNITS_PER_MS } from '../version.js';
 import type { Digest, ToMachine } from './messages.js';
@@ -66,7 +66,7 @@ export class Machines {
   private readonly hubs = new Map<string, Machine>();
   private readonly pulls = new Map<string, Pull>();
   private timer: NodeJS.Timeout | undefined;
-  private readonly pings = new Questions<string, ToMachine>();
+  private readonly pings = new OpenQuestions<string, ToMachine>();
   private question: Promise<void> = Promise.resolve();
   private nextQuestion: Promise<void> | undefined;
 

@@ -1,5 +1,5 @@
 import { MalformedMessage } from '../../../base/errors.js';
-import type { Answer, Question } from '../../hub-link.js';
+import type { LinkAnswer, LinkQuestion } from '../../hub-link.js';
 import type { Entries, KeyChange } from '../entries.js';
 import { isTick } from '../version.js';
 import type { StoreAddress } from './store/address.js';
@@ -43,7 +43,7 @@ export type ToSequencer = { readonly room: string } & (
       readonly next?: number | undefined;
       readonly isAll?: boolean | undefined;
     }
-  | (Request & Question)
+  | (Request & LinkQuestion)
 );
 
 /** A question without its number. */
@@ -84,7 +84,7 @@ export type FromSequencer = { readonly room: string } & (
       readonly acked: number;
       readonly changes: readonly NumberedChange[];
     }
-  | (Answer & {
+  | (LinkAnswer & {
       readonly type: 'reply';
       readonly isDone?: boolean | undefined;
       /** The answer to `continue`; undefined for a snapshot. */
@@ -114,8 +114,8 @@ export type ToMachine =
   | { readonly type: 'digests'; readonly digests: readonly Digest[] }
   | { readonly type: 'pull'; readonly room: string; readonly after: number }
   /** The answer comes behind everything that the receiver has changed before. */
-  | ({ readonly type: 'ping' } & Question)
-  | ({ readonly type: 'pong' } & Answer)
+  | ({ readonly type: 'ping' } & LinkQuestion)
+  | ({ readonly type: 'pong' } & LinkAnswer)
   | {
       readonly type: 'page';
       readonly room: string;

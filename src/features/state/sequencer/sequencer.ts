@@ -4,7 +4,7 @@ import type { HubService, HubServiceHost } from '../../../base/hub-service.js';
 import { own } from '../../../base/owner.js';
 import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
-import type { Question } from '../../hub-link.js';
+import type { LinkQuestion } from '../../hub-link.js';
 import type { StateEntry } from '../entries.js';
 import { HybridClock } from '../version.js';
 import { KeyExpiry } from './expiry.js';
@@ -288,7 +288,12 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     else this.readyIfDone(room);
   }
 
-  private answer(room: Room, worker: number, follower: Follower, request: Request & Question & { room: string }): void {
+  private answer(
+    room: Room,
+    worker: number,
+    follower: Follower,
+    request: Request & LinkQuestion & { room: string },
+  ): void {
     const { sequenced, store } = room;
     const reply = (fields: object) => {
       this.flush();

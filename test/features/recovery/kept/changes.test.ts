@@ -14,6 +14,7 @@ import {
   textPacker,
 } from '../../../../src/features/recovery/messages.js';
 import { encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { VersionVector } from '../../../../src/features/recovery/version-vector.js';
 import { pidOf } from '../../../../src/io/socket-io.private.js';
 import { nextEvent } from '../../../support/clients.js';
 import { until } from '../../../support/until.js';
@@ -91,7 +92,7 @@ async function foundElsewhere(): Promise<Found> {
   const open = posted.find((message) => message.type === 'open') as Extract<ToKeeper, { type: 'open' }>;
   keeper.onMessage(OTHER, { ...open, name: 'other' });
   keeper.onWorkerGone(WORKER);
-  const offset = encodeOffset(Date.now(), open.name, 0, []);
+  const offset = encodeOffset(Date.now(), open.name, 0, new VersionVector());
   const question = { pid: pidOf(socket), offset, received: '', receivesSince: 0 };
   keeper.onMessage(OTHER, { type: 'find', space, request: 1, ms: 5000, ...question });
   const isFound = (message: ToWorker) => message.type === 'found';

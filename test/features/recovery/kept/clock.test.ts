@@ -6,7 +6,8 @@ import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { Packets } from '../../../../src/features/recovery/keeper/packets.js';
 import { PacketMemory } from '../../../../src/features/recovery/keeper/stream.js';
 import type { MissedQuestion, SessionState, ToWorker } from '../../../../src/features/recovery/messages.js';
-import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { VersionVector } from '../../../../src/features/recovery/version-vector.js';
 import { ticks } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
@@ -29,7 +30,7 @@ test('a worker knows what it has received after a step of its clock', () => {
   const later = Date.now() + HOUR_MS;
   jest.spyOn(Date, 'now').mockReturnValue(later);
   heads.sweep();
-  expect(heads.received).toBe(encodeNumbers([[SENDER, 5]]));
+  expect(`${heads.received}`).toBe(`${new VersionVector([[SENDER, 5]])}`);
 });
 
 /** What a client lacks of two packets, of which a bound has dropped the first one if `isDropped`. */
@@ -45,11 +46,11 @@ async function missing(question: { at?: number; received?: number; session?: obj
     packets.add(SENDER, { number: 3, at: Date.now(), rooms: ['other'], except: [], packets: [] });
   }
   const found = await packets.missing({
-    offset: encodeOffset(at, '1', 0, received === undefined ? [] : [[SENDER, received]]),
+    offset: encodeOffset(at, '1', 0, new VersionVector(received === undefined ? [] : [[SENDER, received]])),
     received: '',
     receivesSince: 0,
     askedAt: Date.now(),
-    session: { rooms: ['room'], aliveAt: at, floors: undefined, has: undefined, ...session },
+    session: { rooms: ['room'], aliveAt: at, floors: undefined, alsoReceived: undefined, ...session },
   } as MissedQuestion);
   return found.outcome ?? found.packets.map(([, number]) => number);
 }
@@ -82,7 +83,7 @@ test('a client that was silent while the clock was moved is not taken for one th
   const now = Date.now();
   const session: SessionState = {
     ...{ pid: 'p'.repeat(20), sid: 's'.repeat(20), rooms: ['room'], data: {}, worker: SENDER, aliveAt: now },
-    ...{ resumedFrom: undefined, floors: [], has: undefined, isShared: false },
+    ...{ resumedFrom: undefined, floors: [], alsoReceived: undefined, isShared: false },
     ...{ user: undefined, address: undefined, connection: undefined },
   };
   const packet = { number: 1, at: now + 1, rooms: ['room'], except: [], packets: ['x'.repeat(6000)] };
@@ -96,7 +97,7 @@ test('a client that was silent while the clock was moved is not taken for one th
   keeper.onMessage(WORKER, { type: 'packet', space, packet: others });
   expect(await answered('figures')).toMatchObject({ figures: { dropped: { packets: 1 } } });
   keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
-  const offset = encodeOffset(now, SENDER, 0, [[SENDER, 0]]);
+  const offset = encodeOffset(now, SENDER, 0, new VersionVector([[SENDER, 0]]));
   const question = { request: 1, ms: 5000, pid: session.pid, offset, received: '', receivesSince: 0 };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });
   expect(await answered('found')).toMatchObject({ found: { outcome: 'packets missing' } });
@@ -110,8 +111,8 @@ test('after the clock was set back, what a new worker has sent is not taken for 
   packets.begin(SENDER, 0);
   packets.add(SENDER, { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['2["x"]'] });
   const found = async (question: object, rooms = ['room']) => {
-    const session = { rooms, aliveAt: now, floors: undefined, has: undefined };
-    const offset = encodeOffset(now, '1', 0, []);
+    const session = { rooms, aliveAt: now, floors: undefined, alsoReceived: undefined };
+    const offset = encodeOffset(now, '1', 0, new VersionVector());
     const asked = { offset, received: '', receivesSince: 0, askedAt: Number.POSITIVE_INFINITY, session, ...question };
     jest.spyOn(Date, 'now').mockReturnValue(now + 1);
     const { outcome } = await packets.missing(asked);

@@ -11,7 +11,8 @@ import {
   type ToWorker,
   textPacker,
 } from '../../../../src/features/recovery/messages.js';
-import { encodeNumbers, encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { encodeOffset } from '../../../../src/features/recovery/offset.js';
+import { VersionVector } from '../../../../src/features/recovery/version-vector.js';
 import { movableClock } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
@@ -30,7 +31,7 @@ const began = Date.now() - 60_000;
 
 const sessionOf = (pid: string, room = 'room'): SessionState => ({
   ...{ pid, sid: `s${pid.slice(1)}`, rooms: [room], data: {}, worker: own, aliveAt: began + 50_000 },
-  ...{ resumedFrom: undefined, floors: [], has: undefined, isShared: false },
+  ...{ resumedFrom: undefined, floors: [], alsoReceived: undefined, isShared: false },
   ...{ user: undefined, address: undefined, connection: undefined },
 });
 
@@ -68,8 +69,8 @@ class Machine {
   /** The outcome for a client that has received this many packets of the other worker. */
   async outcomeFor(received: number, receivesSince = began): Promise<Found['outcome']> {
     // The client has received something since the loss.
-    const offset = encodeOffset(Date.now() + 1, own, 0, new Map([[other, received]]));
-    const all = encodeNumbers([[other, RECEIVED]]);
+    const offset = encodeOffset(Date.now() + 1, own, 0, new VersionVector([[other, received]]));
+    const all = `${new VersionVector([[other, RECEIVED]])}`;
     const question = { request: 1, ms: 5000, pid: 'p'.repeat(20), offset, received: all, receivesSince };
     this.keeper.onMessage(WORKER, { type: 'find', space, ...question });
     const found = () => this.answers.find((answer) => answer.type === 'found');
@@ -106,7 +107,7 @@ test('what yet another keeper has is not lost with the former hub', async () => 
   const outcome = machine.outcomeFor(RECEIVED - 1);
   await until(() => machine.asked.length > 0);
   const [[hub, request]] = machine.asked as [[string, number]];
-  const collected = { outcome: undefined, packets: [], heads: [] };
+  const collected = { outcome: undefined, packets: [], upTo: '' };
   machine.keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: [] });
   expect(await outcome).toBeUndefined();
 });
@@ -114,9 +115,9 @@ test('what yet another keeper has is not lost with the former hub', async () => 
 test('a keeper waits for a worker that does not reach the bus, and answers for none that stays so', async () => {
   const machine = new Machine(false);
   machine.keeper.onHubHere('hub');
-  const session = { rooms: ['room'], aliveAt: Date.now(), floors: undefined, has: undefined };
+  const session = { rooms: ['room'], aliveAt: Date.now(), floors: undefined, alsoReceived: undefined };
   const asked = { received: '', receivesSince: began, askedAt: Date.now(), session };
-  const question = { offset: encodeOffset(Date.now(), other, 0, []), ...asked };
+  const question = { offset: encodeOffset(Date.now(), other, 0, new VersionVector()), ...asked };
   const outcome = async (request: number) => {
     machine.keeper.onHubMessage('hub', { type: 'collect', request, ms: 3000, space, question });
     await until(() => machine.collected.has(request));
@@ -163,7 +164,12 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
   }
   const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
-  const question = { ms: 5000, offset: encodeOffset(began, own, 0, []), received: '', receivesSince: began };
+  const question = {
+    ms: 5000,
+    offset: encodeOffset(began, own, 0, new VersionVector()),
+    received: '',
+    receivesSince: began,
+  };
   const find = (request: number) =>
     keeper.onMessage(WORKER, { type: 'find', space, pid: sessions[request]!.pid, request, ...question });
   return { keeper, sessions, found, outcomes, find };
@@ -234,7 +240,7 @@ test('the keeper of a new hub waits for a worker that was there before it, which
   const session = sessionOf('p'.repeat(20));
   const { pid } = session;
   // The client has received something since both have told.
-  const offset = encodeOffset(Date.now() + 500, own, 0, []);
+  const offset = encodeOffset(Date.now() + 500, own, 0, new VersionVector());
   const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });
   await new Promise((resolve) => setImmediate(resolve));
@@ -253,7 +259,7 @@ function twoKeepers() {
   const { keeper, answers, asked, sent } = new Machine(false);
   keeper.onHubHere('hub');
   const find = (pid: string) => {
-    const offset = encodeOffset(Date.now(), own, 0, []);
+    const offset = encodeOffset(Date.now(), own, 0, new VersionVector());
     const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
     keeper.onMessage(WORKER, { type: 'find', space, ...question });
   };
@@ -273,7 +279,7 @@ test('a worker has the answer, whatever it is, before it gives up', async () => 
   const [[hub, request]] = asked as [[string, number]];
   await clock.ahead(2400);
   keeper.onHubHere('third');
-  const collected = { outcome: undefined, packets: [], heads: [] };
+  const collected = { outcome: undefined, packets: [], upTo: '' };
   keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: ['third'] });
   await clock.until(() => found() !== undefined);
   expect(performance.now() - start).toBeLessThan(5000);
