@@ -18,6 +18,7 @@ const wires = [
   'cluster/relay/messages.ts',
   'features/hub-link.ts',
   'features/recovery/messages.ts',
+  'features/recovery/version-vector.ts',
   'features/state/entries.ts',
   'features/state/values.ts',
   'features/state/sequencer/messages.ts',
