@@ -13,7 +13,7 @@ import {
 } from '../../../../src/features/recovery/messages.js';
 import { encodeOffset } from '../../../../src/features/recovery/offset.js';
 import { VersionVector } from '../../../../src/features/recovery/version-vector.js';
-import { movableClock } from '../../../support/clock.js';
+import { movableClock, ticks } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
 const space = joinTexts('0', '/');
@@ -273,7 +273,7 @@ test('a worker has the answer, whatever it is, before it gives up', async () => 
   keeper.onHubHere('lost');
   keeper.onHubMessage('lost', { type: 'senders', space, names: [other] });
   keeper.onHubGone('lost');
-  const start = performance.now();
+  const start = ticks();
   find('p'.repeat(20));
   await clock.until(() => asked.length > 0 || found() !== undefined);
   const [[hub, request]] = asked as [[string, number]];
@@ -282,7 +282,7 @@ test('a worker has the answer, whatever it is, before it gives up', async () => 
   const collected = { outcome: undefined, packets: [], upTo: '' };
   keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: ['third'] });
   await clock.until(() => found() !== undefined);
-  expect(performance.now() - start).toBeLessThan(5000);
+  expect(ticks() - start).toBeLessThan(5000);
 });
 
 test('a session that another keeper gives too late is kept here, and its end is reported', async () => {
