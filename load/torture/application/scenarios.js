@@ -52,6 +52,8 @@ function nextDeath(turn, { short, random }) {
 }
 
 const MODES = ['off', 'on', 'moves'];
+/** How many clients may return. With recovery, those move that can. */
+const RETURNS = { off: { least: 1 }, on: { least: 0 }, moves: { least: 0, most: 0 } };
 /** Four of five clients on WebSocket, the others on polling: no client may notice a reload. */
 const MOVING = [...Array(4).fill(['websocket']), ['polling']];
 
@@ -83,8 +85,7 @@ export const deploys = {
       });
       // A session that a client did not use for long may be new, too: how many there were is what is to be seen.
       const all = [...figuresOf(result, { recovers: moves }), ...reloadFigures(result)];
-      const most = moves ? { least: 0, most: 0 } : {};
-      const figured = all.map((figure) => (figure.name === 'returns of clients' ? { ...figure, ...most } : figure));
+      const figured = all.map((figure) => (figure.name === 'returns of clients' ? { ...figure, ...RETURNS[mode] } : figure));
       figures.push(...named(`recovery ${mode}`, figured));
     }
     return figures;

@@ -173,11 +173,13 @@ class NativeRooms {
     return false;
   }
 
-  /** Counts a broadcast for its room. The rooms of single sockets do not count. */
+  /** Counts a broadcast for its room, if that has members here. The rooms of single sockets do not count. */
   private countRoom({ rooms }: BroadcastOptions): void {
     const [room] = rooms;
+    const { adapter } = this;
     // An application may pass on what a client sends as a room, which can be anything.
-    if (typeof room !== 'string' || room.length > MAX_SHOWN_NAME || this.adapter.sids.has(room)) return;
+    if (typeof room !== 'string' || room.length > MAX_SHOWN_NAME) return;
+    if (!adapter.rooms.has(room) || adapter.sids.has(room)) return;
     this.engine.busyRooms.add(topicNameOf(this.nsp.name, room));
   }
 

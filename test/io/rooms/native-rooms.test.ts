@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { topicNameOf } from '../../../src/io/rooms/topics.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { nextEvent } from '../../support/clients.js';
 import { atEnd } from '../../support/ends.js';
@@ -227,4 +228,15 @@ test('each broadcast with members here counts once, however many they are', asyn
   expect(counted(() => io.to('none').emit('n'))).toBe(0);
   expect(counted(() => io.to(pairs[0]!.socket.id).emit('n'))).toBe(0);
   expect(counted(() => pairs[0]!.socket.emit('n'))).toBe(0);
+});
+
+test('the busiest rooms are those with members here, and no ids of sockets', async () => {
+  const node = await startNode(alone);
+  atEnd(disconnectAll, () => node.close());
+  const { io, engine } = node;
+  const { socket } = await pairOn(node);
+  await socket.join('room');
+  const emitted = ['room', 'none', socket.id, `2.abcdefgh.${'x'.repeat(20)}`];
+  for (let round = 0; round < 5; round++) for (const room of emitted) io.to(room).emit('n');
+  expect(engine.busyRooms.top(10).map(({ key }) => key)).toEqual([topicNameOf('/', 'room')]);
 });
