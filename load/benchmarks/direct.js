@@ -37,7 +37,9 @@ export default {
     'gjallar-direct-1': workers(1),
     'gjallar-direct-2': workers(2),
     'gjallar-direct-4': workers(4),
+    'gjallar-direct-2-recovery': workers(2, { recovers: true }),
     'gjallar-direct-4-recovery': workers(4, { recovers: true }),
+    'gjallar-direct-4-held': workers(4, { recovers: true, recovery: { killedWorkers: false } }),
   },
   cells: () =>
     [2000].flatMap((perSecond) => [

@@ -44,19 +44,23 @@ export interface RecoverySettings {
   readonly durationMs: number;
   /** After what time a client that is not known to be gone has received everything, in ms. */
   readonly silenceMs: number;
+  /** Whether what one socket is sent alone is copied at once, in case that its worker is killed. */
+  readonly killedWorkers: boolean;
   /** How many bytes may wait for one client; undefined without a limit. */
   readonly maxBackpressure: number | undefined;
 }
 
 export function recoverySettingsOf({ server }: Namespace): RecoverySettings {
   const { opts, engine } = privateParts(server);
-  const durationMs = opts.connectionStateRecovery?.maxDisconnectionDuration ?? 0;
+  type Recovery = { maxDisconnectionDuration?: number; killedWorkers?: boolean };
+  const recovery: Recovery = opts.connectionStateRecovery ?? {};
+  const { maxDisconnectionDuration: durationMs = 0, killedWorkers = true } = recovery;
   type Settings = { pingInterval: number; pingTimeout: number; maxBackpressure?: number };
   const settings = (engine as { settings?: Settings } | undefined)?.settings;
   const { pingInterval = 25_000, pingTimeout = 20_000 } = settings ?? opts;
   // The answered ping was sent up to `pingTimeout` before its answer. A worker that was busy has noticed its end later.
   const maxBackpressure = settings?.maxBackpressure || undefined;
-  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout, maxBackpressure };
+  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout, killedWorkers, maxBackpressure };
 }
 
 /** The secret by which a client recovers a socket. */

@@ -7,7 +7,7 @@ import { applications } from '../applications.js';
 const { HOST, PORT, SETTINGS } = process.env;
 const settings = JSON.parse(SETTINGS);
 const http = createServer();
-const io = new Server(http, settings.recovers ? { connectionStateRecovery: {} } : {});
+const io = new Server(http, settings.recovers ? { connectionStateRecovery: settings.recovery ?? {} } : {});
 await applications[settings.application].run(io, settings);
 http.listen(PORT, HOST, () => {
   // `gjallar run` prints a line of its own.

@@ -85,7 +85,9 @@ export const deploys = {
       });
       // A session that a client did not use for long may be new, too: how many there were is what is to be seen.
       const all = [...figuresOf(result, { recovers: moves }), ...reloadFigures(result)];
-      const figured = all.map((figure) => (figure.name === 'returns of clients' ? { ...figure, ...RETURNS[mode] } : figure));
+      const figured = all.map((figure) =>
+        figure.name === 'returns of clients' ? { ...figure, ...RETURNS[mode] } : figure,
+      );
       figures.push(...named(`recovery ${mode}`, figured));
     }
     return figures;

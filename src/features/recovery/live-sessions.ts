@@ -6,7 +6,7 @@ import { Allowance, type Rate } from '../../engine/limits/rates.js';
 import { pidOf } from '../../io/socket-io.private.js';
 import { type Floor, Floors, type RoomsFloor } from './keeper/memory.js';
 import { NO_WORKER } from './keeper/sessions.js';
-import type { KeptPacket } from './keeper/stream.js';
+import { type KeptPacket, PacketMemory, Stream } from './keeper/stream.js';
 import {
   type DataPacker,
   type Posted,
@@ -58,6 +58,8 @@ export interface LiveSession {
   floorAt: number;
   /** The last packet to it alone. */
   lastDirect: number;
+  /** The packets to it alone that the keeper gets when the client is disconnected. */
+  held: Stream | undefined;
 }
 
 /** The connected sockets of this worker in one namespace. The keeper has a copy of each, and what it was sent alone. */
@@ -69,11 +71,15 @@ export class LiveSessions {
   /** Those with changes to post. */
   private readonly changed = new Set<LiveSession>();
   private readonly window = new Allowance(WINDOW_RATE, performance.now());
+  /** Bounds the packets that are held; undefined if the keeper gets each at once. */
+  private readonly held: PacketMemory | undefined;
 
   /**
    * @param worker the name of this worker
    * @param maxRooms the rooms of a session that can be recovered: the names of more are not sent
    * @param userOf the user of a socket with this data
+   * @param maxHeldBytes the bytes of packets to single sockets that are held until these are disconnected; undefined if the keeper
+   *   gets each at once
    * @param planPost is called when there are changes to post
    */
   constructor(
@@ -83,7 +89,10 @@ export class LiveSessions {
     private readonly userOf: (data: unknown) => string | undefined,
     private readonly post: (message: Posted) => void,
     private readonly planPost: () => void,
-  ) {}
+    maxHeldBytes?: number,
+  ) {
+    this.held = maxHeldBytes === undefined ? undefined : new PacketMemory(maxHeldBytes);
+  }
 
   get(pid: string): LiveSession | undefined {
     return this.byPid.get(pid);
@@ -120,6 +129,7 @@ export class LiveSessions {
         floor: 0,
         floorAt: 0,
         lastDirect: 0,
+        held: undefined,
       },
     };
     this.byPid.set(pid, session);
@@ -153,7 +163,30 @@ export class LiveSessions {
   sent(session: LiveSession, { number, at, packets }: Pick<KeptPacket, 'number' | 'at' | 'packets'>): void {
     this.introduceOne(session);
     session.lastDirect = number;
-    this.post({ type: 'direct', pid: session.pid, number, at, packets });
+    if (!this.held) return this.post({ type: 'direct', pid: session.pid, number, at, packets });
+    session.held ??= new Stream(this.held);
+    session.held.add({ number, at, packets, rooms: [], except: [] });
+    this.markStale(session);
+  }
+
+  /** If its worker is killed now, the session cannot be recovered. */
+  private markStale(session: LiveSession): void {
+    if (session.isStale) return;
+    session.isStale = true;
+    this.post({ type: 'stale', pids: [session.pid] });
+  }
+
+  /** Tells the keeper of a session with all that it was sent alone. */
+  private handOver(session: LiveSession): void {
+    const { pid, held } = session;
+    session.held = undefined;
+    // Of what was dropped, the keeper learns with the whole session.
+    if (held && held.floor > session.floor)
+      Object.assign(session, { floor: held.floor, floorAt: held.floorAt, told: 'nothing' });
+    this.tell(session);
+    for (const { number, at, packets } of held?.state.packets ?? [])
+      this.post({ type: 'direct', pid, number, at, packets });
+    held?.release();
   }
 
   /** Another socket has joined the own room of a session, here or on another worker. */
@@ -165,7 +198,7 @@ export class LiveSessions {
 
   /** The client is disconnected, and may return. */
   away(session: LiveSession): void {
-    this.tell(session);
+    this.handOver(session);
     this.post({ type: 'away', pid: session.pid });
   }
 
@@ -174,6 +207,7 @@ export class LiveSessions {
     this.bySid.delete(session.id);
     this.changed.delete(session);
     this.young.delete(session);
+    session.held?.release();
     this.post({ type: 'gone', pid: session.pid });
   }
 
@@ -206,13 +240,15 @@ export class LiveSessions {
   /** A keeper that knows none of them is told of all. What they were sent alone before, it does not have. */
   introduce(direct: number): void {
     for (const session of this.byPid.values()) {
-      if (session.told !== 'nothing') Object.assign(session, { floor: direct, floorAt: Date.now(), told: 'nothing' });
+      if (session.told !== 'nothing' && !this.held) Object.assign(session, { floor: direct, floorAt: Date.now() });
+      session.told = 'nothing';
       this.tell(session);
     }
   }
 
   /** Forgets the floors of before a time. */
   sweep(oldest: number): void {
+    this.held?.dropBefore(oldest - Date.now() + performance.now());
     for (const session of this.young) {
       if (session.floors?.dropBefore(oldest)) continue;
       session.floors = undefined;
@@ -248,6 +284,7 @@ export class LiveSessions {
       this.post({ type: 'changed', pid: session.pid, change });
     }
     session.isStale = false;
+    if (session.held) this.markStale(session);
     const now = performance.now();
     this.window.consume(bytes, now);
     if (told === 'nothing') return;

@@ -64,6 +64,7 @@ export class NamespaceRecovery {
       (data) => host.userOf(data),
       (message) => this.post(message),
       () => link.plan(),
+      this.settings.killedWorkers ? undefined : host.bounds.maxBytes,
     );
     this.writer = new OffsetWriter(nsp);
     this.returns = new Returns(this);

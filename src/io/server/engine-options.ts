@@ -20,6 +20,16 @@ import { type EngineOptions, engineOptions, settingsFrom } from '../../engine/op
 /** Which library listens on the port of an http.Server. */
 export type PortOwnerName = 'auto' | 'node';
 
+/** What `connectionStateRecovery` takes beside socket.io's own fields. */
+interface KilledWorkers {
+  /**
+   * Whether clients of a worker that is killed keep their sessions, whatever they were sent alone: true, unless it is set. Each packet
+   * to one socket is then copied to the hub, which costs CPU. With false, the worker hands these packets over when a client
+   * disconnects, and a client that it has sent some gets a new session if the worker is killed.
+   */
+  killedWorkers?: boolean;
+}
+
 /** The options of socket.io's Server, and those of gjallar's engine. */
 export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
   /**
@@ -28,6 +38,7 @@ export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof
    * "node", node:http listens. @default GJALLAR_PORT_OWNER, or "auto"
    */
   portOwner?: PortOwnerName;
+  connectionStateRecovery: ServerOptions['connectionStateRecovery'] & KilledWorkers;
 }
 
 /** The options of {@link GjallarOptions}: what each accepts. Socket.IO has their defaults. */
@@ -40,7 +51,10 @@ const serverOptions = {
   parser: row(value('a parser with Encoder and Decoder', (given) => 'Encoder' in given && 'Decoder' in given)),
   connectTimeout: row(number(0, MAX_TIMER_MS, 'ms')),
   connectionStateRecovery: row(
-    either(flag, fields({ maxDisconnectionDuration: number(1, undefined, 'ms'), skipMiddlewares: flag })),
+    either(
+      flag,
+      fields({ maxDisconnectionDuration: number(1, undefined, 'ms'), skipMiddlewares: flag, killedWorkers: flag }),
+    ),
   ),
   cleanupEmptyChildNamespaces: row(flag),
   addTrailingSlash: row(flag),

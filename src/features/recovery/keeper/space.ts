@@ -87,7 +87,10 @@ export class Space {
     const { pid } = session;
     const known = this.live.get(pid);
     const told = { session, rooms: undefined, floors: undefined, isLost: false };
-    if (known?.worker === worker) return void Object.assign(known, told);
+    if (known?.worker === worker) {
+      known.direct.cut(floor, floorAt);
+      return void Object.assign(known, told);
+    }
     known?.direct.release();
     const direct = new Stream(this.host.packets);
     direct.cut(floor, floorAt);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { type Namespace, Server, type Socket } from 'socket.io';
 import { Adapter } from 'socket.io-adapter';
 import { type Socket as Client, io as connect } from 'socket.io-client';
@@ -36,17 +36,21 @@ let posted: ToKeeper[];
 let bytes: number;
 let answers: ToWorker[];
 
-beforeEach(async () => {
-  posted = [];
-  bytes = 0;
-  answers = [];
-  keeper = new Keeper({
+const newKeeper = () =>
+  new Keeper({
     isAlone: true,
     sendToWorker: (worker, message) =>
       worker === OTHER ? answers.push(message) : hub.onMessage(toWorkers.encode([message])[0] as Buffer),
     sendToHub: () => {},
   });
+
+async function begin(connectionStateRecovery: object = {}, bounds: { maxBytes?: number } = {}): Promise<void> {
+  posted = [];
+  bytes = 0;
+  answers = [];
+  keeper = newKeeper();
   recovery = openRecovery({
+    ...bounds,
     link: {
       send: (sent) => {
         bytes += sent.length;
@@ -67,19 +71,22 @@ beforeEach(async () => {
   const adapter = function adapterOf(nsp: Namespace) {
     return factory(nsp);
   };
-  io = new Server(0, { connectionStateRecovery: {}, adapter: adapter as never });
+  io = new Server(0, { connectionStateRecovery, adapter: adapter as never });
   const { port } = (io as unknown as { httpServer: { address(): { port: number } } }).httpServer.address();
   client = connect(`http://127.0.0.1:${port}`, { transports: ['websocket'], forceNew: true });
   [socket] = (await nextEvent(io, 'connection')) as [Socket];
   await until(() => posted.some(({ type }) => type === 'live'));
-});
+}
 
-afterEach(async () => {
+async function end(): Promise<void> {
   client.disconnect();
   await io.close();
   keeper.close();
   recovery.close();
-});
+}
+
+beforeEach(() => begin());
+afterEach(end);
 
 /** Resolves once the keeper was told of the last change. */
 async function told(type: ToKeeper['type'] = 'changed'): Promise<void> {
@@ -159,4 +166,71 @@ test('the names of too many rooms are not sent, and those that are left again ar
   await told('live');
   const found = (await foundElsewhere()) as Extract<Found, { session: unknown }>;
   expect([...found.session.rooms].sort()).toEqual([socket.id, 'one'].sort());
+});
+
+describe('without copies for killed workers', () => {
+  const start = async (bounds = {}) => {
+    await end();
+    await begin({ killedWorkers: false }, bounds);
+  };
+  const emit = (count: number) => {
+    for (let number = 1; number <= count; number++) socket.emit('n', number);
+  };
+  const directs = () => posted.filter(({ type }) => type === 'direct').length;
+  const leave = async () => {
+    client.io.engine.close();
+    await told('away');
+  };
+  const missed = async () => (await foundElsewhere()) as Extract<Found, { missed: unknown }>;
+
+  test('the keeper gets what a socket was sent alone when its client leaves', async () => {
+    await start();
+    emit(3);
+    await told('stale');
+    socket.join('room');
+    await told();
+    expect(directs()).toBe(0);
+    await leave();
+    const { session, missed: packets } = await missed();
+    expect([...session.rooms].sort()).toEqual([socket.id, 'room'].sort());
+    expect(packets.map(([, number, , [text]]) => [number, text])).toEqual(
+      [1, 2, 3].map((number) => [number, `2["n",${number}]`]),
+    );
+  });
+
+  test('a session is lost with its worker if it was sent something alone, also after a change', async () => {
+    await start();
+    emit(1);
+    await told('stale');
+    socket.join('room');
+    await told();
+    expect(await foundElsewhere()).toEqual({ outcome: 'session unknown' });
+  });
+
+  test('a session that was sent nothing alone outlives its worker', async () => {
+    await start();
+    expect((await missed()).session.sid).toBe(socket.id);
+  });
+
+  test('a client gets a new session if a bound has dropped what it lacks', async () => {
+    await start({ maxBytes: 5000 });
+    socket.emit('n', 'x'.repeat(4000));
+    emit(2);
+    await leave();
+    expect(await foundElsewhere()).toEqual({ outcome: 'packets missing' });
+  });
+
+  test('a new hub misses nothing', async () => {
+    await start();
+    emit(3);
+    await told('stale');
+    hub.onGone();
+    keeper.close();
+    keeper = newKeeper();
+    const isTold = told('stale');
+    hub.onHere();
+    await isTold;
+    await leave();
+    expect((await missed()).missed).toHaveLength(3);
+  });
 });
