@@ -7,8 +7,9 @@
 //   const hall = await rooms.join('hall', { last: 50 });
 //   hall.on('message', ({ from, text }) => console.log(from, text));
 //
-// The server counts a room's messages without gaps (`offset`), and names the log that it counts in (`epoch`). The client
-// holds messages that arrive early, drops duplicates, and requests missing messages.
+// The server counts a room's messages without gaps (`offset`), and gives each a tag. The client holds messages that arrive early,
+// drops duplicates, and requests missing messages. Tags only grow, so no message is delivered twice. By the tag of the last
+// message that the client has, the server knows whether it has lost messages, and where the client goes on.
 //
 // The build generates gjallar-client.d.ts from the comments below. The types of the events are those of the server.
 
@@ -25,7 +26,8 @@
 /** @typedef {Extract<import('../dist/service/chat/protocol.js').DeletedMessages, { room: string }>} DeletedMessages Deleted messages of a room. */
 
 /**
- * The position of a message: `offset` counts the messages of a log from 1 without gaps, `epoch` names the log.
+ * The position of a message: `offset` counts the messages of a room from 1 without gaps, and `tag` tells the message from one that
+ * was lost with the same offset.
  * @typedef {Required<import('../dist/service/chat/protocol.js').PostReply>} RoomPosition
  */
 
@@ -33,7 +35,7 @@
 
 /**
  * A join that succeeded. `isFirst`: whether it was the first. `missing`: the number of earlier messages that are
- * delivered now; for a new log, the number of its messages.
+ * delivered now, as far as it is known.
  * @typedef {JoinResult & { isFirst: boolean, missing: number }} Joined
  */
 
@@ -46,7 +48,7 @@
  */
 
 /**
- * @typedef {{ room: string, epoch: string, offset: number, event: string, values: any[] }} DurableMessage An event of a
+ * @typedef {{ room: string, offset: number, tag: number, event: string, values: any[] }} DurableMessage An event of a
  *   durable room, without its position.
  */
 
@@ -88,8 +90,6 @@ const MAX_LATE_MS = 1000;
 const REPLY_TIMEOUT_MS = 10_000;
 /** The server lets eight history reads of a client wait, and rejects more. */
 const MAX_READS = 8;
-/** How many earlier logs of a room are remembered. */
-const MAX_EARLIER = 16;
 /** A request that the server fails to answer is repeated more and more seldom, up to this time. */
 const MAX_RETRY_MS = 30_000;
 /** How many messages wait for missing ones. What exceeds that is requested. */
@@ -576,9 +576,9 @@ export class DurableRooms extends KeptRooms {
     // With the recovery of connections, an offset may follow.
     const at = typeof values.at(-1) === 'string' ? -2 : -1;
     const position = values.at(at);
-    if (typeof position?.epoch !== 'string' || typeof position.room !== 'string') return;
-    const { room, epoch, offset } = position;
-    this._receive({ room, epoch, offset, event, values: values.slice(0, at) });
+    if (typeof position?.tag !== 'number' || typeof position.room !== 'string') return;
+    const { room, offset, tag } = position;
+    this._receive({ room, offset, tag, event, values: values.slice(0, at) });
   };
 
   /** @param {SocketLike & { onAny(listener: never): unknown, offAny(listener?: never): unknown }} socket */
@@ -600,6 +600,8 @@ export class DurableRooms extends KeptRooms {
 class Room {
   /** The position of the last delivered message; undefined until the first join has succeeded. */
   position;
+  /** The newest tag that was delivered, of the room as it is or of messages that are lost. */
+  #newest = 0;
   /** The room for the application. */
   joined;
   listeners = new Listeners();
@@ -616,8 +618,6 @@ class Room {
   #isFirst = false;
   /** Messages without a position that wait for the first listener. */
   #early = [];
-  /** How far earlier logs were read, newest first. */
-  #earlier = [];
   #last;
   #request;
   #waiting = [];
@@ -641,6 +641,7 @@ class Room {
     this.#request = request;
     this.#eventOf = eventOf;
     this.position = position;
+    this.#newest = position?.tag ?? 0;
   }
 
   /** Adds the callbacks of a call of `join()`, which take the place of those whose call has failed. */
@@ -718,31 +719,27 @@ class Room {
     this.#drain();
   }
 
-  /** The operator has deleted messages. Those that are not delivered yet never will be. */
+  /** The operator has deleted messages. */
   deleted(event) {
-    const { epoch, ranges } = event;
-    if (epoch === this.position?.epoch && !this.#recovering) {
-      for (const [first, last] of ranges) {
-        const isNext = first <= this.position.offset + 1 && last > this.position.offset;
-        if (isNext) this.position = { epoch, offset: last };
-      }
-    }
     this.#tell('onDeleted', event);
-    this.#drain();
   }
 
   async #join() {
     const connection = this.#connection;
     const reply = await this.#request('join', this.name).catch((error) => this.#retryJoin(error, connection));
     if (this.#isClosed || connection !== this.#connection) return reply;
-    const { epoch, offset } = reply;
+    const { offset, tag } = reply;
     if (offset === undefined) {
       this.#tell('onJoined', { ...reply, isFirst: !this.#hasJoined, missing: 0 });
       this.#hasJoined = true;
       return reply;
     }
     const isFirst = !this.position;
-    this.position ??= { epoch, offset: Math.max(0, offset - this.#last) };
+    if (isFirst) {
+      // The tag of an earlier message is not known.
+      this.position = this.#last > 0 ? { offset: Math.max(0, offset - this.#last), tag: 0 } : { offset, tag };
+      this.#newest = this.position.tag;
+    }
     this.#reply = reply;
     this.#isFirst ||= isFirst;
     this.#tell('onJoined', { ...reply, isFirst, missing: this.#missing });
@@ -750,18 +747,18 @@ class Room {
     return reply;
   }
 
-  /** How many messages of the log from before the last join are not delivered yet; of another log, all. */
+  /** How many messages from before the last join are not delivered yet. */
   get #missing() {
-    const { epoch, offset } = this.#reply;
-    return this.position.epoch === epoch ? Math.max(0, offset - this.position.offset) : offset;
+    return Math.max(0, this.#reply.offset - this.position.offset);
   }
 
   /** Delivers what was there at the last join, and what has come since. */
   async #resume() {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
-    const isSameLog = this.position.epoch === this.#reply.epoch;
-    if (!isSameLog || this.#missing > 0 || this.#hasDropped) await this.#recover(isFirst);
+    const { offset, tag } = this.#reply;
+    const isSame = offset === 0 || this.position.tag === 0 || this.position.tag === tag;
+    if (this.position.offset !== offset || !isSame || this.#hasDropped) await this.#recover(isFirst);
     else this.#drain();
   }
 
@@ -775,22 +772,19 @@ class Room {
 
   #drain() {
     if (!this.position || this.#recovering || !this.#isListening) return;
-    this.#waiting = this.#waiting.filter(
-      ({ epoch, offset }) => epoch !== this.position.epoch || offset > this.position.offset,
-    );
-    this.#waiting.sort((a, b) => a.offset - b.offset);
-    while (this.#isNext(this.#waiting[0])) this.#deliver(this.#waiting.shift());
+    this.#waiting = this.#waiting.filter(({ tag }) => tag > this.#newest).sort((a, b) => a.tag - b.tag);
+    while (this.#waiting[0]?.offset === this.position.offset + 1) this.#deliver(this.#waiting.shift());
     const lacks = this.#waiting.length > 0 || this.#hasDropped;
     if (lacks && !this.#joining && !this.#isBackingOff) this.#recover(false);
   }
 
-  #isNext(message) {
-    return message?.epoch === this.position.epoch && message.offset === this.position.offset + 1;
-  }
-
   #deliver(message) {
-    this.position = { epoch: message.epoch, offset: message.offset };
-    if (!message.deleted) this.#tellMessage(message);
+    const { offset, tag, deleted } = message;
+    this.position = { offset, tag };
+    const isNew = tag > this.#newest && !deleted;
+    this.#newest = Math.max(this.#newest, tag);
+    if (isNew) this.#tellMessage(message);
+    return isNew;
   }
 
   /** Requests every message after the last delivered one. */
@@ -801,13 +795,13 @@ class Room {
     const isOver = () => this.#isClosed || connection !== this.#connection;
     let missed = 0;
     let complete = true;
-    let outdated;
+    let arrived = 0;
     try {
       for (;;) {
-        const { epoch, offset: after } = this.position;
-        outdated = this.#waiting.length;
+        const { offset: after, tag } = this.position;
+        arrived = this.#waiting.length;
         this.#hasDropped = false;
-        const page = await this.#request('history', { room: this.name, epoch, after, limit: PAGE });
+        const page = await this.#request('history', { room: this.name, after, tag, limit: PAGE });
         if (isOver()) return;
         complete &&= page.complete;
         missed += this.#take(page);
@@ -832,42 +826,17 @@ class Room {
     }
     this.#recovering = false;
     this.#failures = 0;
-    // Messages of another log that came before the last page was requested are of an earlier one, and cannot be delivered.
-    this.#waiting = this.#waiting.filter(({ epoch }, index) => epoch === this.position.epoch || index >= outdated);
+    // The last page was requested after these had come: they are delivered, or lost.
+    this.#waiting.splice(0, arrived);
     this.#tell('onRecovered', { room: this.name, missed, complete, isFirst });
     this.#drain();
   }
 
   /** Delivers a page. Returns how many of its messages were new. */
-  #take(page) {
-    if (page.epoch !== this.position.epoch) this.#enter(page);
-    const fresh = page.messages.filter(({ offset }) => offset > this.position.offset);
-    for (const message of fresh) this.#deliver(message);
-    // What the log does not have between its messages and the end of the page is gone.
-    if (page.messages.length === 0 && page.offset > this.position.offset) {
-      this.position = { epoch: page.epoch, offset: page.offset };
-    }
-    return fresh.filter(({ deleted }) => !deleted).length;
-  }
-
-  /** Continues in a new log, behind what it has in common with those that this client has read. */
-  #enter({ epoch, offset, messages, former }) {
-    const { position } = this;
-    this.#earlier = [position, ...this.#earlier.filter((one) => one.epoch !== position.epoch)].slice(0, MAX_EARLIER);
-    this.position = { epoch, offset: former ? this.#sharedWith([{ epoch, offset, kept: true }, ...former]) : guess() };
-
-    /** Older servers do not say what the log continues. */
-    function guess() {
-      return messages[0]?.offset === 1 || offset < position.offset ? 0 : position.offset;
-    }
-  }
-
-  /** The end of the newest part that a log shares with an earlier one; otherwise that of the last one that lost messages. */
-  #sharedWith(epochs) {
-    for (const { epoch, offset } of epochs) {
-      const known = this.#earlier.find((one) => one.epoch === epoch);
-      if (known) return Math.min(known.offset, offset);
-    }
-    return epochs.find(({ kept }) => !kept)?.offset ?? 0;
+  #take({ messages, after, offset, tag, lost }) {
+    // What is not on the page is gone, or the client has read it before the server lost messages.
+    if (after === offset) this.position = { offset, tag: offset === 0 ? this.#newest : tag };
+    else if (lost || after > this.position.offset) this.position = { offset: after, tag: 0 };
+    return messages.filter((message) => this.#deliver(message)).length;
   }
 }

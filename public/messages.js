@@ -76,10 +76,10 @@ export class MessageList {
   }
 
   /** Shows that messages were deleted, in their places. */
-  markDeleted({ epoch, ranges }) {
+  markDeleted({ ranges }) {
     for (const { message, node } of this.#entries) {
       const isGone = ranges.some(([first, last]) => first <= message?.offset && message.offset <= last);
-      if (message?.epoch === epoch && isGone) node.querySelector('.text').textContent = 'This message was deleted.';
+      if (isGone) node.querySelector('.text').textContent = 'This message was deleted.';
     }
   }
 
@@ -180,6 +180,5 @@ export class MessageList {
 }
 
 function isLater(a, b) {
-  const sameLog = a.epoch === b.epoch && a.offset !== undefined && b.offset !== undefined;
-  return sameLog ? a.offset > b.offset : a.at > b.at;
+  return a.tag !== undefined && b.tag !== undefined ? a.tag > b.tag : a.at > b.at;
 }

@@ -108,17 +108,16 @@ export class Room extends EventTarget {
   }
 
   /** Messages before this one, oldest first, and an empty `end` if older ones may follow. */
-  async earlierThan({ epoch, offset }) {
+  async earlierThan({ offset, tag }) {
     const name = this.name;
-    const page = await this.#connection.request('history', { room: name, epoch, before: offset, limit: EARLIER });
-    // Another room is on the page by now, or the server has lost the log that the offset belongs to.
-    const messages = name === this.name && page.epoch === epoch ? page.messages : [];
+    const page = await this.#connection.request('history', { room: name, before: offset, tag, limit: EARLIER });
+    // Another room is on the page by now.
+    const messages = name === this.name ? page.messages : [];
     const reachesStart = messages.length < EARLIER || messages[0].offset === 1;
-    const isComplete = page.complete && page.epoch === epoch;
     const start = reachesStart ? 'This is the first message.' : '';
     return {
       messages: messages.filter(({ deleted }) => !deleted).map((message) => this.#senderOf(message)),
-      end: isComplete ? start : 'Earlier messages are no longer available.',
+      end: page.complete ? start : 'Earlier messages are no longer available.',
     };
   }
 
@@ -261,7 +260,5 @@ export class Room extends EventTarget {
   }
 }
 
-/** A message's position in the room's log; `undefined` if the server keeps no log. */
-export function keyOf({ epoch, offset }) {
-  return offset === undefined ? undefined : `${epoch}/${offset}`;
-}
+/** What tells a message of the room from all others; `undefined` if the server keeps no messages. */
+export const keyOf = ({ tag }) => tag;

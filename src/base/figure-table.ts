@@ -176,12 +176,11 @@ const list = {
     'reason',
   ),
   gjallar_history_incomplete_total: counter(
-    'Pages that lack messages after the position of the reader: lost with an earlier epoch, or trimmed.',
+    'Pages that lack messages after the position of the reader: lost, or trimmed.',
     'reason',
   ),
-  gjallar_history_new_epochs_total: counter(
-    'New epochs of conversations, by what became of the messages that workers had delivered: continued, uncertain, lost.',
-    'result',
+  gjallar_history_losses_total: counter(
+    'How often a worker has found that the history lacks messages of a conversation that it had delivered.',
   ),
   gjallar_archive_lag_seconds: largest('Age of the oldest message that waits to be archived.'),
   gjallar_archive_messages_total: counter('Messages that were written to the archive.'),

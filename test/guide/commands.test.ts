@@ -148,7 +148,7 @@ test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md',
     'client.mjs': member.replace('3000', String(port)),
     'history.mjs': `${history}
       await history.append('hall', [{ from: 'Bo', text: 'Hi', at: Date.now() }]);
-      const { messages: missed, complete: isAll } = await history.read('hall', { epoch, after: offset, limit: 100 });
+      const { messages: missed, complete: isAll } = await history.read('hall', { after: offset, tag, limit: 100 });
       console.log(messages.length, complete, missed.map(({ text }) => text).join(), isAll);
       await history.close();`,
   });

@@ -14,7 +14,7 @@ const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
 const named = (index) => ({ name: `member${index}` });
 /** Members of several rooms of the chat service that talk all the time. A message has the key `sender:number`. */
 export class Members extends Crowd {
-  /** What became of each text: `acked`, `refused`, `unknown`; with its room, and the epoch and time of the acknowledgement. */
+  /** What became of each text: `acked`, `refused`, `unknown`; with its room, and the time of the acknowledgement. */
   verdicts = new Map();
   incomplete = 0;
   /** Messages that a member had missed, and requested after a reconnection. */
@@ -53,7 +53,7 @@ export class Members extends Crowd {
   async #enter(member, room) {
     member.heard.set(room, []);
     const options = {
-      onMessage: ({ text, epoch, offset }) => this.hear(member, room, { key: text, epoch, offset }),
+      onMessage: ({ text, tag }) => this.hear(member, room, { key: text, tag }),
       onRecovered: ({ missed, complete, isFirst }) => {
         if (!complete) this.incomplete++;
         if (!isFirst) this.recovered += missed;
@@ -93,7 +93,7 @@ export class Members extends Crowd {
     this.#longestGap = Math.max(this.#longestGap, now - this.#lastAck);
     this.#lastAck = now;
     member.lastAck = now;
-    return { outcome: 'acked', epoch: reply.epoch, at: now };
+    return { outcome: 'acked', at: now };
   }
 
   /** Resolves with true when every member has got an answer since now, or with false when that takes too long. */
@@ -129,10 +129,10 @@ export class Members extends Crowd {
 
   /** Positions that do not grow, and acknowledged messages of one sender that come before an earlier one. */
   outOfOrder() {
-    return super.outOfOrder(({ key, epoch, offset }) => {
+    return super.outOfOrder(({ key, tag }) => {
       const [sender, number] = key.split(':');
       const isKept = this.verdicts.get(key)?.outcome === 'acked';
-      return [[`epoch ${epoch}`, offset], ...(isKept ? [[`sender ${sender}`, Number(number)]] : [])];
+      return [['room', tag], ...(isKept ? [[`sender ${sender}`, Number(number)]] : [])];
     });
   }
 

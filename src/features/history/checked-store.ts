@@ -1,8 +1,9 @@
-import { bytesOf, type LogState } from './page.js';
+import { bytesOf } from './page.js';
 import {
   type AppendOptions,
   type AppendResult,
   type Changes,
+  type HistoryCall,
   HistoryError,
   type HistoryLimits,
   type HistoryStore,
@@ -14,7 +15,9 @@ import {
   type Page,
   type PageQuery,
   type Position,
+  type StoreEvents,
 } from './store.js';
+import { seeTag } from './tags.js';
 
 /** One append, as it waits for its batch. */
 export interface AppendJob extends AppendOptions {
@@ -42,17 +45,19 @@ function checkAppend({ conversation, messages, key }: AppendJob): void {
   }
 }
 
-function checkErase(conversation: string, epoch: string, offsets: readonly number[]): void {
+function checkErase(conversation: string, places: readonly Position[]): void {
   checkName('conversation', conversation);
-  checkName('epoch', epoch);
-  if (offsets.length > MAX_ERASE) throw new RangeError(`At most ${MAX_ERASE} messages are erased at once.`);
-  for (const offset of offsets) checkCount('offset', offset, 1);
+  if (places.length > MAX_ERASE) throw new RangeError(`At most ${MAX_ERASE} messages are erased at once.`);
+  for (const { offset, tag } of places) {
+    checkCount('offset', offset, 1);
+    checkCount('tag', tag, 0);
+  }
 }
 
 export function checkQuery(conversation: string, query: PageQuery): void {
   checkName('conversation', conversation);
   checkCount('limit', query.limit, 1, MAX_PAGE);
-  if (query.epoch !== undefined && typeof query.epoch !== 'string') throw new TypeError('epoch must be a string.');
+  if (query.tag !== undefined) checkCount('tag', query.tag, 0);
   if (query.after !== undefined) checkCount('after', query.after, 0);
   if (query.before !== undefined) checkCount('before', query.before, 0);
 }
@@ -73,16 +78,16 @@ function checkCount(what: string, value: number, least: number, most = Number.MA
 /** An erasure of messages. */
 export interface EraseJob {
   conversation: string;
-  epoch: string;
-  offsets: readonly number[];
+  places: readonly Position[];
 }
 
 /**
- * What all stores do alike: they reject input that no store could keep, and calls after their end, and have nothing to do
- * for an empty list. An implementation gets the rest; {@link HistoryStore} says what it must do.
+ * What all stores do alike: they reject input that no store could keep, and calls after their end, and tell what becomes of
+ * calls. An implementation gets the rest; {@link HistoryStore} says what it must do.
  */
 export abstract class CheckedStore implements HistoryStore {
   protected readonly ttlMs: number;
+  protected readonly listeners = new Set<StoreEvents>();
   private isClosed = false;
 
   constructor({ ttlMs }: Required<Pick<HistoryLimits, 'ttlMs'>>) {
@@ -97,38 +102,41 @@ export abstract class CheckedStore implements HistoryStore {
     const job = { conversation, messages, ...options };
     checkAppend(job);
     this.expectOpen();
-    return messages.length === 0 ? [] : this.keep(job);
+    if (messages.length === 0) {
+      await this.probe(conversation);
+      return [];
+    }
+    const results = await this.timed('append', conversation, this.keep(job));
+    seeTag(results.at(-1)!.tag);
+    return results;
   }
 
   async read(conversation: string, query: PageQuery): Promise<Page> {
     checkQuery(conversation, query);
     this.expectOpen();
-    return this.page(conversation, query);
+    const page = await this.timed('read', conversation, this.page(conversation, query));
+    seeTag(page.tag);
+    return page;
   }
 
   async head(conversation: string): Promise<Position> {
     checkName('conversation', conversation);
     this.expectOpen();
-    const { epoch, offset } = await this.state(conversation);
-    return { epoch, offset };
+    const { offset, tag } = await this.state(conversation);
+    seeTag(tag);
+    return { offset, tag };
   }
 
-  async erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
-    checkErase(conversation, epoch, offsets);
+  async erase(conversation: string, places: readonly Position[]): Promise<number> {
+    checkErase(conversation, places);
     this.expectOpen();
-    return offsets.length === 0 ? 0 : this.blank({ conversation, epoch, offsets });
+    return places.length === 0 ? 0 : this.blank({ conversation, places });
   }
 
-  async trim(now: number): Promise<number> {
+  async trim(now: number): Promise<{ removed: number; bytes?: number }> {
     checkCount('now', now, 0);
     this.expectOpen();
     return this.removeOld(now);
-  }
-
-  async check(conversation: string): Promise<void> {
-    checkName('conversation', conversation);
-    this.expectOpen();
-    await this.probe(conversation);
   }
 
   async changes(after: string | undefined, limit: number): Promise<Changes> {
@@ -137,28 +145,42 @@ export abstract class CheckedStore implements HistoryStore {
     return this.tail(after, limit);
   }
 
+  listen(events: StoreEvents): void {
+    this.listeners.add(events);
+  }
+
   async close(): Promise<void> {
     if (this.isClosed) return;
     this.isClosed = true;
     await this.end();
+    this.listeners.clear();
   }
 
   protected abstract keep(job: AppendJob): Promise<AppendResult[]>;
-  protected abstract page(conversation: string, query: PageQuery): Promise<Page> | Page;
-  protected abstract state(conversation: string): Promise<LogState> | LogState;
+  protected abstract page(conversation: string, query: PageQuery): Promise<Page>;
+  protected abstract state(conversation: string): Promise<Position>;
   protected abstract blank(job: EraseJob): Promise<number>;
-  protected abstract removeOld(now: number): Promise<number>;
+  protected abstract removeOld(now: number): Promise<{ removed: number; bytes?: number }>;
   protected abstract probe(conversation: string): Promise<void>;
-  protected abstract tail(after: string | undefined, limit: number): Promise<Changes> | Changes;
+  protected abstract tail(after: string | undefined, limit: number): Promise<Changes>;
   /** Called once, when no further calls are accepted. */
   protected abstract end(): Promise<void>;
-
-  protected get isOpen(): boolean {
-    return !this.isClosed;
-  }
 
   /** @throws HistoryError HISTORY_UNAVAILABLE after {@link close} */
   protected expectOpen(): void {
     if (this.isClosed) throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the store is closed'));
+  }
+
+  private async timed<T>(call: HistoryCall, conversation: string, result: Promise<T>): Promise<T> {
+    const start = performance.now();
+    let failure: HistoryError | undefined;
+    try {
+      return await result;
+    } catch (error) {
+      if (error instanceof HistoryError) failure = error;
+      throw error;
+    } finally {
+      for (const { onCall } of this.listeners) onCall?.(call, conversation, performance.now() - start, failure);
+    }
   }
 }

@@ -3,8 +3,8 @@
  *
  * ```
  * const history = await SqliteHistoryStore.open({ dataDir: './data' });
- * const [{ epoch, offset }] = await history.append('hall', [{ from: 'Ada', text: 'Hello', at: Date.now() }]);
- * const { messages, complete } = await history.read('hall', { epoch, after: offset, limit: 100 });
+ * const [{ offset, tag }] = await history.append('hall', [{ from: 'Ada', text: 'Hello', at: Date.now() }]);
+ * const { messages, complete } = await history.read('hall', { after: offset, tag, limit: 100 });
  * ```
  *
  * It promises: a message that was confirmed is kept until its age or a bound removes it, all readers see one order, and a
@@ -16,7 +16,7 @@
  *   durable/                 durable rooms: rooms whose messages are kept, over a store
  *   conversations/           what workers tell each other about new messages, and the order in which members get them
  *   archive/                 the copy of the chat's messages in a database
- *   loss/                    notices a store that came back empty or older
+ *   tags.ts, loss/           by what readers notice a store that came back empty or older, and how the operator learns of it
  *
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
@@ -29,7 +29,7 @@ export {
   keyOf,
   type Said,
 } from './conversations/conversation.js';
-export type { Conversations } from './conversations/conversations.js';
+export type { Conversations, PostResult } from './conversations/conversations.js';
 export { type ConversationsOptions, openConversations } from './conversations/open.js';
 export { createDurableRooms } from './durable/open.js';
 export type {
@@ -48,11 +48,12 @@ export {
   type AppendResult,
   type Change,
   type Changes,
-  type FormerEpoch,
+  type HistoryCall,
   HistoryError,
   type HistoryErrorCode,
   type HistoryLimits,
   type HistoryStore,
+  type LinkedMessage,
   MAX_APPEND,
   MAX_ERASE,
   MAX_NAME,
@@ -63,4 +64,5 @@ export {
   type PageQuery,
   type Position,
   type StoredMessage,
+  type StoreEvents,
 } from './store.js';

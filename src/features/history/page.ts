@@ -1,5 +1,4 @@
 import {
-  type FormerEpoch,
   type HistoryStore,
   MAX_PAGE_BYTES,
   type NewMessage,
@@ -19,15 +18,46 @@ export function bytesOf(messages: readonly Pick<NewMessage, 'from' | 'text'>[]):
   return bytes;
 }
 
-/** The part of a conversation that is kept. */
-export interface LogState {
-  epoch: string;
-  /** The newest offset, 0 if there never was a message. */
-  offset: number;
+/** The part of a conversation that is kept. `offset` and `tag` are its newest position, 0 if there never was a message. */
+export interface LogState extends Position {
   /** The oldest offset still kept; `offset + 1` if there is none. */
   first: number;
-  /** Newest first. */
-  former: readonly FormerEpoch[];
+  /** Where the reader goes on that a query names with a tag. */
+  place?: Place;
+}
+
+/** Where a reader goes on in a log. */
+export interface Place {
+  /** The last message that it has read. */
+  offset: number;
+  /** Whether the log does not have the message that the reader has read last. */
+  lost: boolean;
+}
+
+/** The position that a query names, if the store has to compare it. */
+export function positionIn({ after, before, tag }: PageQuery): Position | undefined {
+  const offset = after ?? before;
+  return tag && offset !== undefined ? { offset, tag } : undefined;
+}
+
+/**
+ * Compares the position of a reader with a log in which erased messages have tags.
+ * @param tagOf the tag of the message at an offset that is kept
+ */
+export function placeOf(log: LogState, { offset, tag }: Position, tagOf: (offset: number) => number): Place {
+  const isKept = log.first <= offset && offset <= log.offset;
+  if ((isKept ? tagOf(offset) : log.offset === offset ? log.tag : 0) === tag) return { offset, lost: false };
+  // The last message that is not newer than the reader's.
+  let shared = log.first - 1;
+  for (let end = log.offset; shared < end; ) {
+    const middle = Math.ceil((shared + end) / 2);
+    if (tagOf(middle) <= tag) shared = middle;
+    else end = middle - 1;
+  }
+  // What was trimmed cannot be compared.
+  const mayFit = offset === 0 || (offset < log.first && offset < log.offset);
+  if (mayFit && shared < log.first) return { offset, lost: false };
+  return { offset: shared, lost: offset > 0 };
 }
 
 /** The offsets of a page, both ends included; empty if `from` is beyond `to`. */
@@ -38,17 +68,17 @@ interface PageRange {
 }
 
 /** The offsets that answer a query, and whether part of the asked range is missing. */
-export function planPage(log: LogState, query: PageQuery): PageRange {
-  const standing = standingOf(log, query);
-  const after = standing.known ? query.after : query.after === undefined ? undefined : 0;
-  const before = standing.known ? query.before : undefined;
-  const newest = Math.min(log.offset, (before ?? Infinity) - 1);
-  const oldest = after === undefined ? Math.max(1, newest - query.limit + 1) : after + 1;
-  const from = Math.max(oldest, log.first);
+export function planPage({ first, offset, place }: LogState, query: PageQuery): PageRange {
+  const { limit } = query;
+  const after = query.after === undefined ? undefined : (place?.offset ?? query.after);
+  const before = query.after === undefined && place?.lost ? place.offset + 1 : (query.before ?? Infinity);
+  const newest = Math.min(offset, before - 1);
+  const oldest = after === undefined ? Math.max(1, newest - limit + 1) : after + 1;
+  const from = Math.max(oldest, first);
   return {
     from,
-    to: after === undefined ? newest : Math.min(newest, from + query.limit - 1),
-    complete: standing.kept && (oldest > newest || oldest >= log.first),
+    to: after === undefined ? newest : Math.min(newest, from + limit - 1),
+    complete: !place?.lost && (oldest > newest || oldest >= first),
   };
 }
 
@@ -93,40 +123,26 @@ export function buildPage(log: LogState, query: PageQuery, found: StoredMessage[
   const limit = isCut || messages.length < found.length ? Math.max(1, messages.length) : query.limit;
   const { from, to, complete } = planPage(log, { ...query, limit });
   const isWhole = messages.length === Math.max(0, to - from + 1) && (messages[0]?.offset ?? from) === from;
-  const isForeign = query.epoch !== undefined && query.epoch !== log.epoch;
-  const former = isForeign && { former: log.former };
-  return { messages, epoch: log.epoch, offset: log.offset, complete: complete && isWhole, ...former };
-}
-
-function standingOf(log: LogState, { epoch, after, before }: PageQuery): { known: boolean; kept: boolean } {
-  if (epoch === undefined) return { known: true, kept: true };
-  const furthest = Math.max(after ?? 0, (before ?? 1) - 1);
-  if (epoch === log.epoch) {
-    const known = furthest <= log.offset;
-    return { known, kept: known };
-  }
-  let kept = true;
-  for (const former of log.former) {
-    kept &&= former.kept;
-    if (former.epoch === epoch && furthest <= former.offset) return { known: true, kept };
-  }
-  return { known: false, kept: false };
+  const { offset, tag, place } = log;
+  const after = (messages[0]?.offset ?? from) - 1;
+  return { messages, after, offset, tag, complete: complete && isWhole, ...(place?.lost && { lost: true }) };
 }
 
 /** A page of the archive; `isCut` says that it ends early because of {@link MAX_PAGE_BYTES}. */
-export interface ArchivePage extends Position {
+export interface ArchivePage {
   messages: StoredMessage[];
   isCut: boolean;
 }
 
 /** The part of an archive that readers use. */
 export interface ArchiveReader {
+  /** @param query its tag is that of a message of the log that is read, or of a later one */
   read(conversation: string, query: PageQuery): Promise<ArchivePage>;
 }
 
 /**
  * Reads a page from the history, and from the archive what the store no longer has. The page keeps the store's
- * contract, as if nothing had ever been trimmed. A position in a lost epoch still starts from the beginning.
+ * contract, as if nothing had ever been trimmed.
  *
  * @throws HistoryError if the store, or the archive where it is needed, cannot be reached
  */
@@ -137,16 +153,16 @@ export async function readThrough(
   query: PageQuery,
 ): Promise<Page> {
   const page = await store.read(conversation, query);
-  const { epoch, offset } = page;
-  const foreign = query.epoch !== undefined && (query.epoch !== epoch || (query.after ?? 0) > offset);
-  if (page.complete || !archive || foreign) return page;
+  const { offset } = page;
+  if (page.complete || page.lost || !archive || (query.after ?? 0) > offset) return page;
 
   const { after, before = offset + 1, limit } = query;
   const oldest = page.messages[0]?.offset ?? Math.min(before, offset + 1);
+  const { tag } = page.messages[0] ?? page;
   const found: StoredMessage[] = [];
   let isCut: boolean;
   if (after !== undefined) {
-    const older = await archive.read(conversation, { epoch, after, before: oldest, limit });
+    const older = await archive.read(conversation, { tag, after, before: oldest, limit });
     found.push(...older.messages);
     if (!older.isCut) found.push(...page.messages.slice(0, limit - older.messages.length));
     // A page of the store that ends early was cut as well.
@@ -154,16 +170,17 @@ export async function readThrough(
     isCut = older.isCut || (last !== undefined && last.offset < Math.min(before - 1, offset));
   } else {
     const missing = Math.max(1, limit - page.messages.length);
-    const older = await archive.read(conversation, { epoch, before: oldest, limit: missing });
+    const older = await archive.read(conversation, { tag, before: oldest, limit: missing });
     found.push(...older.messages, ...page.messages);
     isCut = older.isCut;
   }
   const messages = fitPage(found, query);
   isCut ||= messages.length < found.length;
   // Compared with the page that there would be if nothing had ever been trimmed.
-  const asked = planPage({ epoch, offset, first: 1, former: [] }, { ...query, limit: isCut ? messages.length : limit });
+  const all = { offset, tag: page.tag, first: 1 };
+  const asked = planPage(all, { ...query, limit: isCut ? messages.length : limit });
   const complete =
     messages.length === Math.max(0, asked.to - asked.from + 1) &&
     messages.every((message, index) => message.offset === asked.from + index);
-  return { ...page, messages, complete };
+  return { ...page, messages, after: messages[0] ? messages[0].offset - 1 : page.after, complete };
 }

@@ -1,4 +1,3 @@
-import { createHash, randomBytes } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
 import { integer, number, row } from '../../base/options.js';
 import type { LossNotices } from './loss/watch.js';
@@ -19,24 +18,6 @@ export class HistoryError extends GjallarError {
   }
 }
 
-/** The name of a new log: random, so that no two logs ever share one. */
-export const freshEpoch = (): string => randomBytes(9).toString('base64url');
-
-/**
- * The epoch that a conversation's first message will have. It follows from the store's seed, so that all readers agree on
- * it although nothing is written for a conversation without messages.
- */
-export const epochFrom = (seed: string, conversation: string): string =>
-  createHash('sha256').update(`${seed} ${conversation}`).digest('base64url').slice(0, 12);
-
-/**
- * The store of the history: what an implementation must do, and must not do.
- *
- * A conversation is a log. Every message in it has an offset, counted from 1 without gaps. The store gives out the
- * offsets, so all workers and machines that share it see one sequence. The epoch names the log. Two positions can be
- * compared only if their epochs are the same. A new epoch says that the log was lost, in whole or in part, or that the
- * store cannot rule that out.
- */
 /** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate is read as U+FFFD. */
 export interface NewMessage {
   from: string;
@@ -55,36 +36,37 @@ export interface AppendOptions {
   client?: unknown;
 }
 
-/** The position of a message. Offset 0 is before the first message. */
+/** The position of a message. Offset 0, with the tag 0, is before the first message. */
 export interface Position {
-  epoch: string;
   offset: number;
-}
-
-/** An earlier epoch, which the present log continues. */
-export interface FormerEpoch extends Position {
-  /** Up to `offset`, its messages are those of the present log. `kept`: whether nothing can have been lost when it ended. */
-  kept: boolean;
+  tag: number;
 }
 
 /** The position of an appended message; `duplicate` says that an earlier append with the same key has kept it. */
-export type AppendResult = Position & { duplicate?: true };
+export interface AppendResult extends Position {
+  /** The tag of the message before it; 0 if there was none. */
+  before: number;
+  duplicate?: true;
+}
 
-/** The results of a repeated append of `count` messages, where the earlier one ended with offset `last`. */
-export function earlierResults(epoch: string, last: number, count: number): AppendResult[] {
-  return Array.from({ length: count }, (_, index) => ({ epoch, offset: last - count + 1 + index, duplicate: true }));
+/** The results of an append of `count` messages whose last one is at a position: those of one append have successive tags. */
+export function resultsOf(last: Position, count: number, before: number, duplicate?: true): AppendResult[] {
+  return Array.from({ length: count }, (_, index) => {
+    const tag = last.tag - count + 1 + index;
+    const offset = last.offset - count + 1 + index;
+    return { offset, tag, before: index === 0 ? before : tag - 1, ...(duplicate && { duplicate }) };
+  });
 }
 
 /** A message as it was kept. Without author and text, it is one that was erased. */
-export interface StoredMessage extends Position {
-  from: string;
-  text: string;
-  at: number;
-}
+export interface StoredMessage extends Position, NewMessage {}
 
 export interface PageQuery {
-  /** The epoch that `after` or `before` belong to. @default the epoch of the present log */
-  epoch?: string;
+  /**
+   * The tag of the message at `after`, or at `before` if there is no `after`, which the store compares with its own.
+   * @default 0: any message is the right one
+   */
+  tag?: number;
   /** Reads forwards: messages with a higher offset, the oldest first. 0 starts at the beginning. */
   after?: number;
   /** Reads backwards: messages with a lower offset; without `after`, the newest of them. */
@@ -93,6 +75,7 @@ export interface PageQuery {
   limit: number;
 }
 
+/** `offset` and `tag` are the newest position of the conversation, not of the page. */
 export interface Page extends Position {
   /**
    * Oldest first, without gaps. With neither `after` nor `before` these are the newest. There may be fewer than `limit`
@@ -100,32 +83,29 @@ export interface Page extends Position {
    * continued after its last message. One that was read backwards can be continued before its first message.
    */
   messages: StoredMessage[];
-  /** The epoch of the log as it is now. */
-  epoch: string;
-  /** The newest offset of the conversation, not of the page. */
-  offset: number;
+  /** The offset before the first message of the page; without messages, where a reader goes on. */
+  after: number;
   /**
-   * False when part of the asked range is gone: trimmed, or lost with an earlier epoch. The asked range is what a
-   * reader would have got had nothing ever been removed: the `limit` messages next to the position asked for.
-   *
-   * A position that is not of this log (an unknown epoch, an offset beyond the newest) cannot be continued. The page is
-   * then the one for a reader without a position: for `after` from the beginning, else the newest. If the store knows
-   * that the present log continues an earlier epoch's, the position stays valid, and `complete` stays true if nothing
-   * can have been lost in between: read on with the page's new epoch.
+   * False when part of the asked range is gone: trimmed, or lost. The asked range is what a reader would have got had nothing
+   * ever been removed: the `limit` messages next to the position asked for.
    */
   complete: boolean;
   /**
-   * The earlier epochs that the present log continues, newest first, if the query names another epoch than the page. With
-   * it, a reader finds out how much of what it has read is in the present log, and reads on from there.
+   * The log does not have the message that the query names: the store has lost what the reader has read, and perhaps more.
+   * The page is then next to the newest message of the log that is not newer than the one that is named.
    */
-  former?: readonly FormerEpoch[];
+  lost?: true;
+}
+
+/** A message that names the one before it. */
+export interface LinkedMessage extends StoredMessage {
+  /** The tag of the message before it; 0 if there was none. */
+  before: number;
 }
 
 /** A message in the log of changes. */
-export interface Change extends StoredMessage {
+export interface Change extends LinkedMessage {
   conversation: string;
-  /** The position up to which the epoch's log is the same as an earlier epoch's. */
-  follows?: Position;
 }
 
 export interface Changes {
@@ -145,6 +125,9 @@ export const MAX_ERASE = 500;
  */
 export const MAX_PAGE_BYTES = 786_432;
 
+/** What users wait for. */
+export type HistoryCall = 'append' | 'read';
+
 /** What happens to a store, for those who use it and for the operator. */
 export interface StoreEvents {
   /** The store can be reached, for the first time or again. It may have another state than before. */
@@ -155,8 +138,20 @@ export interface StoreEvents {
   onLost?(): void;
   /** With its settings, the store may lose such messages; undefined once that is over. */
   onRisk?(risk: string | undefined): void;
+  /** An append or a read has ended, after this time. */
+  onCall?(call: HistoryCall, conversation: string, ms: number, error?: HistoryError): void;
+  /** Messages were removed because the store was too large. */
+  onTrimmed?(count: number): void;
 }
 
+/**
+ * The store of the history: what an implementation must do, and must not do.
+ *
+ * A conversation is a log. Every message in it has an offset, counted from 1 without gaps, and a tag. The store gives out both,
+ * so all workers and machines that share it see one sequence. Tags grow from message to message, and also beyond those of
+ * messages that the store has lost: see `tags.ts`. A reader names the offset and the tag of the last message that it has read.
+ * If the store has another message there, or none, it has lost something, and the order of tags shows where the reader goes on.
+ */
 export interface HistoryStore {
   /**
    * Keeps messages at the end of a conversation, all or none, next to each other.
@@ -165,6 +160,7 @@ export interface HistoryStore {
    * as the store can make them, with one result per message in their order. If `key` was used in this conversation within
    * the TTL, nothing is kept: the results are the positions up to the last message of the earlier append. The store
    * does not compare the messages; an offset below 1 says that the earlier append had fewer of them.
+   * An append of no messages tries whether one would be kept, and leaves nothing that readers see.
    *
    * @param conversation any string of 1 to {@link MAX_NAME} characters
    * @param messages at most {@link MAX_APPEND}
@@ -182,36 +178,34 @@ export interface HistoryStore {
    */
   read(conversation: string, query: PageQuery): Promise<Page>;
 
-  /** The newest position. Without messages it has offset 0 and the epoch that the first message will have. */
+  /** The newest position, with offset and tag 0 if there never was a message. */
   head(conversation: string): Promise<Position>;
 
   /**
    * Erases messages. Each keeps its position, so that readers do not wait for it: it is read as a message with an empty
-   * author and an empty text. Its time may be 0.
+   * author and an empty text. Its time may be 0, and its tag that of a message before it.
    *
-   * @param epoch the epoch of the log; with another one, nothing is erased
-   * @param offsets at most {@link MAX_ERASE}; those that are not kept any more are ignored
+   * @param places at most {@link MAX_ERASE}; those of messages that the log does not have are ignored
    * @returns how many messages had an author or a text
    * @throws HistoryError if the store rejects it or cannot be reached; a repetition does no harm
    */
-  erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number>;
+  erase(conversation: string, places: readonly Position[]): Promise<number>;
 
   /**
    * Removes messages older than the TTL, in each conversation from the oldest up to the first that is not. Offsets do
    * not change. The maximum count needs no trimming: an append removes what exceeds it. An empty conversation is
-   * forgotten, and its epoch with it, after {@link retentionOf} its TTL without a message. One caller per store, about
+   * forgotten, and its offsets with it, after {@link retentionOf} its TTL without a message. One caller per store, about
    * once a minute, is enough; several do no harm.
    *
    * @param now milliseconds since 1970
-   * @returns how many messages were removed
+   * @returns how many messages were removed, and how many bytes the store takes, if it can tell cheaply
    */
-  trim(now: number): Promise<number>;
+  trim(now: number): Promise<{ removed: number; bytes?: number }>;
 
   /**
    * Tails all appends to all conversations, for an archiver. The messages of one conversation come in the order of their
    * offsets; the order between conversations is not defined. Messages that are trimmed before they are read here are
-   * missing. After the store was restored from a backup a message may come again, with the same conversation, epoch and
-   * offset.
+   * missing. After the store was restored from a backup a message may come again, with the same conversation and position.
    *
    * @param after the cursor of the previous call; undefined to start with the oldest
    * @param limit the most changes; fewer where they are large
@@ -219,27 +213,11 @@ export interface HistoryStore {
    */
   changes(after: string | undefined, limit: number): Promise<Changes>;
 
-  /**
-   * Tries whether an append to the conversation would be stored at present. Readers see nothing of it.
-   *
-   * @throws HistoryError as `append` would
-   */
-  check(conversation: string): Promise<void>;
-
   /** Tells what happens to the store from now on, and what has happened that is not over. */
-  listen?(events: StoreEvents): void;
-
-  /** Whether the store can be reached now. @default true */
-  readonly isReady?: boolean;
+  listen(events: StoreEvents): void;
 
   /** Where a loss is noted for all workers that share the store. @default in the memory of each worker */
   readonly lossNotices?: LossNotices;
-
-  /** How much the store holds at present, in bytes; undefined where it cannot tell cheaply. */
-  readonly bytes?: number;
-
-  /** How many messages this process has removed because the store was too large. */
-  readonly trimmedForSize?: number;
 
   /** Finishes the calls in progress and closes the store. Later calls are rejected. */
   close(): Promise<void>;
@@ -265,5 +243,5 @@ export const limitOptions = {
   maxMessages: row(integer(1), DEFAULT_MAX_MESSAGES),
 };
 
-/** How long an empty conversation keeps its epoch and its offset, in milliseconds: a week, or twice the TTL. */
+/** How long an empty conversation keeps its newest position, in milliseconds: a week, or twice the TTL. */
 export const retentionOf = (ttlMs: number): number => Math.max(2 * ttlMs, 7 * 24 * 3_600_000);

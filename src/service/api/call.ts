@@ -43,6 +43,6 @@ export function segmentOf({ parameters }: Call, index = 0): string {
 /** A query whose numbers are numbers. A value that is no plain integer stays a text, and is rejected later. */
 export function withIntegers(query: Readonly<Record<string, string>>): Record<string, number | string> {
   return Object.fromEntries(
-    Object.entries(query).map(([name, value]) => [name, /^\d{1,15}$/.test(value) ? Number(value) : value]),
+    Object.entries(query).map(([name, value]) => [name, /^\d{1,16}$/.test(value) ? Number(value) : value]),
   );
 }

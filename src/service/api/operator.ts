@@ -98,8 +98,8 @@ export const deleteMessage = acts('delete-message', (call, { chat }) => {
   const given = call.parameters[1]!;
   if (!/^\d{1,15}$/.test(given)) throw new GjallarError('NOT_FOUND', 'The offset of a message is a number from 1.');
   const offset = Number(given);
-  const { epoch } = call.request._query;
-  return [{ room, offset, ...(epoch !== undefined && { epoch }) }, () => chat.deletion.message(room, offset, epoch)];
+  const { tag } = withIntegers(call.request._query) as { tag?: number };
+  return [{ room, offset, ...(tag !== undefined && { tag }) }, () => chat.deletion.message(room, offset, tag)];
 });
 
 export const deleteRoomMessages = acts('delete-room-messages', (call, { chat }) => {

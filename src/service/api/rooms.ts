@@ -11,9 +11,7 @@ export async function publish(call: Call, api: Api): Promise<object> {
 
 export async function readMessages(call: Call, api: Api): Promise<object> {
   const caller = await authorize(call, api);
-  const { epoch, ...numbers } = call.request._query;
-  const query = withIntegers(numbers);
-  return api.chat.read(caller, segmentOf(call), epoch === undefined ? query : { ...query, epoch });
+  return api.chat.read(caller, segmentOf(call), withIntegers(call.request._query));
 }
 
 export async function getState(call: Call, api: Api): Promise<object> {

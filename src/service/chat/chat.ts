@@ -90,7 +90,7 @@ export function startChat(
         if (lacks) counters.incomplete[lacks]++;
       },
       costs,
-      onNewEpoch: (...what) => loss?.onNewEpoch(...what),
+      onLoss: (lastUsed) => loss?.find(lastUsed),
     });
   const plainMembers = new PlainMembers(plain, io.of('/').adapter);
   const deliver = (room: string, message: Said) =>

@@ -28,7 +28,7 @@ const text = z
 
 const position = z.int().min(0).optional();
 const pageQuery = z.object({
-  epoch: z.string().max(128).optional(),
+  tag: position,
   after: position,
   before: position,
   limit: z.int().min(1).max(MAX_PAGE).default(50),

@@ -17,12 +17,12 @@ export type Reply<T = object> = ({ ok: true } & T) | Failure;
 export type ReplyCallback<T = object> = (reply: Reply<T>) => void;
 
 /**
- * The position of a message in its conversation. `offset` counts the messages from 1 without gaps. `epoch` changes if
- * the conversation's log was lost. Both are absent if the server keeps no history.
+ * The position of a message in its conversation. `offset` counts the messages from 1 without gaps. Tags grow from message to
+ * message, and tell a message from one that was lost with the same offset. Both are absent if the server keeps no history.
  */
 export interface PostReply {
-  epoch?: string;
   offset?: number;
+  tag?: number;
 }
 
 /** The position is that of the last message before the first one that arrives as an event. */
@@ -80,8 +80,8 @@ export interface DirectInput {
 
 /** A page of a room's messages, or of messages exchanged with a user. */
 export type HistoryInput = ({ room: string } | { with: string }) & {
-  /** The epoch that `after` or `before` belong to. */
-  epoch?: string;
+  /** The tag of the message at `after`, or at `before` if there is no `after`: the reply then says if it is lost. */
+  tag?: number;
   /** Messages after this offset, oldest first; 0 starts at the beginning. */
   after?: number;
   /** Messages before this offset; without `after` the newest of them. */
@@ -93,16 +93,18 @@ export type HistoryInput = ({ room: string } | { with: string }) & {
 export interface HistoryReply {
   /** Oldest first. */
   messages: (ChatMessage | DirectMessage)[];
-  epoch: string;
-  /** The newest offset of the conversation. */
+  /** The newest position of the conversation. */
   offset: number;
+  tag: number;
+  /** The offset before the first message of the page; without messages, where a reader goes on. */
+  after: number;
   /** False if some of the requested messages are gone. */
   complete: boolean;
   /**
-   * If the request named another epoch: the earlier epochs that the log continues, newest first. Up to `offset`, the
-   * messages of `epoch` are those of this log. `kept` is false if messages may have been lost when it ended.
+   * The server has lost the message with this offset and tag, and perhaps more. The page begins behind the newest message that is
+   * not newer than it.
    */
-  former?: readonly { epoch: string; offset: number; kept: boolean }[];
+  lost?: true;
 }
 
 /** The fields of the reply to each event, besides `ok`. */
@@ -177,7 +179,6 @@ export type OffsetRange = readonly [first: number, last: number];
 
 /** The operator has deleted messages of a room, or messages exchanged with a user. Their positions stay. */
 export type DeletedMessages = ({ room: string } | { with: string }) & {
-  epoch: string;
   ranges: readonly OffsetRange[];
 };
 

@@ -217,7 +217,7 @@ describe('messages that are lost from the store of durable rooms', () => {
     const durable = await durableOn(node, storeAt(redis.port));
     const { client, received } = await pairOn(node);
     await until(async () => (await client.emitWithAck('durable:join', 'order:1')).ok);
-    const query = { room: 'order:1', epoch: 'none', after: 7 };
+    const query = { room: 'order:1', tag: 1, after: 7 };
     expect(await client.emitWithAck('durable:read', query)).toMatchObject({ ok: true, complete: false });
     await durable.to('order:1').emit('n', 0);
     await until(() => received.length === 1);
@@ -257,7 +257,7 @@ describe.each<[what: string, start: () => Promise<TestNode[]>]>([
     client.on('n', (value) => values.push(value));
     await client.emitWithAck('ready');
     one.io.to('plain').emit('n', 'plain 1');
-    const { epoch } = await durables[0]!.to('order:1').emit('n', 'kept 1');
+    const { tag } = await durables[0]!.to('order:1').emit('n', 'kept 1');
     await until(() => values.length === 2);
     const lost = nextEvent(client, 'disconnect');
     client.io.engine.close();
@@ -269,16 +269,16 @@ describe.each<[what: string, start: () => Promise<TestNode[]>]>([
     const heard: DurableMessage[] = [];
     const helper = new Helper(client);
     client.connect();
-    const [positions] = (await told) as [{ room: string; epoch: string; offset: number }[]];
+    const [positions] = (await told) as [{ room: string; offset: number; tag: number }[]];
     expect(client.recovered).toBe(true);
     expect(positions).toHaveLength(2);
     expect(positions).toEqual(
       expect.arrayContaining([
-        { room: 'order:1', epoch, offset: 3 },
-        { room: 'order:2', epoch: expect.any(String), offset: 0 },
+        { room: 'order:1', offset: 3, tag: expect.any(Number) },
+        { room: 'order:2', offset: 0, tag: expect.any(Number) },
       ]),
     );
-    const { messages } = await client.emitWithAck('durable:read', { room: 'order:1', epoch, after: 1 });
+    const { messages } = await client.emitWithAck('durable:read', { room: 'order:1', tag, after: 1 });
     expect(messages.map((message: { values: unknown[] }) => message.values[0])).toEqual(['kept 2', 'kept 3']);
     await helper.join('order:1', { onMessage: (message) => heard.push(message) });
     await durables.at(-1)!.to('order:1').emit('n', 'kept 4');

@@ -115,7 +115,7 @@ describe.each([
     await until(() => pairs.every(({ received }) => received.length === 90));
     const [first, ...others] = pairs;
     expect(first!.received.map((values) => (values[3] as { offset: number }).offset)).toEqual(numbers(1, 90));
-    expect(first!.received[0]![3]).toEqual({ room: 'order:all', epoch: positions[0]!.epoch, offset: 1 });
+    expect(first!.received[0]![3]).toEqual({ room: 'order:all', ...positions[0] });
     for (const { received } of others) expect(received).toEqual(first!.received);
   });
 
@@ -158,7 +158,7 @@ describe.each([
     one.io.to('order:plain').emit('n', 1, { bytes: Buffer.of(1, 2, 3) });
     await until(() => first.received.length === 1);
     expect(first.received).toEqual([
-      ['n', 1, { bytes: Buffer.of(1, 2, 3) }, { room: 'order:plain', epoch: expect.any(String), offset: 1 }],
+      ['n', 1, { bytes: Buffer.of(1, 2, 3) }, { room: 'order:plain', offset: 1, tag: expect.any(Number) }],
     ]);
     await second.socket.join('order:plain');
     // The sender is excepted, also on the other worker.
@@ -218,8 +218,8 @@ describe('durable rooms of one worker', () => {
     for (const query of [undefined, { room: 'news' }, { room: 'other' }, 'news']) {
       expect(await ask('durable:read', query)).toEqual(refused('NOT_IN_ROOM'));
     }
-    expect(await ask('durable:join', 'news')).toEqual({ ok: true, room: 'news', epoch: expect.any(String), offset: 0 });
-    for (const bad of [{ after: -1 }, { limit: 0 }, { after: 'x' }, { epoch: 7 }, { before: 1.5 }]) {
+    expect(await ask('durable:join', 'news')).toEqual({ ok: true, room: 'news', offset: 0, tag: 0 });
+    for (const bad of [{ after: -1 }, { limit: 0 }, { after: 'x' }, { tag: 'x' }, { before: 1.5 }]) {
       expect(await ask('durable:read', { room: 'news', ...bad })).toEqual(refused('BAD_PAGE'));
     }
     for (const room of ['order:1', 'order:2']) expect(await ask('durable:join', room)).toMatchObject({ ok: true });
@@ -376,7 +376,7 @@ describe('durable rooms of one worker', () => {
 
 test('the client helper asks a server that cannot answer more and more seldom', async () => {
   const node = await startNode(alone);
-  const position = (offset: number) => ({ room: 'news', epoch: 'one', offset });
+  const position = (offset: number) => ({ room: 'news', offset, tag: offset });
   let reads = 0;
   node.io.on('connection', (socket) => {
     socket.on('durable:join', (_room, reply) => reply({ ok: true, ...position(0) }));

@@ -1,28 +1,24 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
-import { end, own } from '../../support/children.js';
+import type { Position } from '../../../src/features/history/store.js';
 import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
 import { cleanEnvironment, runToEnd, startServer } from '../../support/server.js';
 import { say, texts } from './contract/subject.js';
 import '../../support/long.js';
-import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 
 let folder: string;
 let dataDir: string;
 let database: string;
-let mark: string;
 
 beforeEach(async () => {
   folder = temporaryFolder();
   dataDir = join(folder, 'data');
   database = join(dataDir, 'history.db');
-  mark = `${database}-mark`;
 });
 afterEach(async () => {
   disconnectAll();
@@ -46,84 +42,74 @@ const post = (...words: string[]) =>
   );
 const head = () => using((store) => store.head('hall'));
 
-/** Replaces the mark again and again by one that says the same, as a process does that stores messages. */
-const MARKING = `
-const { readFileSync, renameSync, rmSync, statSync, writeFileSync } = require('node:fs');
-const mark = process.argv[1];
-const draft = mark + '.draft';
-const content = JSON.parse(readFileSync(mark, 'utf8'));
-for (let count = 0; ; count++) {
-  rmSync(draft, { force: true });
-  writeFileSync(draft, '');
-  writeFileSync(draft, JSON.stringify({ ...content, created: statSync(draft).birthtimeMs }));
-  renameSync(draft, mark);
-  if (count === 0) process.stdout.write('begun');
-}`;
-
 /** A client that has seen everything up to a position comes back. */
-const returning = (epoch: string, after: number) => using((store) => store.read('hall', { epoch, after, limit: 100 }));
+const returning = ({ offset, tag }: Position) =>
+  using((store) => store.read('hall', { tag, after: offset, limit: 100 }));
 
-describe('a database keeps its epochs', () => {
-  test('over a crash', async () => {
-    const crashed = await SqliteHistoryStore.open({ dataDir });
-    const [{ epoch } = { epoch: '' }] = await crashed.append('hall', [say('a')]);
-    // The crashed process has not written its mark.
-    expect(await head()).toEqual({ epoch, offset: 1 });
-    await crashed.close();
+/** Whether a start finds that the database lacks messages. */
+const isLost = () =>
+  using(async (store) => {
+    let isTold = false;
+    store.listen({ onLost: () => (isTold = true) });
+    return isTold;
   });
 
-  test('while another process writes its mark', async () => {
-    const [{ epoch } = { epoch: '' }] = await post('a');
-    const other = own(spawn(process.execPath, ['--eval', MARKING, mark], { stdio: ['ignore', 'pipe', 'inherit'] }));
-    await once(other.stdout!, 'data');
-    atEnd(() => end(other));
-    for (let count = 0; count < 200; count++) expect((await head()).epoch).toBe(epoch);
-  });
+test('a database keeps its positions over a crash', async () => {
+  const crashed = await SqliteHistoryStore.open({ dataDir });
+  const [{ tag } = { tag: 0 }] = await crashed.append('hall', [say('a')]);
+  // The crashed process has not written its position.
+  expect(await head()).toEqual({ offset: 1, tag });
+  expect(await isLost()).toBe(false);
+  await crashed.close();
 });
 
-describe('a database gets new epochs', () => {
-  test.each([
-    ['is copied over the present one', () => cpSync(join(folder, 'copy', 'history.db'), database)],
+describe('a client is told that messages are lost', () => {
+  test.each<[how: string, restore: () => void, isToldAtStart: boolean]>([
+    ['is copied over the present one', () => cpSync(join(folder, 'copy', 'history.db'), database), true],
     [
       'is restored with its whole folder',
       () => {
         rmSync(dataDir, { recursive: true });
         cpSync(join(folder, 'copy'), dataDir, { recursive: true, preserveTimestamps: true });
       },
+      false,
     ],
     [
       'is copied over the present folder',
       () => cpSync(join(folder, 'copy'), dataDir, { recursive: true, preserveTimestamps: true }),
+      false,
     ],
     [
-      'is restored without its mark',
+      'is restored without its position',
       () => {
         cpSync(join(folder, 'copy', 'history.db'), database);
-        rmSync(mark);
+        rmSync(`${database}-position`);
       },
+      true,
     ],
-  ])('if an earlier state %s', async (_how, restore) => {
-    const [{ epoch } = { epoch: '' }] = await post('a', 'b');
+  ])('if an earlier state %s', async (_how, restore, isToldAtStart) => {
+    const shared = (await post('a', 'b'))[1]!;
     cpSync(dataDir, join(folder, 'copy'), { recursive: true });
-    await post('lost 1', 'lost 2');
-    expect(await head()).toEqual({ epoch, offset: 4 });
+    const last = (await post('lost 1', 'lost 2'))[1]!;
+    expect(last.offset).toBe(4);
     restore();
+    // Nothing in the folder tells that an older folder is in its place. The operator then learns it from the figures of reads.
+    expect(await isLost()).toBe(isToldAtStart);
+    expect(await isLost()).toBe(false);
     await post('c', 'd', 'e');
-    // Without a new epoch, the client would miss c and d, and be told that nothing is missing.
-    const page = await returning(epoch, 4);
-    expect(page).toMatchObject({ complete: false, offset: 5 });
-    expect(page.epoch).not.toBe(epoch);
-    expect(texts(page.messages)).toEqual(['a', 'b', 'c', 'd', 'e']);
-    // A second start is no second restore.
-    expect((await head()).epoch).toBe(page.epoch);
+    // Otherwise, the client would miss c and d, and be told that nothing is missing.
+    const page = await returning(last);
+    expect(page).toMatchObject({ complete: false, lost: true, after: 2, offset: 5 });
+    expect(texts(page.messages)).toEqual(['c', 'd', 'e']);
+    expect(await returning(shared)).toMatchObject({ complete: true, after: 2 });
   });
 });
 
-test('gjallar backup copies a running server, and gjallar restore brings its messages back with a new epoch', async () => {
+test('gjallar backup copies a running server, and gjallar restore brings its messages back, which clients and the operator are told', async () => {
   const environment = { DATA_DIR: dataDir, WORKERS: '1' };
   const file = join(folder, 'backup.db');
   const server = await startServer(environment);
-  let position: { epoch: string; offset: number };
+  let position: Position;
   try {
     const client = connect(server.url);
     await upgraded(client);
@@ -141,7 +127,7 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
     });
     const reply = await client.emitWithAck('message', { room: 'hall', text: 'lost' });
     expectOk(reply);
-    position = { epoch: reply.epoch!, offset: reply.offset! };
+    position = { offset: reply.offset!, tag: reply.tag! };
     expect(await runToEnd(['restore', file], environment)).toMatchObject({
       code: 1,
       stderr: `gjallar: a server uses DATA_DIR "${dataDir}". Stop it before you restore a backup.\n`,
@@ -154,11 +140,11 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
   try {
     const client = connect(again.url);
     await upgraded(client);
-    const { epoch, offset } = position;
+    const { offset, tag } = position;
     expectOk(await client.emitWithAck('join', 'hall'));
-    const page = await client.emitWithAck('history', { room: 'hall', epoch, after: offset });
-    expect(page).toMatchObject({ ok: true, complete: false, offset: 1, messages: [{ text: 'kept' }] });
-    expect(page.epoch).not.toBe(epoch);
+    const page = await client.emitWithAck('history', { room: 'hall', tag, after: offset });
+    expect(page).toMatchObject({ ok: true, complete: false, lost: true, offset: 1, after: 1, messages: [] });
+    await again.logged(({ msg }) => msg === 'DATA_DIR has lost messages that it had confirmed');
   } finally {
     await again.stop();
   }

@@ -13,7 +13,7 @@ class Model {
     messages: [] as NewMessage[],
     /** How many at the beginning are gone. */
     gone: 0,
-    epoch: undefined as string | undefined,
+    tags: [] as number[],
     keys: new Map<string, { offset: number; at: number }>(),
   }));
   private horizon = 0;
@@ -117,28 +117,40 @@ export function modelContract(start: () => Promise<Harness>): void {
         if ('append' in step) {
           const key = model.usable(step.conversation, step.key) ? step.key : undefined;
           const results = await store.append(`${prefix}${step.conversation}`, step.append, { key });
-          const log = model.logs[step.conversation]!;
-          log.epoch ??= results[0]!.epoch;
-          const { epoch } = log;
+          const { tags } = model.logs[step.conversation]!;
           const expected = model.append(step.conversation, step.append, key);
-          expect(results).toEqual(expected.map((position) => ({ epoch, ...position })));
+          expect(results).toMatchObject(expected);
+          for (const { offset, tag, duplicate } of results) {
+            if (!duplicate) expect(tag).toBeGreaterThan(tags[offset - 2] ?? 0);
+            if (!duplicate) tags[offset - 1] = tag;
+            // An earlier append with the key may have had fewer messages.
+            if (offset === results.at(-1)!.offset && offset > 0) expect(tag).toBe(tags[offset - 1]);
+          }
         } else if ('trim' in step) {
           // An erased message may have lost its time: how much a trim takes then, the kinds of stores decide.
           if (operations.slice(0, turn).some((before) => 'erase' in before)) continue;
           await store.trim(step.trim);
           model.trim(step.trim);
         } else if ('erase' in step) {
-          const { epoch = 'none' } = model.logs[step.conversation]!;
-          const erased = await store.erase(`${prefix}${step.conversation}`, epoch, step.erase);
+          const { tags } = model.logs[step.conversation]!;
+          const places = step.erase.map((offset) => ({ offset, tag: tags[offset - 1] ?? 0 }));
+          const erased = await store.erase(`${prefix}${step.conversation}`, places);
           expect(erased).toBe(model.erase(step.conversation, step.erase));
         } else {
-          const page = await store.read(`${prefix}${step.conversation}`, step.read);
+          const { tags } = model.logs[step.conversation]!;
+          // A reader that has the right tag, if there is one.
+          const { after, before = 0 } = step.read;
+          const tag = tags[(after ?? before) - 1] ?? 0;
+          const page = await store.read(`${prefix}${step.conversation}`, { ...step.read, tag });
           const { messages, complete } = model.read(step.conversation, step.read);
           expect(page).toMatchObject({ complete, offset: model.logs[step.conversation]!.messages.length });
-          const { epoch } = model.logs[step.conversation]!;
-          // An erased message may lose its time.
-          const expected = messages.map((message) => (message.from ? message : { ...message, at: expect.any(Number) }));
-          expect(page.messages).toEqual(expected.map((message) => ({ epoch, ...message })));
+          expect(page.lost).toBeUndefined();
+          // An erased message may lose its time and its tag.
+          const expected = messages.map((message) => {
+            const one = { ...message, tag: tags[message.offset - 1] };
+            return message.from ? one : { ...one, at: expect.any(Number), tag: expect.any(Number) };
+          });
+          expect(page.messages).toEqual(expected);
         }
       }
       const tail = await changesFrom(stores[0]!, cursor, 7);

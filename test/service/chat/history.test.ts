@@ -20,20 +20,22 @@ describe('rooms', () => {
     await server.restart();
     const reader = connect(server.url);
     const first = expectOk(await reader.emitWithAck('history', { room: 'pages', after: 0, limit: 3 }));
-    expect(first).toMatchObject({ epoch: joined.epoch, offset: 7, complete: true });
+    expect(first).toMatchObject({ after: 0, offset: 7, complete: true });
     expect(offsets(first.messages as ChatMessage[])).toEqual([1, 2, 3]);
-    const next = expectOk(await reader.emitWithAck('history', { room: 'pages', epoch: first.epoch, after: 3 }));
+    const next = expectOk(
+      await reader.emitWithAck('history', { room: 'pages', tag: first.messages[2]!.tag!, after: 3 }),
+    );
     expect(offsets(next.messages as ChatMessage[])).toEqual([4, 5, 6, 7]);
     const back = expectOk(await reader.emitWithAck('history', { room: 'pages', before: 6, limit: 2 }));
     expect(back.messages).toEqual(next.messages.slice(0, 2));
-    const lost = expectOk(await reader.emitWithAck('history', { room: 'pages', epoch: 'another', after: 3 }));
-    expect(lost.complete).toBe(false);
-    expect(expectOk(await reader.emitWithAck('join', 'pages'))).toMatchObject({ epoch: joined.epoch, offset: 7 });
+    const lost = expectOk(await reader.emitWithAck('history', { room: 'pages', tag: first.tag, after: 3 }));
+    expect(lost).toMatchObject({ complete: false, lost: true, after: 7 });
+    expect(expectOk(await reader.emitWithAck('join', 'pages'))).toMatchObject({ offset: 7, tag: first.tag });
   });
 
   test('a page that makes no sense is refused', async () => {
     const client = connect(server.url);
-    for (const page of [{ after: -1 }, { limit: 0 }, { limit: 1001 }, { before: 1.5 }, { epoch: 7 }]) {
+    for (const page of [{ after: -1 }, { limit: 0 }, { limit: 1001 }, { before: 1.5 }, { tag: 'x' }]) {
       expect(await client.emitWithAck('history', { room: 'pages', ...page } as never)).toMatchObject({
         code: 'BAD_PAGE',
       });

@@ -9,7 +9,7 @@ import { until } from '../../support/until.js';
 
 afterEach(disconnectAll);
 
-const position = { epoch: 'e', offset: 1 };
+const position = { offset: 1, tag: 1 };
 const said = { ...position, from: 'a', text: 'b', at: 1 };
 
 const events = ['gjallar:presence', 'gjallar:messages'] as const;

@@ -25,14 +25,14 @@ test('who comes later gets as much of what was said before as they ask for', asy
   await expect(newcomer.rooms.join('x'.repeat(200))).rejects.toMatchObject({ code: 'BAD_ROOM' });
 });
 
-test('a position of a log that is gone is told from one that is not', async () => {
+test('a position of messages that are gone is told from one that is not', async () => {
   const writer = connect(server.url);
   expectOk(await writer.emitWithAck('join', 'gone'));
   for (const text of ['a', 'b']) expectOk(await writer.emitWithAck('message', { room: 'gone', text }));
   const heard: string[] = [];
   const recoveries: Recovery[] = [];
   await new Rooms(connect(server.url)).join('gone', {
-    position: { epoch: 'another', offset: 7 },
+    position: { offset: 7, tag: 1 },
     onMessage: ({ text }) => heard.push(text),
     onRecovered: (recovery) => recoveries.push(recovery),
   });

@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import { checkQuery } from '../checked-store.js';
 import type { ArchivePage } from '../page.js';
-import { type Change, HistoryError, type PageQuery } from '../store.js';
+import { type Change, HistoryError, type PageQuery, type Position } from '../store.js';
 import { connect, createTables, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 import {
   eraseConversation,
-  eraseOffsets,
+  eraseMessages,
   erasePlaces,
   logsOf,
+  logWith,
   readArchive,
   rejectBatchesInFlight,
-  type Segment,
-  segmentsOf,
   walkArchive,
 } from './read.js';
 import type { ArchivedMessage, ArchivedPlace, Search } from './search.js';
@@ -87,15 +86,8 @@ export class Archive {
       if ((await cursor.update({ value: to })) !== 1) throw new ArchiveConflict();
       const last = await trx<StateRow>(tables.state).where('name', 'erasures').first();
       if (erasure !== undefined && last?.value !== erasure) throw new ArchiveConflict();
-      const logs = await openLogs(trx, changes);
-      const rows = new Map<string, MessageRow>();
-      for (const change of changes) {
-        const { offset, at: said_at } = change;
-        // After a restore, the archive may have the message already, in the log that this one continues.
-        const { log } = logs.get(logKey(change))!.find(({ from, to }) => from <= offset && offset <= to)!;
-        rows.set(`${log}:${offset}`, { log, offset, said_at, sender: encode(change.from), text: encode(change.text) });
-      }
-      for (const chunk of chunks([...rows.values()])) {
+      const rows = await placed(trx, changes);
+      for (const chunk of chunks(rows)) {
         // Merging a column of the key changes nothing. INSERT IGNORE of MySQL would ignore other errors too.
         await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
       }
@@ -106,7 +98,7 @@ export class Archive {
   /**
    * Reads like {@link HistoryStore.read}, but without `complete`: missing messages show as gaps between offsets.
    *
-   * @returns the messages that are there, and the newest position archived; offset 0 if the epoch is not known
+   * @param query its tag is that of the message at `before`, which names the log; otherwise it is the newest one
    */
   async read(conversation: string, query: PageQuery): Promise<ArchivePage> {
     checkQuery(conversation, query);
@@ -123,8 +115,8 @@ export class Archive {
    * @returns how many messages had an author or a text
    * @throws HistoryError `HISTORY_UNAVAILABLE`; a repetition does no harm
    */
-  erase(conversation: string, epoch: string, offsets: readonly number[]): Promise<number> {
-    return this.erasing((knex) => eraseOffsets(knex, hashOf(conversation), epoch, offsets));
+  erase(conversation: string, places: readonly Position[]): Promise<number> {
+    return this.erasing((knex) => eraseMessages(knex, hashOf(conversation), places));
   }
 
   /** Erases all messages of a conversation; see {@link erase}. */
@@ -175,38 +167,61 @@ export class Archive {
 }
 
 const hashOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex');
-const logKey = ({ conversation, epoch }: Change): string => `${epoch} ${conversation}`;
-
-/** Where the messages of the changes belong. Creates new logs, and updates the newest offset of each. */
-async function openLogs(trx: Knex, changes: readonly Change[]): Promise<Map<string, Segment[]>> {
-  const newest = new Map<string, Change>();
+/**
+ * The changes as rows, each in its log. A message that does not follow the newest one of a log begins another log: the history
+ * has lost messages that are archived. After a restore, messages that are archived already come again.
+ */
+async function placed(trx: Knex, changes: readonly Change[]): Promise<MessageRow[]> {
+  const rows: MessageRow[] = [];
+  const logs = new Map<string, LogRow[]>();
+  const open = new Set<LogRow>();
   for (const change of changes) {
-    const before = newest.get(logKey(change));
-    if (!before || before.offset < change.offset) newest.set(logKey(change), change);
-  }
-  const places = new Map<string, Segment[]>();
-  for (const [key, change] of newest) {
-    const { conversation, epoch, follows, offset } = change;
+    const { conversation, offset, tag, before, at: said_at } = change;
     const hash = hashOf(conversation);
-    let logs = await logsOf(trx, hash);
-    const ofEpoch = () => logs.find((log) => log.epoch === epoch);
-    const known = ofEpoch();
-    if (!known) {
-      await trx(tables.logs).insert({
-        conversation_hash: hash,
-        epoch,
-        conversation: encode(conversation),
-        follows_epoch: follows?.epoch ?? null,
-        follows_offset: follows?.offset ?? null,
-        last_offset: offset,
-      });
-    } else if (Number(known.last_offset) < offset) {
-      await trx<LogRow>(tables.logs).where('id', known.id).update({ last_offset: offset });
+    const known = logs.get(hash) ?? (await logsOf(trx, hash)).map(numbered);
+    logs.set(hash, known);
+    /** The log that has a message, which may be in this batch. */
+    const logOf = async (place: Position) => {
+      const written = rows.find((row) => row.tag === place.tag && row.offset === place.offset);
+      return known.find(({ id }) => id === written?.log) ?? (await logWith(trx, known, place));
+    };
+    const newest = known.reduce<LogRow | undefined>(
+      (one, other) => (one && one.last_tag > other.last_tag ? one : other),
+      undefined,
+    );
+    const isNewest = !newest || newest.last_tag < tag;
+    if (!isNewest && (await logOf({ offset, tag }))) continue;
+    let log = known.find(({ last_offset, last_tag }) => last_tag === before && last_offset === offset - 1);
+    // Messages before it were trimmed before they were archived.
+    if (!log && newest && isNewest && newest.last_offset < offset - 1) log = newest;
+    if (!log) {
+      const former = before > 0 ? await logOf({ offset: offset - 1, tag: before }) : undefined;
+      log = await begin(trx, hash, encode(conversation), former && { log: former.id, offset: offset - 1 });
+      known.push(log);
     }
-    logs = await logsOf(trx, hash);
-    places.set(key, segmentsOf(ofEpoch()!, logs));
+    log.last_offset = offset;
+    log.last_tag = tag;
+    open.add(log);
+    rows.push({ log: log.id, offset, tag, said_at, sender: encode(change.from), text: encode(change.text) });
   }
-  return places;
+  for (const { id, last_offset, last_tag } of open) {
+    await trx<LogRow>(tables.logs).where({ id }).update({ last_offset, last_tag });
+  }
+  return rows;
+}
+
+/** Creates a log, which may continue another one up to an offset. */
+async function begin(trx: Knex, hash: string, conversation: string, former?: ArchivedPlace): Promise<LogRow> {
+  const row = { conversation_hash: hash, conversation, last_offset: 0, last_tag: 0 };
+  await trx(tables.logs).insert({ ...row, follows: former?.log ?? null, follows_offset: former?.offset ?? null });
+  // Not every database returns the id.
+  return numbered((await trx<LogRow>(tables.logs).where('conversation_hash', hash).orderBy('id', 'desc').first())!);
+}
+
+/** Some drivers return 64-bit integers as strings. */
+function numbered(row: LogRow): LogRow {
+  const { id, last_offset, last_tag } = row;
+  return { ...row, id: Number(id), last_offset: Number(last_offset), last_tag: Number(last_tag) };
 }
 
 function* chunks(rows: MessageRow[]): Generator<MessageRow[]> {

@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { featureFigures } from '../../../base/figures.js';
+import { featureFigures, type Readings } from '../../../base/figures.js';
 import { CheckedOutage } from '../../../base/outage.js';
 import { own } from '../../../base/owner.js';
-import { archiveReadings } from '../metrics.js';
 import type { ArchiveReader } from '../page.js';
 import { HistoryError, type HistoryStore, type PageQuery } from '../store.js';
 import { Archive } from './archive.js';
@@ -18,7 +17,7 @@ export class Archiving {
   private archive: Archive | undefined;
   private readonly writing: CheckedOutage;
   private readonly stop = new AbortController();
-  private readonly uncount = featureFigures.add(() => archiveReadings(this.archiver));
+  private readonly uncount = featureFigures.add(() => this.readings);
 
   constructor(url: string, history: HistoryStore) {
     this.writing = new CheckedOutage({
@@ -42,6 +41,16 @@ export class Archiving {
     this.reader.close();
     await this.archiver?.stop();
     await this.archive?.close();
+  }
+
+  /** How far the archive lags behind the store. */
+  private get readings(): Readings {
+    if (!this.archiver) return {};
+    const { lagMs, archived } = this.archiver;
+    return {
+      gjallar_archive_lag_seconds: lagMs === undefined ? undefined : lagMs / 1000,
+      gjallar_archive_messages_total: archived,
+    };
   }
 
   private async open(url: string, history: HistoryStore): Promise<void> {

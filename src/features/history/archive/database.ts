@@ -41,21 +41,23 @@ async function exclusively<T>(knex: Knex, dialect: Dialect, work: (trx: Knex) =>
 
 const LOCK = 'gjallar_archive';
 
-/** A conversation's log in one epoch. */
+/** A conversation's log. A new one begins where the history has lost messages that are archived. */
 export interface LogRow {
   id: number;
   /** SHA-256 of the name, in hex: short enough for an index, and the same in every collation. */
   conversation_hash: string;
   conversation: string;
-  epoch: string;
-  follows_epoch: string | null;
+  /** The log that it continues, up to an offset. */
+  follows: number | null;
   follows_offset: number | null;
   last_offset: number;
+  last_tag: number;
 }
 
 export interface MessageRow {
   log: number;
   offset: number;
+  tag: number;
   /** Milliseconds since 1970. */
   said_at: number;
   sender: string;
@@ -95,15 +97,16 @@ export async function createTables(knex: Knex, dialect: Dialect): Promise<void> 
       table.bigIncrements('id');
       table.string('conversation_hash', 64).notNullable();
       table.text('conversation', 'longtext').notNullable();
-      table.string('epoch', 64).notNullable();
-      table.string('follows_epoch', 64);
+      table.bigInteger('follows');
       table.bigInteger('follows_offset');
       table.bigInteger('last_offset').notNullable();
-      table.unique(['conversation_hash', 'epoch'], { indexName: 'gjallar_logs_key' });
+      table.bigInteger('last_tag').notNullable();
+      table.index(['conversation_hash'], 'gjallar_logs_of_conversation');
     });
     await create(tables.messages, (table) => {
       table.bigInteger('log').notNullable();
       table.bigInteger('offset').notNullable();
+      table.bigInteger('tag').notNullable();
       table.bigInteger('said_at').notNullable();
       table.text('sender', 'longtext').notNullable();
       table.text('text', 'longtext').notNullable();

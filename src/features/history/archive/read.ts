@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Knex } from 'knex';
 import { type ArchivePage, fitting, isForwards, OVERHEAD_BYTES } from '../page.js';
-import { MAX_PAGE_BYTES, type PageQuery, type StoredMessage } from '../store.js';
+import { MAX_PAGE_BYTES, type PageQuery, type Position, type StoredMessage } from '../store.js';
 import { decode, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 import type { ArchivedMessage, ArchivedPlace, Search } from './search.js';
 
@@ -12,12 +12,13 @@ export interface Segment {
   to: number;
 }
 
-/** Pages through a conversation, from the log of one epoch into the logs that it has continued. */
+/** Pages through a conversation, from the log of the message before which it reads into the logs that this one has continued. */
 export async function readArchive(knex: Knex, conversationHash: string, query: PageQuery): Promise<ArchivePage> {
-  const { epoch, after, before, limit } = query;
+  const { tag, after, before, limit } = query;
   const logs = await logsOf(knex, conversationHash);
-  const log = epoch === undefined ? logs[0] : logs.find((one) => one.epoch === epoch);
-  if (!log) return { epoch: epoch ?? '', offset: 0, messages: [], isCut: false };
+  const named = tag && before ? await logWith(knex, logs, { offset: before, tag }) : undefined;
+  const log = named ?? logs[0];
+  if (!log) return { messages: [], isCut: false };
 
   const forwards = isForwards(query);
   const segments = segmentsOf(log, logs);
@@ -38,13 +39,23 @@ export async function readArchive(knex: Knex, conversationHash: string, query: P
     rows.push(...(await select(knex, { ...range, limit: count })));
     left -= sizes.slice(0, count).reduce((sum, size) => sum + size, 0);
   }
-  const messages = (forwards ? rows : rows.reverse()).map((row) => messageOf(row, log.epoch));
-  return { epoch: log.epoch, offset: Number(log.last_offset), messages, isCut };
+  return { messages: (forwards ? rows : rows.reverse()).map(messageOf), isCut };
 }
 
-/** The logs of a conversation, newest first. */
+/** The log that has a message. */
+export async function logWith(
+  knex: Knex,
+  logs: readonly LogRow[],
+  { offset, tag }: Position,
+): Promise<LogRow | undefined> {
+  const ids = logs.map(({ id }) => id);
+  const row = await knex<MessageRow>(tables.messages).whereIn('log', ids).where({ offset, tag }).first();
+  return row && logs.find(({ id }) => Number(id) === Number(row.log));
+}
+
+/** The logs of a conversation, that with the newest message first. */
 export function logsOf(knex: Knex, conversationHash: string): Promise<LogRow[]> {
-  return knex<LogRow>(tables.logs).where('conversation_hash', conversationHash).orderBy('id', 'desc') as Promise<
+  return knex<LogRow>(tables.logs).where('conversation_hash', conversationHash).orderBy('last_tag', 'desc') as Promise<
     LogRow[]
   >;
 }
@@ -73,8 +84,8 @@ export function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   const segments: Segment[] = [];
   let to = Number(newest.last_offset);
   for (let log: LogRow | undefined = newest; log && segments.length <= logs.length; ) {
-    const former: string | null = log.follows_epoch;
-    const next: LogRow | undefined = logs.find(({ epoch }) => epoch === former);
+    const { follows }: LogRow = log;
+    const next: LogRow | undefined = logs.find(({ id }) => follows !== null && Number(id) === Number(follows));
     const end = next ? Number(log.follows_offset) : 0;
     segments.push({ log: Number(log.id), from: end + 1, to });
     to = Math.min(to, end);
@@ -83,10 +94,10 @@ export function segmentsOf(newest: LogRow, logs: readonly LogRow[]): Segment[] {
   return segments;
 }
 
-function messageOf(row: MessageRow, epoch: string): StoredMessage {
+function messageOf({ sender, text, said_at, offset, tag }: MessageRow): StoredMessage {
   // Some drivers return 64-bit integers as strings.
-  const [offset, at] = [Number(row.offset), Number(row.said_at)];
-  return { from: decode(row.sender), text: decode(row.text), at, epoch, offset };
+  const numbers = { at: Number(said_at), offset: Number(offset), tag: Number(tag) };
+  return { from: decode(sender), text: decode(text), ...numbers };
 }
 
 /** How many conversations, and messages, one query reads. */
@@ -125,17 +136,7 @@ async function* pagesOf(knex: Knex, log: LogRow, conversation: string, where: { 
       .limit(MESSAGES);
     if (rows.length === 0) return;
     after = Number(rows.at(-1)!.offset);
-    yield rows.map(
-      (row): ArchivedMessage => ({
-        conversation,
-        epoch: log.epoch,
-        log: Number(log.id),
-        offset: Number(row.offset),
-        from: decode(row.sender),
-        text: decode(row.text),
-        at: Number(row.said_at),
-      }),
-    );
+    yield rows.map((row): ArchivedMessage => ({ conversation, log: Number(log.id), ...messageOf(row) }));
   }
 }
 
@@ -156,19 +157,14 @@ export async function rejectBatchesInFlight(knex: Knex): Promise<void> {
   });
 }
 
-/** Erases messages of a conversation by their offsets in one epoch. */
-export async function eraseOffsets(knex: Knex, hash: string, epoch: string, offsets: readonly number[]) {
-  const logs = await logsOf(knex, hash);
-  const log = logs.find((one) => one.epoch === epoch);
-  const segments = log ? segmentsOf(log, logs) : [];
-  const places = offsets.flatMap((offset): ArchivedPlace[] => {
-    const segment = segments.find(({ from, to }) => from <= offset && offset <= to);
-    return segment ? [{ log: segment.log, offset }] : [];
-  });
-  return erasePlaces(knex, places);
+/** Erases messages of a conversation, in all its logs. */
+export async function eraseMessages(knex: Knex, hash: string, places: readonly Position[]): Promise<number> {
+  const logs = (await logsOf(knex, hash)).map(({ id }) => id);
+  const pairs = places.map(({ offset, tag }) => [offset, tag]);
+  return withText(knex).whereIn('log', logs).whereIn(['offset', 'tag'], pairs).update({ sender: '', text: '' });
 }
 
-/** Erases all messages of a conversation, of all its epochs. */
+/** Erases all messages of a conversation, in all its logs. */
 export async function eraseConversation(knex: Knex, hash: string): Promise<number> {
   const logs = await logsOf(knex, hash);
   // A log may have messages of the one that continues it.

@@ -1,4 +1,4 @@
-import type { Change } from '../store.js';
+import type { StoredMessage } from '../store.js';
 
 /** Which messages to look for. */
 export interface Search {
@@ -9,7 +9,7 @@ export interface Search {
 }
 
 /** A message of the archive. */
-export type ArchivedMessage = Change & ArchivedPlace;
+export type ArchivedMessage = StoredMessage & ArchivedPlace & { conversation: string };
 
 /** A message by its place in the archive. */
 export interface ArchivedPlace {

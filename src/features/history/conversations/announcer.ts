@@ -1,13 +1,14 @@
 import { setImmediate } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
 import type { OpenService, ServiceChannel } from '../../../io/rooms/index.js';
-import type { Position, StoredMessage } from '../store.js';
+import type { LinkedMessage, Position } from '../store.js';
+import { newestTag, seeTag } from '../tags.js';
 import { DIRECT, ROOM } from './conversation.js';
 
 /** New messages of a conversation. */
 interface AnnouncedMessages {
   readonly key: string;
-  readonly messages: readonly StoredMessage[];
+  readonly messages: readonly LinkedMessage[];
 }
 
 /** The newest position of a direct conversation, and the first of those that were announced in the last moments. */
@@ -17,8 +18,10 @@ interface AnnouncedPosition {
   readonly last: Position;
 }
 
-/** What workers tell each other: either of the two. */
+/** What workers tell each other: one of these. */
 interface Announced {
+  /** The newest tag, for a worker that is met: its clock may be behind. */
+  readonly newest?: number;
   readonly messages?: readonly AnnouncedMessages[];
   readonly positions?: readonly AnnouncedPosition[];
 }
@@ -31,7 +34,7 @@ const MAX_RECENT = 10_000;
 const GAP_WINDOW_MS = 50;
 
 interface AnnouncerEvents {
-  onMessages(key: string, messages: readonly StoredMessage[]): void;
+  onMessages(key: string, messages: readonly LinkedMessage[]): void;
   /** A worker knows of this position of a direct conversation, and has not announced it to this one. */
   onPosition(key: string, first: Position, last: Position): void;
   /** What another worker has announced may be lost. */
@@ -45,7 +48,7 @@ interface AnnouncerEvents {
  */
 export class Announcer {
   private readonly channel: ServiceChannel;
-  private messages = new Map<string, StoredMessage[]>();
+  private messages = new Map<string, LinkedMessage[]>();
   /** The oldest are first. */
   private readonly recent = new Map<string, { first: Position; last: Position; at: number }>();
   private isScheduled = false;
@@ -58,6 +61,7 @@ export class Announcer {
     this.channel = open({
       onMessage: (message) => this.receive(message),
       onHere: (worker, isNew) => {
+        this.channel.send({ newest: newestTag() } satisfies Announced, worker);
         if (isNew) return;
         this.noteGap();
         this.announcePositions(worker);
@@ -66,7 +70,7 @@ export class Announcer {
     });
   }
 
-  announce(key: string, messages: StoredMessage[]): void {
+  announce(key: string, messages: LinkedMessage[]): void {
     const waiting = this.messages.get(key);
     if (waiting) waiting.push(...messages);
     else this.messages.set(key, messages);
@@ -87,9 +91,8 @@ export class Announcer {
   private note(key: string, first: Position, last: Position): void {
     const now = performance.now();
     const known = this.recent.get(key);
-    const isSameLog = known?.last.epoch === last.epoch;
     this.recent.delete(key);
-    this.recent.set(key, { first: isSameLog ? known!.first : positionOf(first), last: positionOf(last), at: now });
+    this.recent.set(key, { first: known?.first ?? positionOf(first), last: positionOf(last), at: now });
     for (const [old, { at }] of this.recent) {
       if (now - at < RECENT_MS && this.recent.size <= MAX_RECENT) break;
       this.recent.delete(old);
@@ -114,10 +117,15 @@ export class Announcer {
   }
 
   private receive(announced: unknown): void {
-    const { messages, positions } = (announced ?? {}) as Announced;
-    const isAnnounced = messages ? areAll(messages, isAnnouncement) : areAll(positions, isRecent);
+    const { messages, positions, newest } = (announced ?? {}) as Announced;
+    const isAnnounced =
+      Number.isSafeInteger(newest) || (messages ? areAll(messages, isAnnouncement) : areAll(positions, isRecent));
     if (!isAnnounced) throw new MalformedMessage('an announcement of messages is malformed');
-    for (const { key, messages: posted } of messages ?? []) this.events.onMessages(key, posted);
+    if (newest !== undefined) seeTag(newest);
+    for (const { key, messages: posted } of messages ?? []) {
+      seeTag(posted.at(-1)!.tag);
+      this.events.onMessages(key, posted);
+    }
     for (const { key, first, last } of positions ?? []) this.events.onPosition(key, first, last);
   }
 
@@ -129,8 +137,8 @@ export class Announcer {
   }
 }
 
-function positionOf({ epoch, offset }: Position): Position {
-  return { epoch, offset };
+function positionOf({ offset, tag }: Position): Position {
+  return { offset, tag };
 }
 
 function areAll<One>(values: readonly One[] | undefined, isOne: (one: One) => boolean): boolean {
@@ -139,11 +147,11 @@ function areAll<One>(values: readonly One[] | undefined, isOne: (one: One) => bo
 
 const isKey = (key: unknown): boolean => typeof key === 'string' && (key.startsWith(ROOM) || key.startsWith(DIRECT));
 
-const isPosition = ({ epoch, offset }: Position): boolean => typeof epoch === 'string' && Number.isSafeInteger(offset);
+const isPosition = ({ offset, tag }: Position): boolean => Number.isSafeInteger(offset) && Number.isSafeInteger(tag);
 
 function isAnnouncement({ key, messages }: AnnouncedMessages): boolean {
-  const isMessage = (one: StoredMessage) =>
-    isPosition(one) && typeof one.from === 'string' && typeof one.text === 'string';
+  const isMessage = (one: LinkedMessage) =>
+    isPosition(one) && Number.isSafeInteger(one.before) && typeof one.from === 'string' && typeof one.text === 'string';
   return isKey(key) && areAll(messages, isMessage) && messages.length > 0;
 }
 

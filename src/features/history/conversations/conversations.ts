@@ -2,12 +2,11 @@ import { GjallarError } from '../../../base/errors.js';
 import type { RequestCosts } from '../../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import type { OpenService } from '../../../io/rooms/index.js';
-import type { Finding } from '../loss/continuation.js';
 import { bytesOf, readThrough } from '../page.js';
 import type {
   AppendOptions,
-  AppendResult,
   HistoryStore,
+  LinkedMessage,
   NewMessage,
   Page,
   PageQuery,
@@ -63,14 +62,14 @@ interface ReadCost {
   lacks: 'lost' | 'trimmed' | false;
 }
 
+/** The position of a posted message; `duplicate` says that an earlier call with the same key has kept it. */
+export type PostResult = Position & { duplicate?: true };
+
 export interface ConversationEvents extends LocalMembers {
   /** Delivers to this worker's members. */
   deliver(conversation: Conversation, message: StoredMessage): void;
-  /**
-   * Told how a new epoch of a conversation goes together with what was delivered here, and when the last message of the
-   * former one was.
-   */
-  onNewEpoch?(finding: Finding, lastUsed: number): void;
+  /** Told that the history lacks messages that were delivered here, and when the last one was. */
+  onLoss?(lastUsed: number): void;
   /**
    * Whether a room that is followed from now on begins with the first message that is announced meanwhile, and not behind the
    * newest one: for members that do not ask for a position.
@@ -115,7 +114,7 @@ export class Conversations {
           key,
           store,
           (message) => events.deliver(conversation, message),
-          (finding, lastUsed) => events.onNewEpoch?.(finding, lastUsed),
+          (lastUsed) => events.onLoss?.(lastUsed),
         ),
     );
     this.announcer = new Announcer(open, {
@@ -128,7 +127,7 @@ export class Conversations {
     });
     this.timer = setInterval(() => this.followed.endIdle(), IDLE_INTERVAL_MS).unref();
     // It may have lost what members wait for.
-    store.listen?.({ onReady: () => this.verify() });
+    store.listen({ onReady: () => this.verify() });
   }
 
   /**
@@ -140,18 +139,18 @@ export class Conversations {
     conversation: Conversation,
     messages: readonly NewMessage[],
     options: AppendOptions = {},
-  ): Promise<AppendResult[]> {
+  ): Promise<PostResult[]> {
     const key = keyOf(conversation);
     const client = options.client ?? {};
     const release = this.budget.reserve(client, bytesOf(messages));
     try {
       const results = await this.store.append(key, messages, { ...options, client });
-      const posted = messages.flatMap((message, index): StoredMessage[] => {
-        const { epoch, offset, duplicate } = results[index]!;
-        return duplicate ? [] : [{ from: message.from, text: message.text, at: message.at, epoch, offset }];
+      const posted = messages.flatMap(({ from, text, at }, index): LinkedMessage[] => {
+        const { offset, tag, before, duplicate } = results[index]!;
+        return duplicate ? [] : [{ from, text, at, offset, tag, before }];
       });
       if (posted.length > 0) this.announcer.announce(key, posted);
-      return results;
+      return results.map(({ before: _, ...result }) => result);
     } finally {
       release();
     }
@@ -167,9 +166,8 @@ export class Conversations {
       const key = keyOf(conversation);
       const page = await readThrough(this.store, this.archive, key, query);
       // In a quiet room, nothing else shows that the history has lost something.
-      const known = this.followed.known(key);
-      if (known?.isStarted && known.position.epoch !== page.epoch) known.catchUp();
-      const lacks = !page.complete && (query.epoch === undefined || query.epoch === page.epoch ? 'trimmed' : 'lost');
+      this.followed.known(key)?.compare(page);
+      const lacks = !page.complete && (page.lost ? 'lost' : 'trimmed');
       const bytes = bytesOf(page.messages);
       this.events.costs?.charge(client, bytes);
       this.events.onRead?.({ bytes, ms: performance.now() - start, lacks });

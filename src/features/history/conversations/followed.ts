@@ -77,7 +77,7 @@ export class FollowedConversations {
     this.touch(key, { resequencer, owner });
     this.endSurplus(owner);
     // Nothing comes before the first message of all.
-    if (first.offset === 1) resequencer.startAfter(first.epoch, 0);
+    if (first.offset === 1) resequencer.startAfter({ offset: 0, tag: 0 });
     // With the messages that have come with the first one.
     else queueMicrotask(() => resequencer.startFrom(first));
     return resequencer;

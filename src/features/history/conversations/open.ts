@@ -26,7 +26,7 @@ export interface ConversationsOptions extends ConversationEvents {
  *   hasUser: () => false,
  *   deliver: ({ room }, message) => io.local.to(room).emit('message', message),
  * });
- * const [{ epoch, offset }] = await conversations.post({ room: 'hall' }, [{ from: 'Ada', text: 'Hello', at: Date.now() }]);
+ * const [{ offset, tag }] = await conversations.post({ room: 'hall' }, [{ from: 'Ada', text: 'Hello', at: Date.now() }]);
  * ```
  *
  * Call it once for a namespace, on every worker, before clients connect. Call `follow()` when a client has joined a room.

@@ -1,5 +1,4 @@
-import { continueLog, type Finding, type Reader, remember } from '../loss/continuation.js';
-import type { HistoryStore, Page, Position, StoredMessage } from '../store.js';
+import type { HistoryStore, LinkedMessage, Page, Position, StoredMessage } from '../store.js';
 
 /** How long a message waits for those before it before the history is read. Usually they arrive within that time. */
 const MAX_GAP_WAIT_MS = 50;
@@ -8,26 +7,26 @@ const RETRY_MS = 500;
 const PAGE_SIZE = 500;
 /** How many messages wait for others, or for the history. What exceeds that is read from the history. */
 const MAX_WAITING = 1000;
-/** How many new epochs one catch-up follows before it pauses. */
-const MAX_EPOCHS = 4;
 /** By how much a message may have overtaken those before it on its way to this worker, in ms and in messages. */
 const MAX_OVERTAKEN_MS = 1000;
 const MAX_OVERTAKEN = 100;
-/** How often the history is read for messages of an epoch that it does not know: a replica may be late. */
+/** How often the history is read for messages that it does not have: a replica may be late, or they are lost. */
 const MAX_ATTEMPTS = 20;
 
 /**
- * One conversation as this worker's members receive it: each message once, in the order of the offsets, whichever worker
- * and machine posted it and in whatever order the bus brings it. What the bus has lost is read from the history. Where the
- * history has lost something, {@link continueLog} decides which message is the next one.
+ * One conversation as this worker's members receive it: each message once, in the order of the tags, whichever worker
+ * and machine posted it and in whatever order the bus brings it. What the bus has lost is read from the history.
+ *
+ * Each message names the one before it, and each read the last message that was delivered. So a history that has lost what
+ * was delivered shows with the next message, or the next read. As tags only grow, no message is delivered twice.
  */
 export class Resequencer {
-  private epoch: string | undefined;
-  private delivered = 0;
-  private earlier: readonly Position[] = [];
-  private readonly waiting = new Map<number, StoredMessage>();
-  /** Messages of other epochs. Which of them is newer only the history knows. */
-  private foreign: StoredMessage[] = [];
+  /** The last message of the present log that was delivered, or skipped; its tag is 0 if it is not known. */
+  private at: Position | undefined;
+  /** The newest tag that was delivered, in the present log or in one that is lost. */
+  private newest = 0;
+  /** Messages that are newer than those that were delivered, by their offsets. */
+  private readonly waiting = new Map<number, LinkedMessage>();
   private attempts = 0;
   private reading: Promise<void> | undefined;
   private timer: NodeJS.Timeout | undefined;
@@ -36,24 +35,22 @@ export class Resequencer {
   /** When the last message was delivered, in ms since 1970. */
   lastUsed = Date.now();
 
-  /**
-   * @param onNewEpoch told how a new epoch of the log goes together with what was delivered, and when the last message of
-   *   the former one was
-   */
+  /** @param onLoss told that the history lacks messages that were delivered, and when the last one was */
   constructor(
     private readonly key: string,
     private readonly store: HistoryStore,
     private readonly deliver: (message: StoredMessage) => void,
-    private readonly onNewEpoch: (finding: Finding, lastUsed: number) => void = () => {},
+    private readonly onLoss: (lastUsed: number) => void = () => {},
   ) {}
 
   get isStarted(): boolean {
-    return this.epoch !== undefined;
+    return this.at !== undefined;
   }
 
   /** The last message that was delivered: everything after it will be. */
   get position(): Position {
-    return { epoch: this.epoch ?? '', offset: this.delivered };
+    const { offset = 0, tag = 0 } = this.at ?? {};
+    return { offset, tag: offset === 0 ? this.newest : tag };
   }
 
   /**
@@ -63,9 +60,9 @@ export class Resequencer {
   start(withAnnounced = false): Promise<void> {
     this.reading = this.store
       .head(this.key)
-      .then(({ epoch, offset }) => {
-        const announced = withAnnounced ? this.foreign.filter((message) => message.epoch === epoch) : [];
-        this.startAfter(epoch, Math.min(offset, ...announced.map((message) => message.offset - 1)));
+      .then((head) => {
+        const early = withAnnounced ? oldestOf(this.arrived.filter(({ tag }) => tag <= head.tag)) : undefined;
+        this.startAfter(early ? { offset: early.offset - 1, tag: early.before } : head);
       })
       .finally(() => {
         this.reading = undefined;
@@ -74,10 +71,10 @@ export class Resequencer {
   }
 
   /** Starts behind a known position. */
-  startAfter(epoch: string, offset: number): void {
-    this.epoch = epoch;
-    this.delivered = offset;
-    this.adopt(this.foreign.splice(0), true);
+  startAfter(position: Position, newest = position.tag): void {
+    this.at = position;
+    this.newest = newest;
+    this.forgetOld();
   }
 
   /**
@@ -85,52 +82,55 @@ export class Resequencer {
    * were stored right before it.
    */
   startFrom(first: Position): void {
-    if (this.isClosed || this.reading || this.epoch !== undefined) return;
-    const arrived = this.foreign.filter(({ epoch }) => epoch === first.epoch);
-    const oldest = Math.min(first.offset, ...arrived.map(({ offset }) => offset));
-    this.reading = this.overtakenBy({ ...first, offset: oldest }, Math.min(...arrived.map(({ at }) => at)))
-      .catch(() => 0)
-      .then((overtaken) => {
+    if (this.isClosed || this.reading || this.at) return;
+    const oldest = oldestOf(this.arrived);
+    this.reading = this.overtakenBy(oldest ?? first, oldest?.at ?? Infinity)
+      .catch(() => [])
+      .then((page) => {
         this.reading = undefined;
         if (this.isClosed) return;
-        this.startAfter(first.epoch, oldest - 1 - overtaken);
-        if (overtaken === 0 && this.waiting.size > 0) this.drain();
+        const { offset } = page[1] ?? oldest ?? first;
+        this.startAfter({ offset: offset - 1, tag: 0 }, page[0]?.tag ?? 0);
+        if (page.length < 2 && this.waiting.size > 0) this.drain();
         else this.catchUp();
       });
   }
 
-  /** How many messages this one, which was sent at this time, has overtaken. */
-  private async overtakenBy({ epoch, offset }: Position, at: number): Promise<number> {
-    const page = await this.store.read(this.key, { epoch, before: offset, limit: MAX_OVERTAKEN });
-    if (page.epoch !== epoch) return 0;
-    const old = page.messages.findLastIndex((message) => message.at < at - MAX_OVERTAKEN_MS);
-    const first = page.messages[old + 1];
-    return first ? offset - first.offset : 0;
+  /** The messages that this one, which was sent at this time, has overtaken, and the one before them. */
+  private async overtakenBy({ offset, tag }: Position, at: number): Promise<StoredMessage[]> {
+    const { messages, lost } = await this.store.read(this.key, { tag, before: offset, limit: MAX_OVERTAKEN });
+    if (lost) return [];
+    const old = messages.findLastIndex((message) => message.at < at - MAX_OVERTAKEN_MS);
+    const before = { from: '', text: '', at: 0, offset: 0, tag: 0 };
+    return [messages[old] ?? before, ...messages.slice(old + 1)];
   }
 
   /** Takes a message as the bus brings it. */
-  receive(message: StoredMessage): void {
-    if (message.epoch === this.epoch) {
-      if (message.offset <= this.delivered || this.waiting.size >= MAX_WAITING) return;
-      this.waiting.set(message.offset, message);
-    } else if (this.foreign.length < MAX_WAITING) {
-      this.foreign.push(message);
-    }
-    if (this.epoch !== undefined && !this.reading) this.drain();
+  receive(message: LinkedMessage): void {
+    if (message.tag <= this.newest) return;
+    const known = this.waiting.get(message.offset);
+    if (known ? known.tag >= message.tag : this.waiting.size >= MAX_WAITING) return;
+    this.waiting.set(message.offset, message);
+    if (this.at && !this.reading) this.drain();
   }
 
   /** Takes the newest position that another worker knows, without the messages. */
-  receivePosition({ epoch, offset }: Position): void {
-    const isBehind = this.epoch !== undefined && (epoch !== this.epoch || offset > this.delivered);
-    if (isBehind) this.scheduleCatchUp(MAX_GAP_WAIT_MS);
+  receivePosition({ tag }: Position): void {
+    if (this.at && tag > this.newest) this.scheduleCatchUp(MAX_GAP_WAIT_MS);
+  }
+
+  /** Takes the newest position of the history, as another reader has found it. */
+  compare({ offset, tag }: Position): void {
+    const { at } = this;
+    if (at && (offset < at.offset || (offset === at.offset && at.tag > 0 && tag !== at.tag))) this.catchUp();
   }
 
   /** Reads what is missing from the history now. */
   catchUp(): void {
-    if (this.isClosed || this.reading || this.epoch === undefined) return;
+    if (this.isClosed || this.reading || !this.at) return;
     clearTimeout(this.timer);
     this.timer = undefined;
-    this.reading = this.read()
+    this.reading = this.read(this.at)
       .catch(() => this.scheduleCatchUp(RETRY_MS))
       .finally(() => {
         this.reading = undefined;
@@ -142,19 +142,19 @@ export class Resequencer {
     this.isClosed = true;
     clearTimeout(this.timer);
     this.waiting.clear();
-    this.foreign = [];
   }
 
   /** Delivers the messages that are next in order, and schedules a read if some before them are missing. */
   private drain(): void {
-    if (this.isClosed) return;
+    if (this.isClosed || !this.at) return;
     for (;;) {
-      const next = this.waiting.get(this.delivered + 1);
-      if (!next) break;
+      const next = this.waiting.get(this.at.offset + 1);
+      const isNext = next && (next.before === this.at.tag || (this.at.tag === 0 && this.at.offset > 0));
+      if (!isNext) break;
       this.waiting.delete(next.offset);
       this.pass(next);
     }
-    if (this.waiting.size > 0 || this.foreign.length > 0) this.scheduleCatchUp(MAX_GAP_WAIT_MS);
+    if (this.waiting.size > 0) this.scheduleCatchUp(this.attempts > 0 ? RETRY_MS : MAX_GAP_WAIT_MS);
   }
 
   private scheduleCatchUp(delayMs: number): void {
@@ -165,80 +165,50 @@ export class Resequencer {
     }, delayMs);
   }
 
-  private async read(): Promise<void> {
-    for (let epochs = 0; epochs < MAX_EPOCHS; ) {
-      // A page is newer than these, and older than those that arrive while it is read.
-      const before = this.foreign;
-      this.foreign = [];
-      const page = await this.readPage().catch((error: unknown) => {
-        this.foreign = [...before, ...this.foreign];
-        throw error;
-      });
+  private async read(start: Position): Promise<void> {
+    // What the history has of these by now is in one of the pages.
+    const { arrived } = this;
+    for (let at = start, offset = Infinity; at.offset < offset; at = this.at!) {
+      const page = await this.store.read(this.key, { tag: at.tag, after: at.offset, limit: PAGE_SIZE });
       if (this.isClosed) return;
-      if (page.epoch !== this.epoch) {
-        this.enter(page, before);
-        epochs++;
-      } else if (this.take(page)) {
-        return this.retryFor(before);
-      }
+      this.take(page);
+      offset = page.messages.length === 0 ? 0 : page.offset;
     }
-    this.scheduleCatchUp(RETRY_MS);
+    this.forgetOld();
+    const isMissing = arrived.some(({ offset, tag }) => this.waiting.get(offset)?.tag === tag);
+    this.attempts = isMissing ? this.attempts + 1 : 0;
+    if (this.attempts < MAX_ATTEMPTS) return;
+    for (const { offset } of arrived) this.waiting.delete(offset);
+    this.attempts = 0;
   }
 
-  /** Keeps messages of epochs that neither the history nor this worker knows, for another read. */
-  private retryFor(announced: readonly StoredMessage[]): void {
-    const known = new Set([this.epoch, ...this.earlier.map(({ epoch }) => epoch)]);
-    const unknown = announced.filter(({ epoch }) => !known.has(epoch));
-    const retries = unknown.length > 0 && this.attempts < MAX_ATTEMPTS;
-    this.attempts = retries ? this.attempts + 1 : 0;
-    if (!retries) return;
-    this.foreign.unshift(...unknown);
-    this.scheduleCatchUp(RETRY_MS);
-  }
-
-  private readPage(): Promise<Page> {
-    return this.store.read(this.key, { epoch: this.epoch!, after: this.delivered, limit: PAGE_SIZE });
-  }
-
-  /** Goes on in a new epoch, behind what it shares with the former one. */
-  private enter({ epoch, offset, former = [] }: Page, announced: readonly StoredMessage[]): void {
-    const { finding, after } = continueLog(this.reader, { epoch, offset, former, next: undefined }, announced);
-    this.earlier = remember(this.reader, former, after);
-    this.epoch = epoch;
-    this.delivered = after;
-    this.waiting.clear();
-    this.adopt(announced);
-    this.onNewEpoch(finding, this.lastUsed);
-  }
-
-  /** Takes a page of the present epoch. Returns whether it is the last one. */
-  private take(page: Page): boolean {
-    const fresh = page.messages.filter(({ offset }) => offset > this.delivered);
-    const { after } = continueLog(this.reader, { ...page, next: fresh[0]?.offset });
-    this.delivered = after;
-    for (const message of fresh) this.pass(message);
-    for (const offset of this.waiting.keys()) if (offset <= this.delivered) this.waiting.delete(offset);
-    return this.delivered >= page.offset;
-  }
-
-  /** Keeps the messages of the present epoch, and drops those of others. */
-  private adopt(messages: readonly StoredMessage[], keepsOthers = false): void {
+  private take({ messages, after, offset, tag, lost }: Page): void {
+    if (lost) this.onLoss(this.lastUsed);
+    this.at =
+      after === offset ? { offset, tag } : lost || after > this.at!.offset ? { offset: after, tag: 0 } : this.at!;
     for (const message of messages) {
-      if (message.epoch !== this.epoch) {
-        if (keepsOthers) this.foreign.push(message);
-      } else if (message.offset > this.delivered) {
-        this.waiting.set(message.offset, message);
-      }
+      if (message.tag > this.newest || message.from === '') this.pass(message);
+      else this.at = message;
     }
   }
 
-  private get reader(): Reader {
-    return { epoch: this.epoch!, offset: this.delivered, earlier: this.earlier };
+  private get arrived(): LinkedMessage[] {
+    return [...this.waiting.values()];
+  }
+
+  private forgetOld(): void {
+    for (const [offset, { tag }] of this.waiting) if (tag <= this.newest) this.waiting.delete(offset);
   }
 
   private pass(message: StoredMessage): void {
-    this.delivered = message.offset;
+    const { offset, tag } = message;
+    this.at = { offset, tag };
+    this.newest = Math.max(this.newest, tag);
     this.lastUsed = Date.now();
     this.deliver(message);
   }
+}
+
+function oldestOf(messages: readonly LinkedMessage[]): LinkedMessage | undefined {
+  return [...messages].sort((one, other) => one.tag - other.tag)[0];
 }

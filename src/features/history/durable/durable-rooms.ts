@@ -8,9 +8,9 @@ import { PacketType, reservedEvents } from '../../../engine/parser/socket-io-par
 import type { AnySocket } from '../../../io/any.js';
 import { serviceOf } from '../../../io/rooms/index.js';
 import type { Conversation } from '../conversations/conversation.js';
-import { Conversations } from '../conversations/conversations.js';
+import { Conversations, type PostResult } from '../conversations/conversations.js';
 import type { StoreHealth } from '../loss/store-health.js';
-import type { AppendResult, PageQuery, StoredMessage } from '../store.js';
+import type { PageQuery, StoredMessage } from '../store.js';
 import { type DurableRoomsSettings, type KeptPage, matcherOf, type PostOptions } from './options.js';
 import { AUTHOR, answerRequests, checkReadable, eventOf, positionOf, readPage, textOf } from './requests.js';
 
@@ -94,7 +94,7 @@ export class LocalDurableRooms {
       hasRoom: (name) => nsp.adapter.rooms.has(this.roomOf(name)),
       hasUser: () => false,
       deliver: (conversation, message) => this.deliver(conversation, message),
-      onNewEpoch: (finding, lastUsed) => loss.onNewEpoch(finding, lastUsed),
+      onLoss: (lastUsed) => loss.find(lastUsed),
       startsWithAnnounced: true,
     });
     this.trimmer = setInterval(() => {
@@ -104,7 +104,7 @@ export class LocalDurableRooms {
     this.watch();
   }
 
-  to(room: string, options: PostOptions = {}): { emit(event: string, ...values: unknown[]): Promise<AppendResult> } {
+  to(room: string, options: PostOptions = {}): { emit(event: string, ...values: unknown[]): Promise<PostResult> } {
     return { emit: (event, ...values) => this.post(room, [event, ...values], options) };
   }
 
@@ -112,7 +112,7 @@ export class LocalDurableRooms {
     room: string,
     [event, ...values]: readonly [string, ...unknown[]],
     options: PostOptions = {},
-  ): Promise<AppendResult> {
+  ): Promise<PostResult> {
     this.requireDurable(room);
     return this.keep(room, event, textOf({ event, values, except: [] }), options);
   }
@@ -205,7 +205,7 @@ export class LocalDurableRooms {
     }
   }
 
-  private async keep(room: string, event: unknown, text: string, { key }: PostOptions): Promise<AppendResult> {
+  private async keep(room: string, event: unknown, text: string, { key }: PostOptions): Promise<PostResult> {
     if (typeof event !== 'string' || reservedEvents.has(event)) {
       throw new GjallarError('BAD_INPUT', `"${event}" cannot be the name of an event. Use another one.`);
     }

@@ -22,7 +22,7 @@ const open = new WeakSet<Namespace>();
  * ```
  *
  * From then on, `io.to('order:7').emit()` is kept, too. The last value of each such event is its position:
- * `{ room, epoch, offset }`. `DurableRooms` of `gjallar/client` is the other end.
+ * `{ room, offset, tag }`. `DurableRooms` of `gjallar/client` is the other end.
  *
  * ## Contract
  *
@@ -59,7 +59,7 @@ export async function createDurableRooms(
   open.add(nsp);
   try {
     const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ttlMs, maxMessages, maxBytes }));
-    const health = new StoreHealth(used, nameOf(used), { what: 'messages of durable rooms' });
+    const health = new StoreHealth(used, nameOf(used), 'messages of durable rooms');
     const uncount = featureFigures.add(() => ({ gjallar_durable_up: health.isFailing ? 0 : 1 }));
     return new LocalDurableRooms(nsp, health, { ...settings, rooms }, async () => {
       open.delete(nsp);

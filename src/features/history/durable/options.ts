@@ -1,7 +1,8 @@
 import { GjallarError } from '../../../base/errors.js';
 import { callback, either, integer, list, type Row, row, text, type Values, value } from '../../../base/options.js';
 import type { AnySocket } from '../../../io/any.js';
-import { type AppendResult, type HistoryStore, limitOptions, type Page, type PageQuery } from '../store.js';
+import type { PostResult } from '../conversations/conversations.js';
+import { type HistoryStore, limitOptions, type Page, type PageQuery } from '../store.js';
 
 /** Which rooms are durable, where their messages are kept, and who may enter them. */
 export interface DurableRoomsOptions {
@@ -66,8 +67,8 @@ export type EventsMap = Record<string, (...values: any[]) => void>;
 /** An event of a durable room as its readers get it. Without `event`, it was erased, or cannot be read. */
 export interface KeptEvent {
   readonly room: string;
-  readonly epoch: string;
   readonly offset: number;
+  readonly tag: number;
   readonly event?: string;
   readonly values?: readonly unknown[];
   readonly deleted?: true;
@@ -88,7 +89,7 @@ export interface DurableRooms<Events extends object = EventsMap> {
     room: string,
     options?: PostOptions,
   ): {
-    emit<Event extends keyof Events & string>(event: Event, ...values: ValuesOf<Events[Event]>): Promise<AppendResult>;
+    emit<Event extends keyof Events & string>(event: Event, ...values: ValuesOf<Events[Event]>): Promise<PostResult>;
   };
   /**
    * Reads a page of events of a room, as `read()` of the store.

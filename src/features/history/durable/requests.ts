@@ -5,7 +5,7 @@ import { decodePackets } from '../../../io/rooms/encoded-packet.js';
 import { answerRequests as answer } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
 import { fitting } from '../page.js';
-import { MAX_PAGE, type PageQuery, type StoredMessage } from '../store.js';
+import { MAX_PAGE, type PageQuery, type Position, type StoredMessage } from '../store.js';
 import type { DurableRoomsOptions, KeptPage } from './options.js';
 
 /** An event to a room, as clients receive it. */
@@ -139,12 +139,11 @@ async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<obj
 }
 
 async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<KeptPage> {
-  const { room, epoch, after, before, limit = 100 } = (input ?? {}) as Record<string, unknown>;
+  const { room, tag, after, before, limit = 100 } = (input ?? {}) as Record<string, unknown>;
   if (!rooms.isDurable(room) || !socket.rooms.has(room)) throw new GjallarError('NOT_IN_ROOM');
-  const isText = epoch === undefined || (typeof epoch === 'string' && epoch.length <= 64);
-  const areNumbers = [after, before].every((each) => each === undefined || isCount(each));
-  if (!isText || !areNumbers || !isCount(limit) || limit < 1) throw new GjallarError('BAD_PAGE');
-  const query = { epoch, after, before, limit: Math.min(limit, MAX_PAGE) } as PageQuery;
+  const areNumbers = [tag, after, before].every((each) => each === undefined || isCount(each));
+  if (!areNumbers || !isCount(limit) || limit < 1) throw new GjallarError('BAD_PAGE');
+  const query = { tag, after, before, limit: Math.min(limit, MAX_PAGE) } as PageQuery;
   return readPage(rooms, room, query, socket.conn, MAX_ATTACHMENTS);
 }
 
@@ -159,11 +158,15 @@ export async function readPage(
 ): Promise<KeptPage> {
   const { messages: all, ...page } = await conversations.read({ room: nameOf(room) }, query, client);
   const messages = fitting(all, maxAttachments, ({ text }) => attachmentsOf(text), query.after === undefined);
-  return { ...page, messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })) };
+  return {
+    ...page,
+    after: messages[0] ? messages[0].offset - 1 : page.after,
+    messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })),
+  };
 }
 
-export function positionOf({ epoch, offset }: { epoch: string; offset: number }): { epoch: string; offset: number } {
-  return { epoch, offset };
+export function positionOf({ offset, tag }: Position): Position {
+  return { offset, tag };
 }
 
 function contentOf(message: {

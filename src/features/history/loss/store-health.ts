@@ -1,26 +1,19 @@
+import { Histogram, type Readings } from '../../../base/figures.js';
 import { CheckedOutage, Outage } from '../../../base/outage.js';
 import { own } from '../../../base/owner.js';
 import type { ProblemCode, Reason } from '../../../base/problems.js';
 import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
-import { type HistoryCall, MeasuredHistory } from '../metrics.js';
-import { HistoryError, type HistoryStore } from '../store.js';
+import { type HistoryCall, HistoryError, type HistoryStore } from '../store.js';
 import { LossWatch } from './watch.js';
 
-/** What a store keeps, in the words of its problems, and how it is measured. */
-interface StoreWords {
-  /** @default 'messages' */
-  readonly what?: string;
-  /** @default never */
-  readonly isTrimmer?: () => boolean;
-}
+/** The bounds of the histogram, in seconds. */
+const BUCKETS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
-/** Tells the operator what a store cannot do, has lost, or may lose. */
+/** Tells the operator what a store cannot do, has lost, or may lose, and how long users wait for it. */
 export class StoreHealth {
-  /** The store, measured and watched. */
-  readonly store: MeasuredHistory;
   readonly loss: LossWatch;
   /** Whether the store could be reached at some time since the start. */
-  isReady: boolean;
+  isReady = false;
   /** Messages cannot be stored. */
   private readonly storing: CheckedOutage;
   /** They can only not be read. */
@@ -28,20 +21,26 @@ export class StoreHealth {
   private readonly risk = new Outage();
   /** The conversation of the latest failure. On a cluster, others may be on nodes that work. */
   private conversation = '/';
+  private readonly failures = new Map<string, number>();
+  private readonly trimmed = { age: 0, size: 0 };
+  private readonly seconds = new Histogram(BUCKETS, ['append', 'read']);
+  private bytes: number | undefined;
 
-  /** @param name what the operator knows the store by: `Redis` or `DATA_DIR` */
+  /**
+   * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
+   * @param what what it keeps, in the words of its problems
+   */
   constructor(
-    store: HistoryStore,
+    readonly store: HistoryStore,
     private readonly name: string,
-    { what = 'messages', isTrimmer = () => false }: StoreWords = {},
+    what = 'messages',
   ) {
-    this.store = new MeasuredHistory(store, { isTrimmer, onFailure: (...failure) => this.failed(...failure) });
     this.storing = new CheckedOutage({
       reasonFor: (error) =>
         isRejected(error)
           ? this.reason(error, 'REDIS_WRITES_REJECTED', 'rejects writes', `${what} cannot be stored`)
           : this.reason(error, 'REDIS_UNREACHABLE', 'is unreachable', `${what} cannot be stored or read`),
-      check: () => store.check(this.conversation),
+      check: () => store.append(this.conversation, []),
     });
     this.reading = new CheckedOutage({
       reasonFor: (error) =>
@@ -51,8 +50,7 @@ export class StoreHealth {
       check: () => store.head(this.conversation),
     });
     this.loss = new LossWatch({ name, notices: store.lossNotices });
-    this.isReady = store.isReady ?? true;
-    store.listen?.({
+    store.listen({
       onReady: () => {
         this.isReady = true;
         if (this.storing.isInProgress) own('checking the store', this.storing.check());
@@ -60,7 +58,28 @@ export class StoreHealth {
       onDown: (error) => this.storing.failed(new HistoryError('HISTORY_UNAVAILABLE', error)),
       onLost: () => this.loss.report(),
       onRisk: (text) => (text === undefined ? this.risk.end() : this.risk.begin({ code: 'REDIS_EVICTS', text })),
+      onCall: (call, conversation, ms, error) => {
+        this.seconds.observe(call, ms / 1000);
+        if (error) this.failed(call, conversation, error);
+      },
+      onTrimmed: (count) => {
+        this.trimmed.size += count;
+      },
     });
+  }
+
+  readonly readings = (): Readings => ({
+    gjallar_history_seconds: this.seconds.read(),
+    gjallar_history_failures_total: this.failures,
+    gjallar_history_trimmed_total: Object.entries(this.trimmed),
+    gjallar_history_bytes: this.bytes,
+  });
+
+  /** Trims the store. All workers share it, so one of them is enough, which then also reports its size. */
+  async trim(now: number): Promise<void> {
+    const { removed, bytes } = await this.store.trim(now);
+    this.trimmed.age += removed;
+    this.bytes = bytes;
   }
 
   get isFailing(): boolean {
@@ -72,6 +91,7 @@ export class StoreHealth {
   }
 
   private failed(call: HistoryCall, conversation: string, error: HistoryError): void {
+    this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1);
     // While nothing can be stored, reads usually fail for the same reason.
     if (call === 'read' && this.storing.isInProgress) return;
     this.conversation = conversation;

@@ -4,7 +4,6 @@ import { featureFigures } from '../../../base/figures.js';
 import { Outage, type OutageOptions } from '../../../base/outage.js';
 import { owned } from '../../../base/owner.js';
 import type { Reason } from '../../../base/problems.js';
-import type { Finding } from './continuation.js';
 
 /**
  * The latest loss of messages, in ms since 1970; 0 is never. All workers that share the store read it. Each time only grows, so
@@ -90,13 +89,9 @@ export class LossWatch {
   private readonly timer: NodeJS.Timeout;
   private known: LossNotice = { lostAt: 0, acknowledgedAt: 0 };
   private isLooking = false;
-  /** New epochs of conversations, by what was found. */
-  readonly results = new Map<Finding, number>([
-    ['continued', 0],
-    ['uncertain', 0],
-    ['lost', 0],
-  ]);
-  private readonly uncount = featureFigures.add(() => ({ gjallar_history_new_epochs_total: this.results }));
+  /** How often a conversation was found to lack messages. */
+  private found = 0;
+  private readonly uncount = featureFigures.add(() => ({ gjallar_history_losses_total: this.found }));
 
   constructor(private readonly options: LossWatchOptions) {
     this.reason = { code: 'HISTORY_LOST', text: `${options.name} has lost messages that it had confirmed` };
@@ -115,14 +110,14 @@ export class LossWatch {
   }
 
   /**
-   * A conversation has a new epoch. If it lacks messages, the latest loss explains it, acknowledged or not, unless the
-   * conversation had messages since that loss: a quiet one shows the loss late.
+   * A conversation lacks messages that were delivered. The latest loss explains it, acknowledged or not, unless the conversation
+   * had messages since that loss: a quiet one shows the loss late.
    *
-   * @param lastUsed when the last message of the former epoch was delivered
+   * @param lastUsed when its last message was delivered
    */
-  onNewEpoch(finding: Finding, lastUsed: number, now = Date.now()): void {
-    this.results.set(finding, (this.results.get(finding) ?? 0) + 1);
-    if (finding === 'lost' && lastUsed > this.known.lostAt) this.report(now);
+  find(lastUsed: number, now = Date.now()): void {
+    this.found++;
+    if (lastUsed > this.known.lostAt) this.report(now);
   }
 
   /** Ends the problem on all workers, within a second. @throws Error if the store cannot be written to */

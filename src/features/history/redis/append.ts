@@ -1,7 +1,8 @@
 import { type Cluster, Redis } from 'ioredis';
 import { Batcher, type Entry } from '../batcher.js';
 import { type AppendJob, weightOf } from '../checked-store.js';
-import { type AppendResult, earlierResults, freshEpoch, HistoryError, retentionOf } from '../store.js';
+import { type AppendResult, HistoryError, resultsOf, retentionOf } from '../store.js';
+import { takeTags } from '../tags.js';
 import type { Keys } from './keys.js';
 import type { Scripts } from './scripts.js';
 
@@ -37,8 +38,8 @@ interface AppenderOptions {
 /** The scripts on a pipeline, which returns itself. exec() returns the outcome of each. */
 type Queued = { [name in keyof Scripts]: (...args: Parameters<Scripts[name]>) => unknown };
 
-/** The epoch, and per append the offset of its last message, negative for a duplicate. */
-type Reply = [epoch: string, ...lasts: number[]];
+/** The tag of the message before, and per append the offset of its last message, negative for a duplicate, and its tag. */
+type Reply = [before: number, ...lasts: number[]];
 type JobEntry = Entry<AppendJob, AppendResult[]>;
 
 /** The weight of one batch; see {@link weightOf}. */
@@ -114,10 +115,11 @@ export class RedisAppender {
   private command(call: JobEntry[]): [number, ...(string | number)[]] {
     const { conversation } = call[0]!.job;
     const { ttlMs, maxMessages } = this.options;
-    const { meta, stream, log, due, begun, low } = this.keys.of(conversation);
-    const keys: string[] = [meta, stream, log, due, begun, low];
+    const { meta, stream, log, due, low } = this.keys.of(conversation);
+    const keys: string[] = [meta, stream, log, due, low];
     const placeOf = (key: string | undefined) => (key === undefined ? 0 : keys.push(this.keys.key(conversation, key)));
-    const args: (string | number)[] = [conversation, freshEpoch(), ttlMs, retentionOf(ttlMs), maxMessages];
+    const count = call.reduce((sum, { job }) => sum + job.messages.length, 0);
+    const args: (string | number)[] = [conversation, takeTags(count), ttlMs, retentionOf(ttlMs), maxMessages];
     for (const { job } of call) {
       args.push(placeOf(job.key), job.messages.length);
       for (const { from, text, at } of job.messages) args.push(from, text, at);
@@ -143,12 +145,14 @@ function groupByConversation(entries: JobEntry[]): JobEntry[][] {
   return calls;
 }
 
-function settle(call: JobEntry[], [epoch, ...lasts]: Reply): void {
+function settle(call: JobEntry[], [newest, ...lasts]: Reply): void {
+  let before = newest;
   for (const [index, entry] of call.entries()) {
-    const last = lasts[index]!;
+    const [offset, tag] = [lasts[2 * index]!, lasts[2 * index + 1]!];
     const { length } = entry.job.messages;
-    if (last < 0) entry.resolve(earlierResults(epoch, -last, length));
-    else entry.resolve(entry.job.messages.map((_, at) => ({ epoch, offset: last - length + 1 + at })));
+    const isDuplicate = offset < 0 || undefined;
+    entry.resolve(resultsOf({ offset: Math.abs(offset), tag }, length, isDuplicate ? 0 : before, isDuplicate));
+    if (!isDuplicate) before = tag;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
-import { type Change, type Changes, freshEpoch, type Position } from '../store.js';
+import type { Change, Changes } from '../store.js';
 import { BUCKETS, type Keys } from './keys.js';
-import { messageOf, type StreamEntry, withErased } from './range.js';
+import { idOf, messageOf, type StreamEntry, withErased } from './range.js';
 import type { Scripts } from './scripts.js';
 
 /** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */
@@ -14,9 +14,10 @@ interface Mark {
 interface Stretch {
   bucket: number;
   conversation: string;
-  epoch: string;
-  follows?: Position;
   first: number;
+  /** The tag of the first message, and of the one before it. */
+  tag: number;
+  before: number;
   count: number;
   /** The entry, and how many of its messages come before these. */
   id: string;
@@ -55,7 +56,7 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark
   const entries = (await client.xrange(keys.log(bucket), start, '+', 'COUNT', share)) as StreamEntry[];
   const stretches: Stretch[] = [];
   let total = 0;
-  for (const [id, [, conversation, , epoch, , first, , count, , former]] of entries) {
+  for (const [id, [, conversation, , first, , count, , tag, , before]] of entries) {
     if (total >= share) break;
     const skipped = id === mark.id ? (mark.partly ?? 0) : 0;
     const left = Number(count) - skipped;
@@ -63,9 +64,9 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark
     stretches.push({
       bucket,
       conversation: conversation!,
-      epoch: epoch!,
-      ...(former && { follows: parseFollows(former) }),
       first: Number(first) + skipped,
+      tag: Number(tag) + skipped,
+      before: skipped > 0 ? Number(tag) + skipped - 1 : Number(before),
       count: left,
       id,
       skipped,
@@ -89,29 +90,22 @@ function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
   return taken;
 }
 
-/** Messages that have been trimmed in the meantime are missing. */
+/** Messages that have been trimmed, or lost, in the meantime are missing. */
 async function fetch(client: (Redis | Cluster) & Scripts, keys: Keys, stretch: Stretch): Promise<Change[]> {
-  const { bucket, conversation, epoch, follows, first, count } = stretch;
+  const { bucket, conversation, first, count, tag, before } = stretch;
   const last = first + count - 1;
-  const entries = (await client.xrange(keys.stream(bucket, conversation), `${first}-0`, `${last}-0`)) as StreamEntry[];
-  let found = entries.map((entry) => messageOf(entry, epoch));
+  const range = [idOf({ offset: first, tag }), idOf({ offset: last, tag: tag + count - 1 })] as const;
+  const entries = (await client.xrange(keys.stream(bucket, conversation), ...range)) as StreamEntry[];
+  let found = entries.map(messageOf).filter((message) => message.tag - tag === message.offset - first);
   if (found.length < count) {
-    const { meta, stream, begun, low } = keys.of(conversation);
-    const args = [meta, stream, begun, low, conversation, freshEpoch()];
-    const [, , , oldest, hasErased] = await client.gjallarHead(4, ...args);
-    if (hasErased && oldest <= last) found = withErased(found, epoch, Math.max(first, oldest), last);
+    const { meta, stream, low } = keys.of(conversation);
+    const [, , oldest, hasErased] = await client.gjallarHead(3, meta, stream, low, 0, 0);
+    if (hasErased && oldest <= last) found = withErased(found, Math.max(first, oldest), last);
   }
-  return found.map((message) => ({
-    conversation,
-    ...message,
-    ...(follows && { follows }),
-  }));
-}
-
-/** A former epoch as the scripts write it. */
-function parseFollows(former: string): Position {
-  const [epoch, offset] = former.split(':');
-  return { epoch: epoch!, offset: Number(offset) };
+  return found.map((message) => {
+    const index = message.offset - first;
+    return { conversation, ...message, tag: tag + index, before: index === 0 ? before : tag + index - 1 };
+  });
 }
 
 const formatMark = ({ id, partly }: Mark): string => (id === '0-0' ? '' : partly ? `${id}+${partly}` : id);

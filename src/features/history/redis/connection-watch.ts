@@ -12,13 +12,16 @@ const RECHECK_MS = 10_000;
 export class ConnectionWatch {
   /** Why there is no connection. */
   reason = new Error('no answer');
-  private readonly listeners = new Set<StoreEvents>();
   private grace: NodeJS.Timeout | undefined;
   private recheck: NodeJS.Timeout | undefined;
   private risk: string | undefined;
   private readonly handlers: [event: string, handler: (error: Error) => void][];
 
-  constructor(private readonly client: Redis | Cluster) {
+  /** @param listeners told of the connection; a new one once with {@link tell} */
+  constructor(
+    private readonly client: Redis | Cluster,
+    private readonly listeners: ReadonlySet<StoreEvents>,
+  ) {
     this.handlers = [
       ['error', (error) => this.onError(error)],
       ['close', () => this.onClose()],
@@ -29,15 +32,14 @@ export class ConnectionWatch {
     else this.awaitReturn();
   }
 
-  listen(events: StoreEvents): void {
-    this.listeners.add(events);
+  tell(events: StoreEvents): void {
+    if (this.client.status === 'ready') events.onReady?.();
     if (this.risk) events.onRisk?.(this.risk);
   }
 
   close(): void {
     clearTimeout(this.grace);
     clearTimeout(this.recheck);
-    this.listeners.clear();
     for (const [event, handler] of this.handlers) this.client.off(event, handler);
     // A client without a listener for errors writes them to the console.
     this.client.on('error', () => {});

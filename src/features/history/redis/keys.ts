@@ -9,7 +9,6 @@ export interface ConversationKeys {
   stream: string;
   log: string;
   due: string;
-  begun: string;
   check: string;
   low: string;
 }
@@ -29,7 +28,6 @@ export class Keys {
       stream: this.stream(bucket, conversation),
       log: this.log(bucket),
       due: this.due(bucket),
-      begun: `${this.tag(bucket)}begun`,
       check: `${this.tag(bucket)}check`,
       low: this.low(bucket, conversation),
     };
@@ -44,7 +42,7 @@ export class Keys {
     return `${this.tag(bucket)}low:${conversation}`;
   }
 
-  /** The appends in their order: a stream of conversation, epoch, first offset, count, former epoch. */
+  /** The appends in their order: a stream of conversation, first offset, count, first tag, and the tag before. */
   log(bucket: number): string {
     return `${this.tag(bucket)}log`;
   }

@@ -5,24 +5,23 @@ import { redisServer } from '../../../cluster/backplanes/redis/address.js';
 import { openCluster, openRedis, storeOptions, watched } from '../../../cluster/backplanes/redis/connection.js';
 import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
 import { type LossNotices, RedisLossNotices } from '../loss/watch.js';
-import { buildPage, isForwards, type LogState, planPage } from '../page.js';
+import { buildPage, isForwards, type LogState, planPage, positionIn } from '../page.js';
 import {
   type AppendResult,
   type Changes,
-  type FormerEpoch,
-  freshEpoch,
   HistoryError,
   type HistoryLimits,
   limitOptions,
   type Page,
   type PageQuery,
+  type Position,
   type StoreEvents,
 } from '../store.js';
 import { RedisAppender, readError } from './append.js';
 import { readChanges } from './changes.js';
 import { ConnectionWatch } from './connection-watch.js';
 import { BUCKETS, Keys } from './keys.js';
-import { messageOf, readRange, withErased } from './range.js';
+import { idOf, messageOf, readRange, withErased } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
@@ -63,7 +62,7 @@ export function redisClientOptions(timeoutMs = TIMEOUT_MS): RedisOptions {
  * The store in Redis 6.2 or later: a stream per conversation, shared by all machines.
  *
  * Messages are as safe as Redis keeps them. Set `appendonly yes`: without it a restart loses the messages since the last
- * snapshot, the epoch changes, and readers are told. Set `maxmemory`, which bounds the history. `maxmemory-policy noeviction`
+ * snapshot, and readers of these are told. Set `maxmemory`, which bounds the history. `maxmemory-policy noeviction`
  * is required: with it, Redis rejects appends when it is full. With another one it removes messages, which is told as a
  * problem.
  */
@@ -82,7 +81,7 @@ export class RedisHistoryStore extends CheckedStore {
     this.owned = typeof settings.redis === 'string';
     this.keys = new Keys(keyPrefix);
     this.lossNotices = new RedisLossNotices(client, `${keyPrefix}loss`);
-    this.watch = new ConnectionWatch(client);
+    this.watch = new ConnectionWatch(client, this.listeners);
     this.appender = new RedisAppender(this.client, this.keys, { ttlMs, maxMessages });
   }
 
@@ -116,8 +115,9 @@ export class RedisHistoryStore extends CheckedStore {
     return this.client.status === 'ready';
   }
 
-  listen(events: StoreEvents): void {
-    this.watch.listen(events);
+  override listen(events: StoreEvents): void {
+    super.listen(events);
+    this.watch.tell(events);
   }
 
   /** Resolves when Redis can be reached, however long that takes; rejects when `signal` aborts first. */
@@ -142,34 +142,34 @@ export class RedisHistoryStore extends CheckedStore {
       const page = await this.tryRead(conversation, query);
       if (page) return page;
     }
-    throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the log was lost or continued while it was read'));
+    throw new HistoryError('HISTORY_UNAVAILABLE', new Error('the log was lost while it was read'));
   }
 
-  /** Undefined if another log took the place of the log between two commands: its messages have the same offsets. */
+  /** Undefined if the log was lost or trimmed between two commands. */
   private async tryRead(conversation: string, query: PageQuery): Promise<Page | undefined> {
-    const state = await this.state(conversation);
-    const { from, to } = planPage(state, query);
-    if (from > to) return buildPage(state, query, []);
+    const log = await this.logOf(conversation, positionIn(query));
+    const { from, to } = planPage(log, query);
+    if (from > to) return buildPage(log, query, []);
     const forwards = isForwards(query);
-    const range = { from, to, forwards };
-    const { entries, isCut, epoch } = await this.ask(() => readRange(this.client, this.keys.of(conversation), range));
-    if (epoch !== state.epoch) return undefined;
-    const found = entries.map((entry) => messageOf(entry, state.epoch));
-    if (!state.hasErased || (isCut && found.length === 0)) return buildPage(state, query, found, isCut);
+    const { stream } = this.keys.of(conversation);
+    const { entries, isCut } = await this.ask(() => readRange(this.client, stream, { from, to, forwards }));
+    const found = entries.map(messageOf);
+    // A message that came later has a later tag.
+    if (found.some(({ tag }) => tag > log.tag) || (!log.hasErased && found.length === 0)) return undefined;
+    if (!log.hasErased || (isCut && found.length === 0)) return buildPage(log, query, found, isCut);
     const first = isCut && !forwards ? found[0]!.offset : from;
     const last = isCut && forwards ? found.at(-1)!.offset : to;
-    return buildPage(state, query, withErased(found, state.epoch, first, last), isCut);
+    return buildPage(log, query, withErased(found, first, last, forwards ? query.tag : 0), isCut);
   }
 
-  protected blank({ conversation, epoch, offsets }: EraseJob): Promise<number> {
-    const { meta, stream, begun, low } = this.keys.of(conversation);
-    const args = [conversation, freshEpoch(), epoch, ...offsets];
-    return this.ask(() => this.client.gjallarErase(4, meta, stream, begun, low, ...args));
+  protected blank({ conversation, places }: EraseJob): Promise<number> {
+    const { meta, stream, low } = this.keys.of(conversation);
+    return this.ask(() => this.client.gjallarErase(3, meta, stream, low, ...places.map(idOf)));
   }
 
-  protected async removeOld(now: number): Promise<number> {
+  protected async removeOld(now: number): Promise<{ removed: number }> {
     const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.trimBucket(bucket, now)));
-    return removed.reduce((sum, count) => sum + count, 0);
+    return { removed: removed.reduce((sum, count) => sum + count, 0) };
   }
 
   protected async probe(conversation: string): Promise<void> {
@@ -205,14 +205,18 @@ export class RedisHistoryStore extends CheckedStore {
     }
   }
 
-  protected async state(conversation: string): Promise<LogState & { hasErased: boolean }> {
-    const { meta, stream, begun, low } = this.keys.of(conversation);
-    const keys = [meta, stream, begun, low];
-    const [epoch, offset, formers, first, hasErased] = await this.ask(() =>
-      this.client.gjallarHead(keys.length, ...keys, conversation, freshEpoch()),
+  protected state(conversation: string): Promise<LogState> {
+    return this.logOf(conversation);
+  }
+
+  private async logOf(conversation: string, at?: Position): Promise<LogState & { hasErased: boolean }> {
+    const { meta, stream, low } = this.keys.of(conversation);
+    const reader = [at?.offset ?? 0, at?.tag ?? 0];
+    const [offset, tag, first, hasErased, place, lost] = await this.ask(() =>
+      this.client.gjallarHead(3, meta, stream, low, ...reader),
     );
-    const former = formers === '' ? [] : formers.split(',').map(parseFormer);
-    return { epoch, offset, first, former, hasErased: hasErased === 1 };
+    const log = { offset, tag, first, hasErased: hasErased === 1 };
+    return at ? { ...log, place: { offset: place, lost: lost === 1 } } : log;
   }
 
   private async ask<Result>(command: () => Promise<Result>): Promise<Result> {
@@ -229,9 +233,4 @@ export class RedisHistoryStore extends CheckedStore {
     const isDown = error.code === 'HISTORY_UNAVAILABLE' && !this.isReady;
     return isDown ? new HistoryError('HISTORY_UNAVAILABLE', this.watch.reason) : error;
   }
-}
-
-function parseFormer(text: string): FormerEpoch {
-  const [epoch, offset, kept] = text.split(':');
-  return { epoch: epoch!, offset: Number(offset), kept: kept === '1' };
 }

@@ -1,48 +1,24 @@
 import type { AppendJob } from '../checked-store.js';
-import { type AppendResult, earlierResults, epochFrom, freshEpoch, type NewMessage } from '../store.js';
+import { type AppendResult, type Position, resultsOf } from '../store.js';
+import { takeTags } from '../tags.js';
 import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
 
-/**
- * The seed that the epochs of new conversations are made from, and the newest conversation that is older than the seed.
- */
-const seedSchema = 'CREATE TABLE IF NOT EXISTS seed (value TEXT NOT NULL, since INTEGER NOT NULL)';
-
 const idle = 'SELECT id FROM conversations WHERE oldest IS NULL AND touched < ? ORDER BY touched LIMIT ?';
-const seedStatements = {
-  seed: 'SELECT value, since FROM seed',
-  renew: "UPDATE seed SET value = ?, since = (SELECT seq FROM sqlite_sequence WHERE name = 'conversations')",
-  newest: `SELECT MAX(id) AS newest FROM (${idle})`,
+const idleStatements = {
   forget: `DELETE FROM conversations WHERE id IN (${idle})`,
   surplus: 'SELECT touched FROM conversations WHERE oldest IS NULL ORDER BY touched DESC LIMIT 1 OFFSET ?',
 } as const;
 
-/** Creates the seed of a file that has none yet, inside a transaction. */
-export async function createSeed(writer: Writer): Promise<void> {
-  await writer.exec(seedSchema);
-  if ((await writer.prepare('SELECT value FROM seed')).get([])) return;
-  (await writer.prepare('INSERT INTO seed VALUES (?, 0)')).run([freshEpoch()]);
-}
-
-/**
- * Forgets empty conversations, inside a transaction that the caller begins and commits. Offsets of a forgotten one begin
- * at 1 again, so its epoch must not be used again: if it was made from the present seed, there is a new seed.
- */
+/** Forgets empty conversations, inside a transaction that the caller begins and commits. */
 export class Forgetter {
-  private constructor(private readonly sql: Statements<keyof typeof seedStatements>) {}
+  private constructor(private readonly sql: Statements<keyof typeof idleStatements>) {}
 
   static async prepare(writer: Writer): Promise<Forgetter> {
-    return new Forgetter(await prepareAll(writer, seedStatements));
-  }
-
-  get seed(): string {
-    return this.row.value;
+    return new Forgetter(await prepareAll(writer, idleStatements));
   }
 
   /** @returns how many were forgotten */
   forget(touchedBefore: number, limit: number): number {
-    const { newest } = this.sql.newest.get([touchedBefore, limit]) as { newest: number | null };
-    if (newest === null) return 0;
-    if (newest > this.row.since) this.sql.renew.run([freshEpoch()]);
     return (this.sql.forget.run([touchedBefore, limit]) as { changes: number }).changes;
   }
 
@@ -51,29 +27,25 @@ export class Forgetter {
     const surplus = this.sql.surplus.get([keep]) as { touched: number } | undefined;
     return surplus ? this.forget(surplus.touched + 1, limit) : 0;
   }
-
-  private get row(): { value: string; since: number } {
-    return this.sql.seed.get([]) as { value: string; since: number };
-  }
 }
 
 interface ConversationRow {
   id: number;
-  epoch: string;
   offset: number;
+  tag: number;
   first: number;
   oldest: number | null;
 }
 
 const statements = {
-  find: 'SELECT id, epoch, offset, first, oldest FROM conversations WHERE name = ?',
-  create: 'INSERT INTO conversations (name, epoch, offset, first, oldest, touched) VALUES (?, ?, 0, 1, NULL, ?)',
-  insert: 'INSERT INTO messages (conversation, offset, at, sender, text) VALUES (?, ?, ?, ?, ?)',
-  findKey: 'SELECT offset FROM keys WHERE conversation = ? AND key = ?',
-  insertKey: 'INSERT INTO keys (conversation, key, offset, at) VALUES (?, ?, ?, ?)',
+  find: 'SELECT id, offset, tag, first, oldest FROM conversations WHERE name = ?',
+  create: 'INSERT INTO conversations (name, offset, tag, first, oldest, touched) VALUES (?, 0, 0, 1, NULL, ?)',
+  insert: 'INSERT INTO messages (conversation, offset, tag, before, at, sender, text) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  findKey: 'SELECT offset, tag FROM keys WHERE conversation = ? AND key = ?',
+  insertKey: 'INSERT INTO keys (conversation, key, offset, tag, at) VALUES (?, ?, ?, ?, ?)',
   drop: 'DELETE FROM messages WHERE conversation = ? AND offset < ?',
   atOf: 'SELECT at FROM messages WHERE conversation = ? AND offset = ?',
-  update: 'UPDATE conversations SET offset = ?, first = ?, oldest = ?, touched = ? WHERE id = ?',
+  update: 'UPDATE conversations SET offset = ?, tag = ?, first = ?, oldest = ?, touched = ? WHERE id = ?',
 } as const;
 
 /**
@@ -86,12 +58,11 @@ export class Appender {
 
   private constructor(
     private readonly sql: Statements<keyof typeof statements>,
-    private readonly forgetter: Forgetter,
     private readonly maxMessages: number,
   ) {}
 
-  static async prepare(writer: Writer, forgetter: Forgetter, maxMessages: number): Promise<Appender> {
-    return new Appender(await prepareAll(writer, statements), forgetter, maxMessages);
+  static async prepare(writer: Writer, maxMessages: number): Promise<Appender> {
+    return new Appender(await prepareAll(writer, statements), maxMessages);
   }
 
   /** @returns results that are good once the transaction is committed */
@@ -101,13 +72,21 @@ export class Appender {
       row = this.open(conversation);
       this.rows.set(conversation, row);
     }
-    const { epoch } = row;
+    const { length } = messages;
     const encodedKey = key === undefined ? undefined : encodeText(key);
-    const earlier = encodedKey && (this.sql.findKey.get([row.id, encodedKey]) as { offset: number } | undefined);
-    if (earlier) return earlierResults(epoch, earlier.offset, messages.length);
-    const results = messages.map((message) => ({ epoch, offset: this.keep(row, message) }));
-    if (encodedKey) this.sql.insertKey.run([row.id, encodedKey, row.offset, messages.at(-1)!.at]);
-    return results;
+    const earlier = encodedKey && (this.sql.findKey.get([row.id, encodedKey]) as Position | undefined);
+    if (earlier) return resultsOf(earlier, length, 0, true);
+    const before = row.tag;
+    const tag = Math.max(takeTags(length), before + 1);
+    for (const [index, { from, text, at }] of messages.entries()) {
+      row.offset++;
+      row.oldest ??= at;
+      const names = [row.id, row.offset, tag + index, row.tag];
+      row.tag = tag + index;
+      this.sql.insert.run([...names, at, encodeText(from), encodeText(text)]);
+    }
+    if (encodedKey) this.sql.insertKey.run([row.id, encodedKey, row.offset, row.tag, messages.at(-1)!.at]);
+    return resultsOf(row, length, before);
   }
 
   finish(): void {
@@ -123,15 +102,8 @@ export class Appender {
     const name = encodeText(conversation);
     const found = this.sql.find.get([name]) as ConversationRow | undefined;
     if (found) return found;
-    this.sql.create.run([name, epochFrom(this.forgetter.seed, conversation), Date.now()]);
+    this.sql.create.run([name, Date.now()]);
     return this.sql.find.get([name]) as ConversationRow;
-  }
-
-  private keep(row: ConversationRow, message: NewMessage): number {
-    row.offset++;
-    row.oldest ??= message.at;
-    this.sql.insert.run([row.id, row.offset, message.at, encodeText(message.from), encodeText(message.text)]);
-    return row.offset;
   }
 
   private update(row: ConversationRow): void {
@@ -141,6 +113,6 @@ export class Appender {
       this.sql.drop.run([row.id, first]);
       row.oldest = (this.sql.atOf.get([row.id, first]) as { at: number }).at;
     }
-    this.sql.update.run([row.offset, row.first, row.oldest, Date.now(), row.id]);
+    this.sql.update.run([row.offset, row.tag, row.first, row.oldest, Date.now(), row.id]);
   }
 }

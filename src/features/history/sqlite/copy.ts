@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { GjallarError } from '../../../base/errors.js';
 import { createFolder } from '../files.js';
-import { formerSchema, markOf } from './mark.js';
+import { positionFileOf } from './position.js';
 import { VERSION } from './schema.js';
 import { FILE } from './store.js';
 
@@ -38,8 +38,8 @@ export function backUpHistory(dataDir: string, file: string): BackupFacts {
 }
 
 /**
- * Replaces the history in a folder by a backup, while no server uses the folder. The next start gives all conversations
- * new epochs, so clients learn that messages may be missing.
+ * Replaces the history in a folder by a backup, while no server uses the folder. Clients that have read
+ * newer messages learn that these are missing, and so does the operator.
  *
  * @throws GjallarError BAD_CONFIG
  */
@@ -64,8 +64,8 @@ function replaceBy(file: string, target: string): BackupFacts {
     const facts = checkBackup(draft, file);
     requireUnused(target);
     sync(draft);
-    // Without a mark, the database counts as restored. It goes first, in case the next steps fail.
-    for (const path of [markOf(target), `${target}-wal`, `${target}-shm`]) rmSync(path, { force: true });
+    // Without its position, the database counts as restored. It goes first, in case the next steps fail.
+    for (const path of [positionFileOf(target), `${target}-wal`, `${target}-shm`]) rmSync(path, { force: true });
     renameSync(draft, target);
     sync(dirname(target));
     return facts;
@@ -74,11 +74,7 @@ function replaceBy(file: string, target: string): BackupFacts {
   }
 }
 
-/**
- * Also makes sure that the file is marked as one that had a mark, which a backup of an earlier version is not.
- *
- * @param name the file that the user has named
- */
+/** @param name the file that the user has named */
 function checkBackup(file: string, name = file): BackupFacts {
   let db: Database.Database | undefined;
   try {
@@ -87,7 +83,6 @@ function checkBackup(file: string, name = file): BackupFacts {
     if (verdict !== 'ok') throw new Error(verdict);
     const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
     if (version < 1 || version > VERSION) throw new Error(`it has format ${version}, not ${VERSION}`);
-    db.exec(formerSchema);
     return db
       .prepare(
         'SELECT (SELECT COUNT(*) FROM messages) AS messages, (SELECT COUNT(*) FROM conversations) AS conversations',

@@ -1,19 +1,20 @@
 import type Database from 'libsql';
 import { requireOptional } from '../../../base/optional-packages.js';
 import { retryWhileBusy } from '../files.js';
-import { freshEpoch } from '../store.js';
-import { createSeed } from './append.js';
 import type { Writer } from './connection.js';
-import { checkMark } from './mark.js';
+import { hasPosition } from './position.js';
 
-/** `oldest` is the time of the oldest message kept, null if there is none; `first` its offset, else `offset + 1`. */
+/**
+ * `oldest` is the time of the oldest message kept, null if there is none; `first` its offset, else `offset + 1`. `before` is the
+ * tag of the message before.
+ */
 const schema = `
-  CREATE TABLE log (id TEXT NOT NULL);
+  CREATE TABLE checks (at INTEGER NOT NULL);
   CREATE TABLE conversations (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     name NOT NULL UNIQUE,
-    epoch TEXT NOT NULL,
     offset INTEGER NOT NULL,
+    tag INTEGER NOT NULL,
     first INTEGER NOT NULL,
     oldest INTEGER,
     touched INTEGER NOT NULL
@@ -24,6 +25,8 @@ const schema = `
     serial INTEGER PRIMARY KEY AUTOINCREMENT,
     conversation INTEGER NOT NULL,
     offset INTEGER NOT NULL,
+    tag INTEGER NOT NULL,
+    before INTEGER NOT NULL,
     at INTEGER NOT NULL,
     sender NOT NULL,
     text NOT NULL
@@ -33,6 +36,7 @@ const schema = `
     conversation INTEGER NOT NULL,
     key NOT NULL,
     offset INTEGER NOT NULL,
+    tag INTEGER NOT NULL,
     at INTEGER NOT NULL,
     PRIMARY KEY (conversation, key)
   ) WITHOUT ROWID;
@@ -44,9 +48,7 @@ export const VERSION = 1;
 export interface SqliteFile {
   writer: Writer;
   reader: Database.Database;
-  /** A new one after the file, and every conversation's log with it, was lost. */
-  logId: string;
-  /** Whether the file was restored, or removed, since the last time, and messages are lost. */
+  /** Whether the file lacks messages that it had before, because it was replaced by an older one or removed. */
   hasLost: boolean;
 }
 
@@ -65,8 +67,7 @@ export async function openFile(path: string): Promise<SqliteFile> {
     // In WAL mode that is one fdatasync a transaction, on libsql's thread, and shared by the batch.
     await writer.exec('PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864');
     const hasLost = await retryWhileBusy(() => migrate(writer, path));
-    const row = reader.prepare('SELECT id FROM log').get() as { id: string };
-    return { writer, reader, logId: row.id, hasLost };
+    return { writer, reader, hasLost };
   } catch (error) {
     writer.close();
     reader.close();
@@ -82,12 +83,10 @@ async function migrate(writer: Writer, path: string): Promise<boolean> {
       throw new Error(`The history file is of a later gjallar (format ${version}, not ${VERSION}).`);
     if (version === 0) {
       await writer.exec(schema);
-      (await writer.prepare('INSERT INTO log VALUES (?)')).run([freshEpoch()]);
+      await writer.exec('INSERT INTO checks VALUES (0)');
       await writer.exec(`PRAGMA user_version = ${VERSION}`);
     }
-    // Without a version of its own: an older gjallar that uses the same file meanwhile need not know of it.
-    await createSeed(writer);
-    const hasLost = await checkMark(path, writer, version === 0);
+    const hasLost = !(await hasPosition(path, writer));
     await writer.exec('COMMIT');
     return hasLost;
   } catch (error) {

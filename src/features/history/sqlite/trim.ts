@@ -147,9 +147,9 @@ export class SizeLimit {
 }
 
 const eraseStatements = {
-  find: 'SELECT id FROM conversations WHERE name = ? AND epoch = ?',
+  find: 'SELECT id FROM conversations WHERE name = ?',
   erase: `UPDATE messages SET sender = '', text = ''
-    WHERE conversation = ? AND offset = ? AND (sender <> '' OR text <> '')`,
+    WHERE conversation = ? AND offset = ? AND tag = ? AND (sender <> '' OR text <> '')`,
 } as const;
 
 /** Erases messages inside a transaction that the caller begins and commits. */
@@ -161,11 +161,13 @@ export class Eraser {
   }
 
   /** @returns how many messages had an author or a text */
-  erase({ conversation, epoch, offsets }: EraseJob): number {
-    const found = this.sql.find.get([encodeText(conversation), epoch]) as { id: number } | undefined;
+  erase({ conversation, places }: EraseJob): number {
+    const found = this.sql.find.get([encodeText(conversation)]) as { id: number } | undefined;
     if (!found) return 0;
     let erased = 0;
-    for (const offset of offsets) erased += (this.sql.erase.run([found.id, offset]) as { changes: number }).changes;
+    for (const { offset, tag } of places) {
+      erased += (this.sql.erase.run([found.id, offset, tag]) as { changes: number }).changes;
+    }
     return erased;
   }
 }

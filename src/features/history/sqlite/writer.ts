@@ -9,6 +9,8 @@ import { Eraser, SizeLimit, type TrimJob, Trimmer, type TrimOutcome } from './tr
 export interface WriterOptions {
   maxMessages: number;
   maxBytes: number | undefined;
+  /** Told how many messages were removed because the file was too large. */
+  onTrimmed(count: number): void;
 }
 
 type Job = { append: AppendJob } | { trim: TrimJob } | { erase: EraseJob } | 'trim to size' | 'check';
@@ -34,11 +36,9 @@ const WINDOW_MS = 2;
 export class SqliteWriter {
   private readonly batcher: Batcher<Job, Outcome>;
 
-  /** How many messages were removed because the file was too large. */
-  trimmedForSize = 0;
-
   private constructor(
     private readonly connection: Writer,
+    private readonly options: WriterOptions,
     private readonly parts: {
       begin: Statement;
       touch: Statement;
@@ -58,13 +58,13 @@ export class SqliteWriter {
 
   static async prepare(connection: Writer, options: WriterOptions): Promise<SqliteWriter> {
     const begin = await connection.prepare('BEGIN IMMEDIATE');
-    const touch = await connection.prepare('UPDATE seed SET since = since');
+    const touch = await connection.prepare('UPDATE checks SET at = at');
     const forgetter = await Forgetter.prepare(connection);
-    const appender = await Appender.prepare(connection, forgetter, options.maxMessages);
+    const appender = await Appender.prepare(connection, options.maxMessages);
     const trimmer = await Trimmer.prepare(connection, forgetter);
     const eraser = await Eraser.prepare(connection);
     const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
-    return new SqliteWriter(connection, { begin, touch, appender, trimmer, eraser, size });
+    return new SqliteWriter(connection, options, { begin, touch, appender, trimmer, eraser, size });
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
@@ -110,7 +110,7 @@ export class SqliteWriter {
       appender.finish();
       const trimmed = size.trim();
       await this.connection.exec('COMMIT');
-      this.trimmedForSize += trimmed.removed;
+      if (trimmed.removed > 0) this.options.onTrimmed(trimmed.removed);
       for (const [index, entry] of entries.entries()) entry.resolve(outcomes[index] ?? trimmed);
     } catch (error) {
       appender.forget();

@@ -53,10 +53,10 @@ export async function openHistory(config: Config, worker: MachineWorker): Promis
   const { health } = opened;
   const { loss, store: history } = health;
   const archiving = archiveUrl ? await openArchive(archiveUrl, history) : undefined;
-  figures.add(history.readings);
+  figures.add(health.readings);
   const timer = setInterval(() => {
     if (worker.isLeader())
-      history.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
+      health.trim(Date.now()).catch((error) => log.error({ error }, 'trimming the history failed'));
   }, TRIM_INTERVAL_MS);
   return {
     history,
@@ -84,7 +84,7 @@ async function connectRedis({ historyTtl: ttlMs }: Config, worker: MachineWorker
   const { redis, keyPrefix } = opened;
   redis.on('error', (error: Error) => worker.log.debug({ error }, 'connection of the history'));
   const store = RedisHistoryStore.connect({ redis, ttlMs, keyPrefix });
-  const health = new StoreHealth(store, 'Redis', { isTrimmer: () => worker.isLeader() });
+  const health = new StoreHealth(store, 'Redis');
   return { health, revocations: redisRevocations(redis, `${keyPrefix}revocations`) };
 }
 
@@ -94,7 +94,7 @@ async function openSqlite(config: Config, worker: MachineWorker): Promise<Opened
   for (;;) {
     try {
       const store = await SqliteHistoryStore.open({ dataDir: resolve(dataDir), ttlMs, ...(maxBytes && { maxBytes }) });
-      const health = new StoreHealth(store, 'DATA_DIR', { isTrimmer: () => worker.isLeader() });
+      const health = new StoreHealth(store, 'DATA_DIR');
       return { health, revocations: sqliteRevocations(resolve(dataDir)) };
     } catch (error) {
       const { cause } = error as Error;

@@ -11,17 +11,17 @@ import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
 import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
 
 /** A message as the members of its room receive it. */
-export function asChatMessage(room: string, { from, text, at, epoch, offset }: Said): ChatMessage {
-  return { room, from, text, at, epoch, offset, ...(from === '' && { deleted: true }) };
+export function asChatMessage(room: string, { from, text, at, offset, tag }: Said): ChatMessage {
+  return { room, from, text, at, offset, tag, ...(from === '' && { deleted: true }) };
 }
 
 /** A message between two users as both receive it. */
 export function asDirectMessage(
   users: readonly [string, string],
-  { from, text, at, epoch, offset }: Said,
+  { from, text, at, offset, tag }: Said,
 ): DirectMessage {
-  if (from === '') return { from, to: '', text, at, epoch, offset, deleted: true };
-  return { from, to: from === users[0] ? users[1] : users[0], text, at, epoch, offset };
+  if (from === '') return { from, to: '', text, at, offset, tag, deleted: true };
+  return { from, to: from === users[0] ? users[1] : users[0], text, at, offset, tag };
 }
 
 /**
@@ -68,9 +68,9 @@ export async function postDirect(
 /** Delivers a stored message to the members on this worker. */
 export function deliverHere(context: ChatContext, conversation: Conversation, message: StoredMessage): void {
   const { io, deliver } = context;
-  const { from, epoch, offset } = message;
+  const { from, offset } = message;
   // It was deleted before it was delivered here. Clients must not wait for it.
-  if (from === '') return tellDeleted(context, conversation, epoch, [[offset, offset]], io.local);
+  if (from === '') return tellDeleted(context, conversation, [[offset, offset]], io.local);
   if ('room' in conversation) return deliver(conversation.room, message);
   const { users } = conversation;
   io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
@@ -83,16 +83,15 @@ export function deliverHere(context: ChatContext, conversation: Conversation, me
 export function tellDeleted(
   { io }: ChatContext,
   conversation: Conversation,
-  epoch: string,
   ranges: readonly OffsetRange[],
   to: Pick<ChatServer, 'to'> = io,
 ): void {
   if ('room' in conversation) {
     const { room } = conversation;
-    to.to(ioRoomOf(room)).emit('deleted', { room, epoch, ranges });
+    to.to(ioRoomOf(room)).emit('deleted', { room, ranges });
     return;
   }
   const [one, other] = conversation.users;
-  to.to(ioRoomOfUser(one)).emit('deleted', { with: other, epoch, ranges });
-  if (one !== other) to.to(ioRoomOfUser(other)).emit('deleted', { with: one, epoch, ranges });
+  to.to(ioRoomOfUser(one)).emit('deleted', { with: other, ranges });
+  if (one !== other) to.to(ioRoomOfUser(other)).emit('deleted', { with: one, ranges });
 }

@@ -76,15 +76,14 @@ async function requireSame(
   caller: Identity | undefined,
   room: string,
   messages: readonly NewMessage[],
-  { epoch, offset: first = 1 }: Published,
+  { offset: first = 1 }: Published,
 ): Promise<void> {
   // The positions are counted back from the last message that was kept, so a batch of another size lands on others.
   if (first < 1) throw new GjallarError('KEY_REUSED');
   const end = first + messages.length;
   for (let next = first; next < end; ) {
-    const query = { epoch, after: next - 1, before: end, limit: end - next };
+    const query = { after: next - 1, before: end, limit: end - next };
     const page = await conversations!.read({ room }, query, callerOf(caller));
-    if (page.epoch !== epoch) return;
     for (const { offset, from, text } of page.messages) {
       // A deleted message cannot be compared.
       if (from === '') continue;

@@ -7,6 +7,8 @@ import {
   type HistoryStore,
   keyOf,
   MAX_ERASE,
+  type Position,
+  type StoredMessage,
 } from '../../../features/history/index.js';
 import type { ChatContext } from '../context.js';
 import type { LateArchive } from '../conversations/kept-messages.js';
@@ -26,8 +28,6 @@ export interface Deleted {
   archived: number;
 }
 
-type Place = Pick<Change, 'conversation' | 'offset'>;
-
 /**
  * Deletes messages for the operator, in the history and then in the archive. Their positions stay, and readers are told.
  * Each call can be repeated, and goes on where an earlier one has failed.
@@ -40,45 +40,47 @@ export class MessageDeletion {
 
   /**
    * Deletes one message of a room.
-   * @param epoch the epoch that the offset belongs to; by default, the present one
+   * @param tag the tag of the message; by default, that of the one at the offset
    * @throws GjallarError BAD_ROOM, NOT_FOUND, HISTORY_…
    */
-  async message(room: string, offset: number, epoch?: string): Promise<object> {
+  async message(room: string, offset: number, tag?: number): Promise<object> {
     const { history, archive } = this.opened();
     const conversation = { room: readRoom(room) };
     const key = keyOf(conversation);
-    const head = await history.head(key);
-    if (offset < 1 || offset > head.offset || (epoch !== undefined && epoch !== head.epoch)) {
-      throw new GjallarError('NOT_FOUND', 'The room has no message at this position. Check the offset and the epoch.');
+    const query = { after: Math.max(0, offset - 1), before: offset + 1, limit: 1 };
+    const kept = (await history.read(key, query)).messages;
+    const archived = (await archive?.open().read(key, query))?.messages ?? [];
+    // One that is deleted already may have another tag.
+    const found = [...kept, ...archived].find((one) => tag === undefined || tag === one.tag || one.from === '');
+    if (!found) {
+      throw new GjallarError('NOT_FOUND', 'The room has no message at this position. Check the offset and the tag.');
     }
-    await history.erase(key, head.epoch, [offset]);
-    await archive?.open().erase(key, head.epoch, [offset]);
-    tellDeleted(this.context, conversation, head.epoch, [[offset, offset]]);
-    return { epoch: head.epoch, offset };
+    await history.erase(key, [found]);
+    const isSame = (one: Position) => one.tag === found.tag || found.from === '';
+    await archive?.open().erase(key, archived.filter(isSame));
+    tellDeleted(this.context, conversation, [[offset, offset]]);
+    return { offset, tag: found.tag };
   }
 
   /**
    * Deletes all messages of a room up to its newest one.
    * @throws GjallarError BAD_ROOM, HISTORY_…
    */
-  async room(room: string): Promise<Deleted & { epoch: string; offset: number }> {
+  async room(room: string): Promise<Deleted & { offset: number; tag: number }> {
     const { history, archive } = this.opened();
     const conversation = { room: readRoom(room) };
     const key = keyOf(conversation);
+    const { offset, tag } = await history.head(key);
     let deleted = 0;
-    for (;;) {
-      const { epoch, offset } = await history.head(key);
-      const oldest = await history.read(key, { after: 0, limit: 1 });
-      for (let first = oldest.messages[0]?.offset ?? offset + 1; first <= offset; first += MAX_ERASE) {
-        const count = Math.min(MAX_ERASE, offset - first + 1);
-        deleted += await history.erase(key, epoch, range(first, count));
-      }
-      // Redis may have been restarted meanwhile.
-      if ((await history.head(key)).epoch !== epoch) continue;
-      const archived = (await archive?.open().eraseConversation(key)) ?? 0;
-      if (offset > 0) tellDeleted(this.context, conversation, epoch, [[1, offset]]);
-      return { epoch, offset, deleted, archived };
+    for (let after = 0; after < offset; ) {
+      const { messages } = await history.read(key, { after, before: offset + 1, limit: MAX_ERASE });
+      if (messages.length === 0) break;
+      deleted += await history.erase(key, messages);
+      after = messages.at(-1)!.offset;
     }
+    const archived = (await archive?.open().eraseConversation(key)) ?? 0;
+    if (offset > 0) tellDeleted(this.context, conversation, [[1, offset]]);
+    return { offset, tag, deleted, archived };
   }
 
   /**
@@ -90,17 +92,15 @@ export class MessageDeletion {
     const author = readName(name);
     const count = { deleted: 0, archived: 0 };
     for await (const changes of pagesOf(history)) {
-      for (const [key, offsets] of byConversation(changes.filter(({ from }) => from === author))) {
-        const { epoch } = await history.head(key);
-        count.deleted += await history.erase(key, epoch, offsets);
-        tellDeleted(this.context, conversationOf(key), epoch, rangesOf(offsets));
+      for (const [key, messages] of byConversation(changes.filter(({ from }) => from === author))) {
+        count.deleted += await history.erase(key, messages);
+        tellDeleted(this.context, conversationOf(key), rangesOf(messages));
       }
     }
     if (!archive) return count;
     for await (const messages of archive.open().search({ author })) {
       count.archived += await archive.open().eraseFound(messages);
-      const [{ conversation, epoch }] = messages as [(typeof messages)[number]];
-      tellDeleted(this.context, conversationOf(conversation), epoch, rangesOf(messages.map(({ offset }) => offset)));
+      tellDeleted(this.context, conversationOf(messages[0]!.conversation), rangesOf(messages));
     }
     return count;
   }
@@ -122,22 +122,20 @@ export async function* pagesOf(history: HistoryStore, after?: string): AsyncGene
   }
 }
 
-function byConversation(places: readonly Place[]): Map<string, number[]> {
-  const offsets = new Map<string, number[]>();
-  for (const { conversation, offset } of places) {
-    const others = offsets.get(conversation);
-    if (others) others.push(offset);
-    else offsets.set(conversation, [offset]);
+function byConversation(changes: readonly Change[]): Map<string, Change[]> {
+  const found = new Map<string, Change[]>();
+  for (const change of changes) {
+    const others = found.get(change.conversation);
+    if (others) others.push(change);
+    else found.set(change.conversation, [change]);
   }
-  return offsets;
+  return found;
 }
 
-const range = (first: number, count: number): number[] => Array.from({ length: count }, (_, index) => first + index);
-
-/** Offsets in ascending order as ranges, both ends included. */
-function rangesOf(offsets: readonly number[]): OffsetRange[] {
+/** The offsets of messages, in ascending order, as ranges, both ends included. */
+function rangesOf(messages: readonly Pick<Change, 'offset'>[]): OffsetRange[] {
   const ranges: [number, number][] = [];
-  for (const offset of offsets) {
+  for (const { offset } of messages) {
     const last = ranges.at(-1);
     if (last && last[1] + 1 === offset) last[1] = offset;
     else ranges.push([offset, offset]);
@@ -175,7 +173,7 @@ function isBetween(conversation: Conversation, user: string): boolean {
 }
 
 /** A deleted message has no line. */
-function lineOf({ conversation: key, ...message }: Change): ExportLine[] {
+function lineOf({ conversation: key, ...message }: StoredMessage & { conversation: string }): ExportLine[] {
   if (message.from === '') return [];
   const conversation = conversationOf(key);
   if ('room' in conversation) return [asChatMessage(conversation.room, message)];

@@ -16,7 +16,10 @@ export function changesContract(subject: Subject): void {
       const all = await changesFrom(other, start.cursor, 13);
       for (const name of count(0, 6).map((n) => `${subject.room}/${n}`)) {
         const own = all.changes.filter(({ conversation }) => conversation === name);
-        expect(own.map(({ conversation: _, ...message }) => message)).toEqual(await readAll(subject.store, name));
+        expect(own.map(({ conversation: _, before: __, ...message }) => message)).toEqual(
+          await readAll(subject.store, name),
+        );
+        expect(own.map(({ before }) => before)).toEqual([0, ...own.slice(0, -1).map(({ tag }) => tag)]);
       }
       expect(all.changes.length).toBe(300);
       expect((await subject.store.changes(all.cursor, 10)).changes).toEqual([]);
@@ -28,23 +31,26 @@ export function changesContract(subject: Subject): void {
 
 export function endContract(subject: Subject): void {
   describe('in the end', () => {
-    test('a lost log begins a new epoch, and says that it cannot be continued', async () => {
-      const { epoch } = (await subject.store.append(subject.room, [say('1'), say('2')]))[0]!;
+    test('a lost log begins again, and says that it lacks what a reader has read', async () => {
+      const lost = await subject.store.append(subject.room, [say('1'), say('2')]);
+      const { tag } = lost[1]!;
       const { cursor } = await changesFrom(subject.store, undefined, 1000);
       await subject.lose();
       const again = subject.store;
-      const head = await again.head(subject.room);
-      expect(head.offset).toBe(0);
-      expect(head.epoch).not.toBe(epoch);
-      expect(await again.read(subject.room, { epoch, after: 2, limit: 5 })).toMatchObject({
-        messages: [],
-        complete: false,
-      });
-      expect(await again.append(subject.room, [say('new')])).toEqual([{ epoch: head.epoch, offset: 1 }]);
-      const page = await again.read(subject.room, { epoch, after: 2, limit: 5 });
-      expect(page.complete).toBe(false);
-      expect(texts(page.messages)).toEqual(['new']);
-      expect(texts((await changesFrom(again, cursor, 10)).changes)).toEqual(['new']);
+      expect(await again.head(subject.room)).toEqual({ offset: 0, tag: 0 });
+      const gone = { complete: false, lost: true, after: 0 };
+      expect(await again.read(subject.room, { tag, after: 2, limit: 5 })).toMatchObject({ ...gone, messages: [] });
+      const texts3 = ['new', 'newer', 'newest'];
+      const fresh = await again.append(
+        subject.room,
+        texts3.map((text) => say(text)),
+      );
+      expect(fresh[0]).toMatchObject({ offset: 1, before: 0 });
+      expect(fresh[0]!.tag).toBeGreaterThan(tag);
+      const page = await again.read(subject.room, { tag, after: 2, limit: 5 });
+      expect(page).toMatchObject(gone);
+      expect(texts(page.messages)).toEqual(texts3);
+      expect(texts((await changesFrom(again, cursor, 10)).changes)).toEqual(texts3);
     });
 
     test('a closed store finishes what was begun, and rejects what comes then', async () => {

@@ -54,32 +54,54 @@ export function readContract(subject: Subject): void {
       expect((await subject.store.read(subject.room, { after: 19, limit: 100 })).complete).toBe(true);
     });
 
-    test('gives an empty conversation an epoch that stays', async () => {
-      const head = await subject.store.head(subject.room);
-      expect(head).toEqual({ epoch: expect.stringMatching(/./), offset: 0 });
-      const other = await subject.open();
-      expect(await other.head(subject.room)).toEqual(head);
-      expect(await other.read(subject.room, { after: 0, limit: 1 })).toEqual({ ...head, messages: [], complete: true });
-      expect(await other.append(subject.room, [say('x')])).toEqual([{ epoch: head.epoch, offset: 1 }]);
-      expect(await subject.store.head(subject.room)).toEqual({ epoch: head.epoch, offset: 1 });
+    test('gives an empty conversation a position before its first message', async () => {
+      const start = { offset: 0, tag: 0 };
+      expect(await subject.store.head(subject.room)).toEqual(start);
+      const page = await subject.store.read(subject.room, { after: 0, limit: 1 });
+      expect(page).toEqual({ ...start, messages: [], after: 0, complete: true });
+      const [first] = await subject.store.append(subject.room, [say('x')]);
+      expect(first).toEqual({ offset: 1, tag: expect.any(Number), before: 0 });
     });
 
-    test('says so when a position is not of this log', async () => {
-      const [{ epoch }] = (await subject.store.append(subject.room, sayNumbers(1, 5))) as [Position];
-      const read = (query: object) => subject.store.read(subject.room, { limit: 2, ...query });
-      expect(await read({ epoch, after: 5 })).toMatchObject({ messages: [], complete: true });
-      for (const strange of [
-        { epoch: 'other', after: 3 },
-        { epoch: 'other', after: 0 },
-        { epoch, after: 6 },
-      ]) {
-        const page = await read(strange);
-        expect(page).toMatchObject({ epoch, offset: 5, complete: false });
-        expect(offsets(page.messages)).toEqual([1, 2]);
+    test('gives messages tags that grow, and each append successive ones', async () => {
+      const other = await subject.open();
+      const results = [];
+      for (const store of [subject.store, other, subject.store]) {
+        results.push(...(await store.append(subject.room, sayNumbers(1, 3))));
       }
-      const back = await read({ epoch: 'other', before: 3 });
-      expect(back.complete).toBe(false);
-      expect(offsets(back.messages)).toEqual([4, 5]);
+      expect(results.map(({ before }) => before)).toEqual([0, ...results.slice(0, -1).map(({ tag }) => tag)]);
+      for (const [index, { tag, before }] of results.entries()) {
+        expect(tag).toBeGreaterThan(before);
+        if (index % 3 > 0) expect(tag).toBe(before + 1);
+      }
+      const { messages } = await subject.store.read(subject.room, { after: 0, limit: 9 });
+      expect(messages.map(({ tag }) => tag)).toEqual(results.map(({ tag }) => tag));
+    });
+
+    test('compares the position of a reader, and goes on behind what is not newer', async () => {
+      const kept = await subject.store.append(subject.room, sayNumbers(1, 5));
+      const [second, third] = kept.slice(1, 3) as Position[] as [Position, Position];
+      const { tag } = kept.at(-1)!;
+      const read = (query: object) => subject.store.read(subject.room, { limit: 2, ...query });
+      expect(await read({ tag, after: 5 })).toMatchObject({ messages: [], after: 5, complete: true });
+      expect(await read({ ...third, after: 3 })).toMatchObject({ after: 3, complete: true });
+      // A reader of a room without messages has lost nothing.
+      expect(await read({ tag: second.tag, after: 0 })).toEqual(await read({ after: 2 }));
+      for (const [query, after, shown] of [
+        [{ tag: 1, after: 3 }, 0, [1, 2]],
+        [{ tag: third.tag, after: 2 }, 3, [4, 5]],
+        [{ tag: third.tag, after: 9 }, 3, [4, 5]],
+        [{ tag: tag + 1, after: 5 }, 5, []],
+        [{ tag: tag + 1, after: 6 }, 5, []],
+        [{ tag: third.tag, before: 2 }, 1, [2, 3]],
+        [{ tag: tag + 1, before: 9 }, 3, [4, 5]],
+      ] as const) {
+        const page = await read(query);
+        expect(page).toMatchObject({ after, offset: 5, tag, complete: false, lost: true });
+        expect(offsets(page.messages)).toEqual(shown);
+      }
+      expect(offsets((await read({ tag: third.tag, before: 3 })).messages)).toEqual([1, 2]);
+      expect((await read({ tag: third.tag, before: 3 })).lost).toBeUndefined();
     });
   });
 }

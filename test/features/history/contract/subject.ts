@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { HistoryLimits, HistoryStore, NewMessage, Position } from '../../../../src/features/history/store.js';
+import type { HistoryLimits, HistoryStore, NewMessage } from '../../../../src/features/history/store.js';
 
 /** What the suite needs of an implementation. */
 export interface Harness {
@@ -20,7 +20,7 @@ export const HOUR = 3_600_000;
 
 export const say = (text: string, at = Date.now()): NewMessage => ({ from: 'alice', text, at });
 export const texts = (messages: readonly { text: string }[]): string[] => messages.map(({ text }) => text);
-export const offsets = (positions: readonly Position[]): number[] => positions.map(({ offset }) => offset);
+export const offsets = (positions: readonly { offset: number }[]): number[] => positions.map(({ offset }) => offset);
 export const count = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 export const sayNumbers = (from: number, to: number, at?: number): NewMessage[] =>

@@ -27,7 +27,7 @@ afterEach(() => followed.close());
 
 function receive(from: string, to: string, offset: number): void {
   const key = keyOf(directBetween(from, to));
-  const message = { from, text: `${offset}`, at: 0, epoch: 'e', offset };
+  const message = { from, text: `${offset}`, at: 0, offset, tag: offset, before: offset - 1 };
   followed.resequencerFor(key, message)?.receive(message);
 }
 
