@@ -73,13 +73,14 @@ export class Heads {
     const [sender, number, at] = mark;
     const known = this.senders.get(sender);
     if (known && number <= known.last && !isToId(content.rooms)) return false;
-    const isBehindGap = lastToAll(mark) > this.lastOf(sender);
+    const after = lastToAll(mark);
+    const missing = after > this.lastOf(sender) ? after : 0;
     const head = { last: Math.max(number, known?.last ?? 0), receivedAt: performance.now() };
     if (known) Object.assign(known, head);
     else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, head);
     this.received.raise(sender, head.last);
     if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
-    this.recent.add({ ...content, sender, number, at, isBehindGap });
+    this.recent.add({ ...content, sender, number, at, missing });
     return true;
   }
 
@@ -118,8 +119,8 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 interface RecentPacket extends KeptPacket {
   readonly sender: string;
-  /** Whether broadcasts of its sender are missing before it. */
-  readonly isBehindGap: boolean;
+  /** If broadcasts of its sender are missing before it, the number of the last one; else 0. */
+  readonly missing: number;
 }
 
 /** The broadcasts that this worker delivers while clients are being recovered: they are to get these, too. */

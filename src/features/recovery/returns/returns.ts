@@ -175,9 +175,7 @@ export class Returns {
     const known = VersionVector.union(VersionVector.parse(upTo), VersionVector.parse(session.alsoReceived));
     const later = recent.filter(({ sender, number }) => number > known.of(sender));
     // Some of what was lost before it was sent after the keepers were asked.
-    return later.some(({ sender, number, isBehindGap }) => isBehindGap && number > known.of(sender) + 1)
-      ? undefined
-      : later;
+    return later.some(({ sender, missing }) => missing > known.of(sender)) ? undefined : later;
   }
 
   /** What the keepers had, and what this worker has delivered since; undefined if something may be missing. */
