@@ -54,6 +54,7 @@ const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
   // By any amount up to an hour: mostly by little.
   (random) => ['step clock', random.below(2), Math.round(HOUR_MS * (2 * random.next() - 1) ** 5)],
+  (random) => ['kill hub', random.below(2)],
 ];
 
 /** A script by chance. */

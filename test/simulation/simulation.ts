@@ -171,7 +171,8 @@ class Simulation {
         if (now - this.hubKilledMs > 2 * HUB_MS) this.hubDownMs = now;
         this.hubKilledMs = now;
         if (this.carrier) this.model.interrupted(HUB_MS);
-        return machine.hub?.process.kill();
+        machine.hub?.process.kill();
+        return this.states.hubDown();
       case 'set':
       case 'swap':
         if (worker)
@@ -198,6 +199,7 @@ class Simulation {
     this.model.killed(name, runningMs);
     // What the worker alone has kept for the next hub goes with it.
     this.states.killed(name, now - this.hubKilledMs < 2 * HUB_MS ? this.hubDownMs - 50 : runningMs);
+    if (now - this.hubKilledMs < 2 * HUB_MS) this.states.hubDown();
     process.kill();
     machine.startWorker();
   }

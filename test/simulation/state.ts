@@ -11,6 +11,8 @@ interface Swap {
   /** When it was answered; undefined if that is not known. */
   ended: number | undefined;
   isDone: boolean | undefined;
+  /** Whether all who had the value were killed. */
+  isLost?: boolean;
 }
 
 interface Write {
@@ -88,6 +90,24 @@ export class States {
         if (one.worker === worker && one.atMs > runningMs - DOUBT_MS) one.isDoubtful = true;
   }
 
+  /** The hub is down. What no worker has that is left is lost: all who had it were killed soon after each other. */
+  hubDown(): void {
+    const isKept = (key: string, value: string) => [...this.rooms.values()].some((room) => room.get(key) === value);
+    for (const [key, ofKey] of this.writes) {
+      for (const [value, write] of [...ofKey].reverse()) {
+        if (isKept(key, value)) break;
+        write.isDoubtful = true;
+      }
+    }
+    for (const swap of [...this.swaps].reverse()) {
+      const { key, value, isDone } = swap;
+      const isReplaced = this.swaps.some(
+        (one) => one.isDone && !one.isLost && one.key === key && one.expected === value,
+      );
+      if (isDone && !isReplaced && !isKept(key, value)) swap.isLost = true;
+    }
+  }
+
   /** @param isAlone whether there is one machine, which orders all writes */
   complete(isAlone: boolean): void {
     this.swapsAreAtomic();
@@ -110,7 +130,7 @@ export class States {
 
   /** Of each key, successful calls form a chain, in the order of time, and those that fail have met another value. */
   private swapsAreAtomic(): void {
-    const done = this.swaps.filter(({ isDone }) => isDone);
+    const done = this.swaps.filter(({ isDone, isLost }) => isDone && !isLost);
     const byExpected = new Map<string, Swap>();
     const byValue = new Map<string, Swap>();
     const of = (key: string, value: string | undefined) => `${key} ${value}`;

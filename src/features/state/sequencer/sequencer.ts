@@ -15,8 +15,6 @@ import type { StoreAddress } from './store/address.js';
 import { StoreConnection } from './store/connection.js';
 import { RoomStore } from './store/store.js';
 
-/** How long a sequencer that has started again waits for workers that have the room, in ms. */
-const GATHER_MS = 300;
 /** How many calls of compareAndSet() of a room wait until it is ready. */
 const MAX_HELD = 10_000;
 /** Linked workers tell which rooms they have within this time, in ms. */
@@ -77,18 +75,15 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   private isFlushDue = false;
   private recent: { entries: SequencedRoom['entries']; seq: number; after: number; page: EntryPage } | undefined;
 
-  private isLinked = true;
+  /** Resolves when the workers that were there before it have told which rooms they have; undefined once they have. */
+  private told: Promise<unknown> | undefined;
 
   constructor(private readonly host: SequencerHost) {
-    if (host.isLinked) {
-      this.isLinked = false;
-      own(
-        'linking the hub with the workers',
-        host.isLinked.then(() => {
-          this.isLinked = true;
-        }),
-      );
-    }
+    this.told = host.isLinked && within(LINK_MS, host.isLinked).then(() => delay(INTRODUCTION_MS));
+    const toldAll = this.told?.finally(() => {
+      this.told = undefined;
+    });
+    if (toldAll) own('linking the hub with the workers', toldAll);
     this.machines = new Machines({
       node: this.node,
       rooms: this.rooms,
@@ -166,7 +161,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
 
   private open(worker: number, message: ToSequencer & { type: 'open' }): void {
     const { room: name, node, epoch, number, bounds, store } = message;
-    const room = this.rooms.get(name) ?? this.create(name, bounds, epoch !== '');
+    const room = this.rooms.get(name) ?? this.create(name, bounds);
     clearTimeout(room.idle);
     if (store && !room.store) {
       const dropped = this.dropping.get(name);
@@ -192,7 +187,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     else this.readyIfDone(room);
   }
 
-  private create(name: string, bounds: SequencedRoom['bounds'], isAgain: boolean): Room {
+  private create(name: string, bounds: SequencedRoom['bounds']): Room {
     const onChange = (sequenced: SequencedRoom, entry: StateEntry) => {
       if (entry.expires !== undefined) this.expiry.add(sequenced, entry);
       this.flushSoon(room);
@@ -206,7 +201,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     };
     this.rooms.set(name, room);
     const meet = !this.host.isAlone ? MEET_MS - (performance.now() - this.startedAt) : 0;
-    if (isAgain || !this.isLinked) this.awaitFor(room, this.gathered(isAgain));
+    if (this.told) this.awaitFor(room, this.told);
     if (meet > 0)
       this.awaitFor(
         room,
@@ -217,12 +212,6 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
       if (filled) this.awaitFor(room, filled);
     }
     return room;
-  }
-
-  /** Resolves when the workers that have the room have told so, or take too long. */
-  private async gathered(isAgain: boolean): Promise<void> {
-    if (this.host.isLinked) await within(LINK_MS, this.host.isLinked);
-    await delay(isAgain ? GATHER_MS : INTRODUCTION_MS);
   }
 
   private openStore(room: Room, { redis, key }: StoreAddress): void {
