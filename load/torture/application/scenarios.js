@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { own } from '../../../test/support/children.js';
 import { cleaningUp, counted, named, pick, randomFrom } from '../support/scenario.js';
 import { BadReleases } from './faults.js';
+import { moves } from './moves.js';
 import { figuresOf, trial } from './trial.js';
 
 const DEFAULT = ['polling', 'websocket'];
@@ -52,10 +53,8 @@ function nextDeath(turn, { short, random }) {
 }
 
 const MODES = ['off', 'on', 'moves'];
-/** How many clients may return. With recovery, those move that can. */
-const RETURNS = { off: { least: 1 }, on: { least: 0 }, moves: { least: 0, most: 0 } };
-/** Four of five clients on WebSocket, the others on polling: no client may notice a reload. */
-const MOVING = [...Array(4).fill(['websocket']), ['polling']];
+/** How many clients must have returned: polling clients move if they can. */
+const LEAST_RETURNS = { off: 1, on: 0 };
 
 export const deploys = {
   about:
@@ -66,28 +65,28 @@ export const deploys = {
     minutes: 'time limit of each part (15)',
     clients:
       'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling; where they move, 20% do (5,000)',
-    recovery: { takes: 'off|on', of: MODES, about: 'only one of these parts' },
+    recovery: { takes: 'off|on|moves', of: MODES, about: 'only one of these parts' },
   },
   async run({ short, seed, times: count = short ? 2 : 20, minutes: limit = 15, own: given }) {
     const figures = [];
     for (const mode of given.recovery === undefined ? MODES : [given.recovery]) {
       // The full form has the default of RELOAD_SETTLE.
       const timing = short ? { DRAIN_TIMEOUT: '2s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
-      const moves = mode === 'moves';
-      // The clients of a busy machine take their time, and none may be dismissed.
-      const portable = { RECOVERY: 'on', GJALLAR_SOCKETS: 'portable', DRAIN_TIMEOUT: '30s' };
+      const clients = given.clients ?? (short ? 50 : 5000);
+      const common = { clients, times: count, end: endOf(limit), random: randomFrom(seed) };
+      if (mode === 'moves') {
+        figures.push(...named('moves', await moves({ short, ...common })));
+        continue;
+      }
       const result = await trial({
-        ...{ label: `recovery ${mode}`, workers: 2, isOwn: moves && short },
-        environment: { ...timing, ...(moves ? portable : { RECOVERY: mode }) },
-        ...{ clients: given.clients ?? (short ? 50 : 5000), interval: short ? 50 : 500 },
-        ways: moves ? MOVING : [...Array(5).fill(DEFAULT), ...Array(4).fill(['websocket']), ['polling']],
-        ...{ nextFault: () => 'reloaded', times: count, end: endOf(limit), random: randomFrom(seed), probeMs: 5 },
+        ...{ label: `recovery ${mode}`, workers: 2, environment: { ...timing, RECOVERY: mode } },
+        ...{ ...common, interval: short ? 50 : 500, nextFault: () => 'reloaded', probeMs: 5 },
+        ways: [...Array(5).fill(DEFAULT), ...Array(4).fill(['websocket']), ['polling']],
       });
       // A session that a client did not use for long may be new, too: how many there were is what is to be seen.
-      const all = [...figuresOf(result, { recovers: moves }), ...reloadFigures(result)];
-      const figured = all.map((figure) =>
-        figure.name === 'returns of clients' ? { ...figure, ...RETURNS[mode] } : figure,
-      );
+      const all = [...figuresOf(result, { recovers: false }), ...reloadFigures(result)];
+      const least = LEAST_RETURNS[mode];
+      const figured = all.map((figure) => (figure.name === 'returns of clients' ? { ...figure, least } : figure));
       figures.push(...named(`recovery ${mode}`, figured));
     }
     return figures;

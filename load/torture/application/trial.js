@@ -1,58 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { soon, until } from '../../harness/until.js';
 import { Announcer, answerOf } from '../support/announcer.js';
-import { Crowd } from '../support/crowd.js';
 import { cleaningUp, counted, progress } from '../support/scenario.js';
 import { Service } from '../support/service.js';
 import { COPIED_MS, MAX_RECOVERY_MS, untilAllWork, faults as usual } from './faults.js';
+import { Talkers } from './talkers.js';
 
-/** How many clients connect at a time. */
-const AT_ONCE = 100;
 /** How long a client may lack what others have already got, in ms. */
 const MAX_DELAY_MS = 20_000;
-
-/** Clients of the application: of so many, each way to connect has its share. */
-export class Listeners extends Crowd {
-  /** One entry for each number and worker, which all clients share: thousands of them hear the same. */
-  #entries = new Map();
-
-  /** Adds clients that connect with these transports in turn, some at a time. */
-  async open(url, count, ways, options = {}) {
-    for (let index = 0; index < count; index++) {
-      const heard = new Map(['room', 'own'].map((stream) => [stream, []]));
-      const client = this.add(url, { transports: ways[index % ways.length], ...options }, { heard });
-      client.socket.on('number', (key, worker) => this.hear(client, 'room', this.#entryOf(key, worker)));
-      client.socket.on('own', (key, worker) => this.hear(client, 'own', this.#entryOf(key, worker)));
-      if (index % AT_ONCE === AT_ONCE - 1) await this.untilConnected(MAX_RECOVERY_MS);
-    }
-    if (!(await this.untilConnected(MAX_RECOVERY_MS))) throw new Error('not all clients connect');
-  }
-
-  #entryOf(key, lane) {
-    const name = `${key} ${lane}`;
-    if (!this.#entries.has(name)) this.#entries.set(name, { key, lane });
-    return this.#entries.get(name);
-  }
-
-  /** What confirmed numbers clients lack, of those that were sent while they had a session. @param {Map<number, string[]>} confirmed */
-  lost(confirmed) {
-    return this.lacking((client, stream) =>
-      expected(client, stream, confirmed).filter((n) => !Crowd.isAbsent(client, n)),
-    );
-  }
-
-  /** The same of those sent while they had none. */
-  missed(confirmed) {
-    return this.lacking((client, stream) =>
-      expected(client, stream, confirmed).filter((n) => n >= client.first && Crowd.isAbsent(client, n)),
-    );
-  }
-}
-
-function expected({ ids }, stream, confirmed) {
-  if (stream === 'room') return [...confirmed.keys()];
-  return [...confirmed].flatMap(([number, sockets]) => (sockets.some((id) => ids.has(id)) ? [number] : []));
-}
 
 /**
  * Injects faults into an application under load.
@@ -70,6 +25,7 @@ function expected({ ids }, stream, confirmed) {
  * @param {number} options.times
  * @param {number} [options.end] when to stop, whatever is left
  * @param {() => number} options.random
+ * @param {number} [options.talk] how many numbers a second each client says
  * @param {number} [options.probeMs] between two requests that each have a connection of their own
  */
 export function trial({
@@ -82,10 +38,10 @@ export function trial({
   random,
   ...options
 }) {
-  const { clients, ways, clientOptions, interval, isOwn = false, faults = {}, probeMs } = options;
+  const { clients, ways, clientOptions, interval, isOwn = false, faults = {}, talk = 0, probeMs } = options;
   return cleaningUp(async (use) => {
     const server = use(await Service.host({ workers, environment }));
-    const listeners = use(new Listeners(), 'close');
+    const listeners = use(new Talkers(), 'close');
     await listeners.open(server.url, clients, ways, clientOptions);
     const ask = (number) => answerOf(`${server.url}/?number=${number}${isOwn ? '&own' : ''}`);
     const announcer = new Announcer(ask, interval);
@@ -93,6 +49,7 @@ export function trial({
     const haveHeard = () => listeners.clients.every(({ last }) => last !== undefined);
     await until(haveHeard, 'not all clients receive events');
     await sleep(COPIED_MS);
+    listeners.talk(talk);
     const probe = () => use(new Announcer(() => answerOf(`${server.url}/probe`), probeMs));
     const probes = probeMs ? Array.from({ length: 4 }, probe) : [];
     const done = [];
@@ -112,9 +69,10 @@ export function trial({
     }
     announcer.isPaused = false;
     await announcer.stop();
+    listeners.stop();
     // The last number must arrive at all clients.
     for (let tries = 0; tries < 20 && !(await announcer.announce()); tries++) await sleep(100);
-    await soon(() => listeners.lost(announcer.confirmed) === 0, MAX_DELAY_MS, 200);
+    await soon(() => listeners.lost(announcer.confirmed) + listeners.unanswered === 0, MAX_DELAY_MS, 200);
     return { listeners, announcer, probes, done, missing };
   });
 }

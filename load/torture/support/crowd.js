@@ -31,8 +31,8 @@ export class Crowd {
     const client = { heard: new Map(), ids: new Set(), gaps: [], ...state, socket, away: undefined };
     const now = () => performance.now();
     // Also when the server ends a connection before the namespace has answered.
-    socket.io.on('close', () => {
-      client.away ??= { since: now(), fault: this.#fault };
+    socket.io.on('close', (reason) => {
+      client.away ??= { since: now(), fault: this.#fault, reason };
     });
     socket.io.on('reconnect_attempt', () => {
       if (client.away) client.away.firstAttempt ??= now();
@@ -42,8 +42,10 @@ export class Crowd {
       client.away = undefined;
       // A reload may move a client, which is connected again without having been away.
       if (away && client.ids.size > 0) {
+        client.hasReturned = true;
         this.returns.push({
           fault: away.fault,
+          reason: away.reason,
           isSame: socket.recovered,
           outage: now() - away.since,
           firstDelay: away.firstAttempt - away.since,

@@ -74,6 +74,13 @@ export interface RelayedClose {
   reason: string;
 }
 
+/** A session goes on on the successor, or its client has to reconnect. */
+export interface RelayedArrival {
+  sid: string;
+  /** Why it cannot go on. */
+  failure?: string;
+}
+
 const LENGTH = 4;
 
 /** Encodes a JSON value and the bytes that follow it. */
@@ -172,6 +179,12 @@ export function asProgress(value: unknown): RelayedProgress {
   const { received, waiting } = fieldsOf(value);
   expectThat(Number.isFinite(received) && Number.isFinite(waiting));
   return value as RelayedProgress;
+}
+
+export function asArrival(value: unknown): RelayedArrival {
+  const { sid, failure } = fieldsOf(value);
+  expectThat(typeof sid === 'string' && isOptional(failure, 'string'));
+  return value as RelayedArrival;
 }
 
 export function asHeaders(value: unknown): ResponseHeaders {

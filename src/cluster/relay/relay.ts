@@ -8,6 +8,7 @@ import type { MovingSession, ReleasedSession } from '../../engine/session/pendin
 import { channels, type Node } from '../node.js';
 import { types } from '../wire/types.js';
 import {
+  asArrival,
   asClose,
   asProgress,
   asRequest,
@@ -60,8 +61,8 @@ export class Relay {
   private readonly movedFrom = new Map<string, string>();
   /** Called with a session on polling that a replaced worker hands over. */
   onHandOver: (from: string, session: Buffer) => void = () => {};
-  /** Called when the successor of this worker tells whether a session goes on there. */
-  onArrived: (sid: string, isHere: boolean) => void = () => {};
+  /** Called when the successor of this worker tells that a session goes on there, or why it cannot. */
+  onArrived: (sid: string, failure?: string) => void = () => {};
   private lastRequestId = 0;
   private readonly requestId = Buffer.alloc(4);
   /** Requests and WebSockets passed on since the start, by where their owner is. */
@@ -149,9 +150,9 @@ export class Relay {
     if (poll) this.request(sid, poll);
   }
 
-  /** Tells the worker where a session was whether it goes on here. */
-  tellArrived(from: string, sid: string, isHere: boolean): void {
-    this.send(from, isHere ? types.arrived : types.lost, 0, sid);
+  /** Tells the worker where a session was that it goes on here, or why it cannot. */
+  tellArrived(from: string, sid: string, failure?: string): void {
+    this.send(from, types.arrived, 0, JSON.stringify({ sid, failure }));
   }
 
   /** The worker that has a session, as far as its id tells. */
@@ -221,9 +222,10 @@ export class Relay {
       }
       case types.handOver:
         return this.onHandOver(from, body);
-      case types.arrived:
-      case types.lost:
-        return this.onArrived(body.toString(), type === types.arrived);
+      case types.arrived: {
+        const { sid, failure } = asArrival(parseJson(body.toString()));
+        return this.onArrived(sid, failure);
+      }
       case types.closed: {
         const { code, reason } = asClose(parseJson(body.toString()));
         return this.webSocketOf(key)?.closed(code ?? 1006, reason ?? '');

@@ -97,10 +97,8 @@ export const types = {
   dismiss: 84,
   /** replaced worker → its successor: a session on polling that the application knows, which goes on there */
   handOver: 85,
-  /** successor → replaced worker: the id of a session that goes on here */
+  /** successor → replaced worker: RelayedArrival */
   arrived: 86,
-  /** successor → replaced worker: the id of a session that cannot go on here: its client has to reconnect */
-  lost: 87,
 } as const;
 
 /** Whether an envelope is about the rooms of the worker or machine that it comes from. */

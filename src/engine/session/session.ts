@@ -1,4 +1,5 @@
 import { nextTick } from '../../base/clock.js';
+import { raise } from '../../base/owner.js';
 import { type CloseReason, closeErrors } from '../counters.js';
 import type { DeadlineQueue, Waiting } from '../deadlines.js';
 import type { Engine } from '../engine.js';
@@ -258,8 +259,13 @@ export class Session
     this.host.counters.closed.moved++;
     this.callbacks = undefined;
     this.host.onSessionClosed(this);
-    this.emit('close', 'moved');
-    this.request?.emit('close');
+    try {
+      this.emit('close', 'moved');
+      this.request?.emit('close');
+    } catch (error) {
+      // The connection must go on elsewhere all the same.
+      raise(error);
+    }
   }
 
   /** Ends the session here silently, because it continues on another worker. */

@@ -18,7 +18,7 @@
  */
 export type { RemovalTarget } from './keeper/memory.js';
 export type { RecoveryState } from './messages.js';
-export { departing, expectArrival } from './moves.js';
+export { departing, expectArrival, forgetArrival } from './moves.js';
 export { outcomes } from './offset.js';
 export { depart, openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
 export { type ExpiredSession, onSessionExpired } from './session-expiry.js';

@@ -14,6 +14,11 @@ export function expectArrival(pid: string, arrived: (isHere: boolean) => void): 
   arriving.set(pid, arrived);
 }
 
+/** It takes too long. */
+export function forgetArrival(pid: string): void {
+  arriving.delete(pid);
+}
+
 /** Whether a client comes from another worker. */
 export const isArriving = (pid: string): boolean => arriving.has(pid);
 

@@ -35,7 +35,7 @@ export async function startWorker(
   };
   own('listening', listen());
   const stop = async () => {
-    await departure.untilStopped((clients, left) => log.info({ clients, left, ...worker.moves.outcome }, 'stopping'));
+    await departure.untilStopped((drained) => log.info({ ...drained, ...worker.moves.outcome }, 'stopping'));
     running.stop();
     await flushStateStores(MAX_STORE_MS);
     await running.close();

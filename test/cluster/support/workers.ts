@@ -2,7 +2,7 @@ import { Server } from 'socket.io';
 import { idPrefixOf } from '../../../src/base/worker-name.js';
 import { Mesh } from '../../../src/cluster/mesh/mesh.js';
 import { Node } from '../../../src/cluster/node.js';
-import { Relay } from '../../../src/cluster/relay/relay.js';
+import { Relay, type Successors } from '../../../src/cluster/relay/relay.js';
 import { Envelope } from '../../../src/cluster/wire/envelope.js';
 import type { EngineOptions } from '../../../src/engine/options.js';
 import { App } from '../../../src/engine/sockets.js';
@@ -42,6 +42,9 @@ class SlowMesh extends Mesh {
 export interface TestWorker extends RunningEngine {
   readonly io: Server;
   readonly mesh: SlowMesh;
+  readonly relay: Relay;
+  /** The workers that were replaced, as far as it knows. */
+  successors: Successors;
 }
 
 const workers: TestWorker[] = [];
@@ -55,10 +58,11 @@ export async function startWorker(options: EngineOptions = {}, app = App()): Pro
   await mesh.listen();
   await mesh.join(workers.map((other) => other.mesh.id));
   const running = await startEngine({ ...options, idPrefix: idPrefixOf(id) }, { app });
-  running.engine.relay = new Relay(new Node(mesh, 'machine0', true), running.engine);
+  const relay = new Relay(new Node(mesh, 'machine0', true), running.engine, 0, () => worker.successors);
+  running.engine.relay = relay;
   const io = new Server({ serveClient: false });
   io.bind(running.engine);
-  const worker = { ...running, io, mesh };
+  const worker: TestWorker = { ...running, io, mesh, relay, successors: [] };
   workers.push(worker);
   return worker;
 }

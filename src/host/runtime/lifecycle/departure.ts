@@ -9,7 +9,7 @@ import type { DrainReason, OtherClients } from '../../../engine/other-clients.js
 import type { Session } from '../../../engine/session/session.js';
 import type { Health } from '../../operations/health.js';
 import type { RunningApplication } from '../application.js';
-import { type DrainGroup, drain } from './drain.js';
+import { type DrainGroup, drain, LAST_CALL } from './drain.js';
 import type { Moves } from './moves.js';
 import type { Orders } from './orders.js';
 
@@ -65,18 +65,19 @@ export class Departure {
 
   /**
    * Resolves when the primary has ordered the stop and the drain is over.
-   * @param report called with the number of clients before and after the drain
+   * @param report called with the number of clients before and after the drain, and how long it took
    */
-  async untilStopped(report: (clients: number, left: number) => void): Promise<void> {
+  async untilStopped(report: (drained: { clients: number; left: number; ms: number }) => void): Promise<void> {
     const { over, successor } = await this.orders.next('stop');
     this.staying.abort();
     const reason = this.retired ? 'restart' : 'stop';
-    this.parts.moves.begin(successor);
+    this.parts.moves.begin(successor, over * LAST_CALL);
     await this.retire();
     if (reason === 'stop') await this.application.farewell?.();
-    const before = countOf(this.parts);
+    const clients = countOf(this.parts);
+    const start = performance.now();
     await sendAway(this.parts, this.application, reason, over, this.stopNow.signal);
-    report(before, countOf(this.parts));
+    report({ clients, left: countOf(this.parts), ms: Math.round(performance.now() - start) });
   }
 
   private retire(): Promise<void> {

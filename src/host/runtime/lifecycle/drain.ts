@@ -34,7 +34,7 @@ const realTime: NonNullable<DrainOptions['time']> = {
 /** The average time between two batches, in ms. */
 const TURN_MS = 50;
 /** After this share of the time all clients are dismissed. Clients on polling need the rest to receive it. */
-const LAST_CALL = 0.8;
+export const LAST_CALL = 0.8;
 
 /**
  * Disconnects all clients, in random batches that are spread evenly over the given time, however few they are: what they

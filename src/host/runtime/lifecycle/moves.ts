@@ -1,14 +1,7 @@
 import type { SendHandle } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import {
-  clearInterval,
-  clearTimeout,
-  performance,
-  setImmediate,
-  setInterval,
-  setTimeout,
-} from '../../../base/clock.js';
+import { clearTimeout, performance, setImmediate, setTimeout } from '../../../base/clock.js';
 import { owned } from '../../../base/owner.js';
 import type { Node } from '../../../cluster/node.js';
 import type { FromPrimary } from '../../../cluster/protocol.js';
@@ -17,7 +10,7 @@ import type { Engine } from '../../../engine/engine.js';
 import { closeHandle, sendableHandleOf, socketOn } from '../../../engine/node/node-net.private.js';
 import type { ArrivingSession } from '../../../engine/session/handshake.js';
 import type { Session } from '../../../engine/session/session.js';
-import { depart, departing, expectArrival } from '../../../features/recovery/index.js';
+import { depart, departing, expectArrival, forgetArrival } from '../../../features/recovery/index.js';
 import {
   type Connect,
   clientOf,
@@ -27,17 +20,24 @@ import {
 } from '../../../io/moving-clients.private.js';
 import type { MachineWorker } from '../machine-worker.js';
 import type { DrainGroup } from './drain.js';
+import { Pace } from './pace.js';
 
-/** How many sessions are on their way at once. Each is silent until it has arrived, and connections travel one by one. */
-const MAX_MOVING = 32;
-/** How often sessions move, in ms: for half of this time at most. */
-const TURN_MS = 10;
+/** How often sessions are looked at that are busy, in ms. */
+const BUSY_MS = 10;
 /** How long this worker stays after the last arrival, in ms: presence tells others of a user within this time. */
 const STAY_MS = 200;
-/** How long a session may take to arrive, in ms. */
-const MAX_MOVE_MS = 2000;
-/** After this time without an answer, in ms, the new worker hangs. */
-const MAX_SILENCE_MS = 3000;
+/** How long a session may take to arrive once it has reached the new worker, in ms. A busy machine takes its time. */
+const MAX_MOVE_MS = 5000;
+/** How long this worker waits for the answer, in ms. */
+const MAX_SILENCE_MS = 7000;
+/** After this time, in ms, the next sessions do not wait for those that are on their way. */
+const MAX_BATCH_MS = 1000;
+/** What the application knows of a client that moves, as bytes: its `auth` in all namespaces, and what waits for it. */
+const MAX_STATE_BYTES = 262_144;
+/** The same of all clients that are on their way. */
+const MAX_MOVING_BYTES = 16 * 1024 * 1024;
+/** How many sessions are looked at in one turn. */
+const MAX_LOOKS = 1000;
 
 /** A session as it moves. */
 interface Moving extends ArrivingSession {
@@ -56,7 +56,18 @@ interface Connection {
 interface Departed {
   /** The connection, which this worker holds on to: it can end it even if the other worker hangs. */
   readonly socket: Socket | undefined;
+  readonly since: number;
+  readonly bytes: number;
   readonly timer: NodeJS.Timeout;
+  readonly batch: Batch | undefined;
+}
+
+/** Sessions that move together. */
+interface Batch {
+  readonly since: number;
+  count: number;
+  left: number;
+  timer?: NodeJS.Timeout;
 }
 
 /**
@@ -81,15 +92,21 @@ export class Moves {
   /** Workers that were replaced, or are about to be. */
   successors: Successors = [];
   private readonly departed = new Map<string, Departed>();
+  private departedBytes = 0;
   /** Sessions that are about to move. Those that are busy are looked at again and again. */
   private readonly waiting = new Map<Session, Engine>();
   /** Sessions that cannot move. */
   private readonly staying = new WeakSet<Session>();
   private timer: NodeJS.Timeout | undefined;
+  private batch: Batch | undefined;
+  private readonly pace = new Pace();
   private successor: number | undefined;
+  private due = 0;
   private staysUntil = 0;
-  /** How many clients have arrived, and how many had to reconnect. */
-  readonly outcome = { moved: 0, failed: 0 };
+  /** How long each client that has arrived heard nothing, in ms. */
+  private readonly silences: number[] = [];
+  /** Why others had to reconnect, and how many. */
+  private readonly failures: Record<string, number> = {};
 
   constructor(
     private readonly worker: MachineWorker,
@@ -108,13 +125,32 @@ export class Moves {
     );
   }
 
-  /** Sessions go on on this worker from now on, where possible. */
-  begin(successor: number | undefined): void {
+  /**
+   * Sessions go on on this worker from now on, where possible.
+   * @param within how long that may take, in ms
+   */
+  begin(successor: number | undefined, within: number): void {
     if (successor === undefined || !this.worker.mesh.has(successor)) return;
     this.successor = successor;
+    this.due = performance.now() + within;
     for (const engine of this.worker.engines) {
       for (const session of Object.values(engine.clients)) this.takes(engine, session);
     }
+  }
+
+  /** How many clients have arrived, how long they heard nothing, and how many had to reconnect. */
+  get outcome(): object {
+    const { silences, failures } = this;
+    const sorted = silences.sort((one, other) => one - other);
+    const at = (share: number) => Math.ceil(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
+    const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);
+    const silentMs = { p50: at(0.5), p99: at(0.99), longest: at(1) };
+    return {
+      moved: silences.length,
+      failed,
+      ...(silences.length > 0 && { silentMs }),
+      ...(failed > 0 && { failures }),
+    };
   }
 
   /** The sessions that have not arrived yet, and those that just have. They end by themselves. */
@@ -134,20 +170,46 @@ export class Moves {
   takes(engine: Engine, session: Session): boolean {
     if (!this.clientOf(session)) return false;
     this.waiting.set(session, engine);
-    this.timer ??= setInterval(() => this.moveSome(), TURN_MS);
+    this.moveSoon(0);
     return true;
   }
 
-  /** Moves for half of the time: the other clients are served, too. */
+  private moveSoon(ms: number): void {
+    if (this.batch) return;
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      this.moveSome();
+    }, ms);
+  }
+
   private moveSome(): void {
-    const end = performance.now() + TURN_MS / 2;
-    for (const [session, engine] of this.waiting) {
-      if (this.departed.size >= MAX_MOVING || performance.now() >= end) break;
-      if (session.readyState !== 'open' || this.move(engine, session)) this.waiting.delete(session);
+    const { waiting, pace } = this;
+    const batch: Batch = { since: performance.now(), count: 0, left: 0 };
+    this.batch = batch;
+    // Those that are busy come again after the others.
+    for (const [session, engine] of [...waiting].slice(0, MAX_LOOKS)) {
+      if (batch.count === pace.size) break;
+      waiting.delete(session);
+      if (session.readyState !== 'open' || this.move(engine, session)) continue;
+      if (this.clientOf(session)) waiting.set(session, engine);
     }
-    if (this.waiting.size > 0) return;
-    clearInterval(this.timer);
-    this.timer = undefined;
+    if (batch.count > 0) batch.timer = setTimeout(() => this.ended(batch), MAX_BATCH_MS);
+    else {
+      this.batch = undefined;
+      if (waiting.size > 0) this.moveSoon(BUSY_MS);
+    }
+  }
+
+  /** The sessions of a batch have arrived. Both workers rest as long as that has taken, unless there is no time for that. */
+  private ended(batch: Batch): void {
+    if (this.batch !== batch) return;
+    this.batch = undefined;
+    clearTimeout(batch.timer);
+    const now = performance.now();
+    const took = now - batch.since;
+    this.pace.next(batch.count - batch.left, took);
+    const isLate = now + (this.waiting.size / batch.count) * 2 * took > this.due;
+    if (this.waiting.size > 0) this.moveSoon(isLate ? 0 : took);
   }
 
   /** The client of a session of a kind that can move. */
@@ -162,10 +224,10 @@ export class Moves {
     const to = this.successor;
     const client = this.clientOf(session);
     if (to === undefined || !client || isBusy(client) || !engine.canLeave(session)) return false;
+    if (this.departedBytes > MAX_MOVING_BYTES) return false;
     const state = stateOf(session, client);
     if (!state) {
       this.staying.add(session);
-      this.waiting.delete(session);
       return false;
     }
     const { id } = session;
@@ -173,8 +235,15 @@ export class Moves {
     for (const sid of sids) departing.add(sid);
     const { webSocket, poll } = engine.handOver(session);
     for (const sid of sids) departing.delete(sid);
-    const timer = setTimeout(() => this.giveUp(), MAX_SILENCE_MS);
-    this.departed.set(id, { socket: webSocket?.socket, timer });
+    const { batch } = this;
+    if (batch) {
+      batch.count++;
+      batch.left++;
+    }
+    const timer = setTimeout(() => this.arrived(id, 'no answer'), MAX_SILENCE_MS);
+    const bytes = state.length;
+    this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes, timer, batch });
+    this.departedBytes += bytes;
     const { orders, engines, relays } = this.worker;
     const index = engines.indexOf(engine);
     if (webSocket) {
@@ -185,28 +254,34 @@ export class Moves {
     return true;
   }
 
-  /** The successor hangs or is gone: what is on its way returns by itself, and the others are dismissed. */
+  /** The successor is gone: what is on its way returns by itself, and the others are dismissed. */
   private giveUp(): void {
     this.successor = undefined;
     this.waiting.clear();
-    for (const id of [...this.departed.keys()]) this.arrived(id, false);
+    for (const id of [...this.departed.keys()]) this.arrived(id, 'the new worker is gone');
   }
 
-  private arrived(id: string, isThere: boolean): void {
+  /** @param failure why the client has to reconnect */
+  private arrived(id: string, failure?: string): void {
     const departed = this.departed.get(id);
     if (!departed) return;
+    const { socket, since, bytes, timer, batch } = departed;
     this.departed.delete(id);
-    clearTimeout(departed.timer);
-    this.staysUntil = performance.now() + STAY_MS;
-    this.outcome[isThere ? 'moved' : 'failed']++;
+    this.departedBytes -= bytes;
+    clearTimeout(timer);
+    const now = performance.now();
+    this.staysUntil = now + STAY_MS;
+    if (failure === undefined) this.silences.push(now - since);
+    else this.failures[failure] = (this.failures[failure] ?? 0) + 1;
     // A connection that another process still has ends only if it is shut down.
-    if (isThere) departed.socket?.destroy();
-    else departed.socket?.destroySoon();
+    if (failure === undefined) socket?.destroy();
+    else socket?.destroySoon();
+    if (batch && --batch.left === 0) this.ended(batch);
   }
 
   /** Takes part in the moves of an engine's sessions. */
   watch(engine: Engine, relay: Relay): void {
-    relay.onArrived = (id, isHere) => this.arrived(id, isHere);
+    relay.onArrived = (id, failure) => this.arrived(id, failure);
     relay.onHandOver = owned('taking a session over', (from: string, bytes: Buffer) =>
       this.arrive(engine, relay, from, deserialize(bytes) as Moving),
     );
@@ -225,7 +300,7 @@ export class Moves {
       return this.arrive(engine, relay, this.node.nameOf(from), moving, connection);
     }
     if (handle) closeHandle(handle);
-    relay?.tellArrived(this.node.nameOf(from), moving.id, false);
+    relay?.tellArrived(this.node.nameOf(from), moving.id, 'the connection is missing');
   }
 
   private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: Connection): void {
@@ -233,13 +308,14 @@ export class Moves {
     const io = this.worker.servers.find((one) => (one.engine as unknown) === engine);
     engine.arrive(moving, connection, (session, webSocket) => {
       let isOver = false;
-      const over = (isHere: boolean) => {
+      const over = (failure?: string) => {
         if (isOver) return;
         isOver = true;
         clearTimeout(timer);
-        relay.tellArrived(from, id, isHere);
+        for (const { auth } of connects) forgetArrival(auth.pid);
+        relay.tellArrived(from, id, failure);
         // The listeners of `connection` run first.
-        if (isHere)
+        if (failure === undefined)
           setImmediate(() => (webSocket ? webSocket.goOn(connection!.rest) : session!.polling?.handleHeldPost()));
         else {
           if (session?.polling) session.dismiss();
@@ -247,13 +323,14 @@ export class Moves {
           connection?.socket.destroy();
         }
       };
-      const timer = setTimeout(() => over(false), MAX_MOVE_MS);
-      if (!session || !io) return over(false);
+      const timer = setTimeout(() => over('too slow'), MAX_MOVE_MS);
+      if (!session || !io) return over('not let in');
       let missing = connects.length;
       for (const { auth } of connects) {
         expectArrival(auth.pid, (isHere) => {
           missing--;
-          if (!isHere || missing === 0) over(isHere);
+          if (!isHere) over('not recovered');
+          else if (missing === 0) over();
         });
       }
       engine.sender = session;
@@ -274,9 +351,12 @@ function stateOf(session: Session, client: MovingClient): Buffer | undefined {
   if (connects.length === 0 || !session.request) return undefined;
   const packets = session.takePackets();
   try {
-    return serialize({ id: session.id, parts: session.request.toParts(), packets, connects } satisfies Moving);
+    const moving: Moving = { id: session.id, parts: session.request.toParts(), packets, connects };
+    const state = serialize(moving);
+    if (state.length <= MAX_STATE_BYTES) return state;
   } catch {
-    session.addPackets(packets);
-    return undefined;
+    // A middleware has put something into `auth` that cannot move.
   }
+  session.addPackets(packets);
+  return undefined;
 }

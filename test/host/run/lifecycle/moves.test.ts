@@ -1,106 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect as connectTcp } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../../support/clients.js';
 import { clientFrame, FrameReader, opcodes } from '../../../support/frames.js';
 import { until } from '../../../support/until.js';
-import { type RunningApplication, runApp, stopAll } from '../support/application.js';
+import { runApp, stopAll } from '../support/application.js';
+import { disconnectTalkers, reload, Talker, type Told } from '../support/talker.js';
 import '../../../support/long.js';
 
-interface Told {
-  visits: { pid: number; recovered: boolean }[];
-  rooms: string[];
-  auth: { name?: string };
-  ends: string[];
-  seen: string[];
-}
-
-const open: Socket[] = [];
-const folder = mkdtempSync(join(tmpdir(), 'gjallar-moves-'));
-const FAULT = join(folder, 'fault');
-
 afterEach(async () => {
-  for (const socket of open.splice(0)) socket.disconnect();
+  disconnectTalkers();
   await stopAll();
-  rmSync(FAULT, { force: true });
 });
 
 const run = (env: Record<string, string> = {}) =>
-  runApp('lifecycle/moving.mjs', { env: { GJALLAR_SOCKETS: 'portable', DRAIN_TIMEOUT: '2s', FAULT, ...env } });
-
-async function reload(app: RunningApplication): Promise<void> {
-  const from = app.log.length;
-  app.process.kill('SIGHUP');
-  await until(() => app.log.slice(from).some(({ msg }) => msg === 'reload finished'));
-}
-
-/** A client that sends numbers and gets them back, and hears those of all workers. */
-class Talker {
-  readonly socket: Socket;
-  readonly disconnects: string[] = [];
-  /** Whether it was recovered, each time that it was connected. */
-  readonly connects: boolean[] = [];
-  private readonly heard = new Map<number, number[]>();
-  private readonly back: number[] = [];
-  private sent = 0;
-  private isTalking = true;
-
-  constructor(url: string, name: string, options: object = {}) {
-    this.socket = io(url, {
-      forceNew: true,
-      transports: ['websocket'],
-      auth: { name },
-      reconnectionDelay: 50,
-      ...options,
-    });
-    open.push(this.socket);
-    this.socket.on('connect', () => this.connects.push(this.socket.recovered));
-    this.socket.on('disconnect', (reason) => this.disconnects.push(reason));
-    this.socket.on('all', (pid: number, number: number) =>
-      this.heard.set(pid, [...(this.heard.get(pid) ?? []), number]),
-    );
-    this.socket.on('back', (number: number) => {
-      this.back.push(number);
-      this.talk();
-    });
-  }
-
-  async begin(): Promise<this> {
-    await nextEvent(this.socket, 'connect');
-    this.talk();
-    return this;
-  }
-
-  /** Several numbers are on their way at any time. */
-  private talk(): void {
-    while (this.isTalking && this.sent < this.back.length + 3) this.socket.emit('number', this.sent++);
-  }
-
-  tell(): Promise<Told> {
-    return this.socket.emitWithAck('tell');
-  }
-
-  /** All that it has sent has come back once and in order, and it has heard all workers without a gap. */
-  async expectAll(): Promise<void> {
-    this.isTalking = false;
-    await until(() => this.back.length === this.sent);
-    expect(this.back).toEqual(this.back.map((_, index) => index));
-    this.expectHeard();
-  }
-
-  expectHeard(): void {
-    for (const numbers of this.heard.values()) expect(numbers).toEqual(numbers.map((_, index) => numbers[0]! + index));
-  }
-
-  /** The workers that have begun while it was connected have been heard from their first number on. */
-  expectBeginnings(): void {
-    const [, ...others] = [...this.heard.values()].filter((numbers) => numbers[0] === 1);
-    expect(others.length).toBeGreaterThan(0);
-  }
-}
+  runApp('lifecycle/moving.mjs', { env: { GJALLAR_SOCKETS: 'portable', DRAIN_TIMEOUT: '10s', ...env } });
 
 test('a reload moves clients to new workers: none is disconnected, and nothing is lost or comes twice', async () => {
   const app = await run();
@@ -135,7 +48,6 @@ test('a client moves with all of its namespaces', async () => {
   const app = await run({ WORKERS: '1' });
   const main = await new Talker(app.url, 'main').begin();
   const admin = main.socket.io.socket('/admin');
-  open.push(admin);
   if (!admin.connected) await nextEvent(admin, 'connect');
   await reload(app);
   await main.expectAll();
@@ -177,21 +89,6 @@ test('no user is seen to leave and come again', async () => {
     const { seen } = await talker.tell();
     // Once all have arrived at a worker, it has seen all of them at any time.
     expect(seen.slice(seen.indexOf('a,b,c,d'))).toEqual(['a,b,c,d']);
-  }
-});
-
-test.each(['refuse', 'SIGKILL', 'SIGSTOP', 'old'])('a client whose move fails is recovered: %s', async (fault) => {
-  const app = await run({ WORKERS: '1' });
-  const talkers = await Promise.all(Array.from({ length: 6 }, (_, at) => new Talker(app.url, `user${at}`).begin()));
-  writeFileSync(FAULT, fault);
-  const over = reload(app);
-  await until(() => talkers.some(({ disconnects }) => disconnects.length > 0));
-  await over;
-  await until(() => talkers.every(({ socket }) => socket.connected));
-  // What clients sent at that moment may be lost, as with any connection that ends. What they were sent is not.
-  for (const talker of talkers) {
-    expect((await talker.tell()).visits.at(-1)!.recovered).toBe(true);
-    talker.expectHeard();
   }
 });
 

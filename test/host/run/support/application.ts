@@ -23,12 +23,17 @@ export function pathOf(app: string): string {
 /** Runs an application of these tests with `gjallar run`, until all its workers listen. */
 export async function runApp(
   app: string,
-  { args = [], env = {}, main }: { args?: string[]; env?: Record<string, string>; main?: string } = {},
+  {
+    args = [],
+    env = {},
+    main,
+    through,
+  }: { args?: string[]; env?: Record<string, string>; main?: string; through?: string[] } = {},
 ): Promise<RunningApplication> {
   const application = new RunningService({
     env: { ...cleanEnvironment(), TMPDIR: undefined, DATA_DIR: undefined, ...defaults, ...env },
     args: ['run', pathOf(app), ...args],
-    ...{ main, hasChannel: true },
+    ...{ main, through, hasChannel: true },
   });
   open.push(application);
   await application.start();

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createPresence } from 'gjallar/presence';
 import { Server } from 'socket.io';
@@ -11,31 +11,51 @@ const ends = new Map();
 /** Users of the room, as this worker has seen them change. */
 const seen = new Set();
 
-/** What the test wants to go wrong once, if anything. */
-function fault(...known) {
+/** What a test wants to go wrong once, if anything, at a place. */
+function fail(place) {
   const { FAULT } = process.env;
   if (!FAULT || !existsSync(FAULT)) return undefined;
-  const name = readFileSync(FAULT, 'utf8');
-  if (!known.includes(name)) return undefined;
+  const [where, what] = readFileSync(FAULT, 'utf8').split(', ');
+  if (where !== place) return undefined;
   rmSync(FAULT);
-  return name;
+  if (what === 'primary') process.kill(process.ppid, 'SIGKILL');
+  else if (what === 'descriptors') useUp();
+  else if (what.startsWith('SIG')) process.kill(process.pid, what);
+  else if (what === 'throw') throw new Error('a listener throws');
+  return what;
 }
 
-io.engine.use((_request, _response, next) => {
-  const name = fault('refuse', 'SIGKILL', 'SIGSTOP');
-  if (name?.startsWith('SIG')) process.kill(process.pid, name);
-  else next(name && new Error(name));
-});
+/** Uses all descriptors for a while. */
+function useUp() {
+  const files = [];
+  try {
+    for (;;) files.push(openSync('/dev/null'));
+  } catch {
+    setTimeout(() => files.map((file) => closeSync(file)), 1000);
+  }
+}
+
+io.engine.use((_request, _response, next) => next(fail('middleware') && new Error('refused')));
+
+// What a listener throws ends the process otherwise.
+process.on('uncaughtException', () => {});
+
+let recoveries = 0;
 
 function serve(socket) {
   const { recovered } = socket;
+  if (recovered) {
+    fail('connection');
+    if (++recoveries === 4) setImmediate(fail, 'later');
+    if (recoveries === 4) io.serverSideEmit('some are there');
+  }
   socket.data.visits = [...(socket.data.visits ?? []), { pid: process.pid, recovered }];
   if (!recovered) socket.join('all');
   if (socket.nsp.name === '/') presence.track(socket, socket.handshake.auth.name ?? socket.id);
   socket.on('disconnect', (reason) => {
     io.serverSideEmit('ended', socket.id, reason);
     ends.set(socket.id, [...(ends.get(socket.id) ?? []), reason]);
-    if (reason === 'moved' && fault('old')) process.kill(process.pid, 'SIGKILL');
+    if (reason === 'moved') fail('moved');
   });
   socket.on('number', (number) => socket.emit('back', number));
   socket.on('late', (answer) => {
@@ -62,6 +82,8 @@ function serve(socket) {
 
 io.on('connection', serve);
 io.of('/admin').on('connection', serve);
+io.of(/^\/large/).on('connection', () => {});
+io.on('some are there', () => fail('elsewhere'));
 io.on('ended', (id, reason) => ends.set(id, [...(ends.get(id) ?? []), reason]));
 presence.on('change', (room) => room === 'all' && seen.add([...presence.usersOf(room).users].sort().join()));
 

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Child } from '../../harness/process/child.js';
+import { childrenOf, cpuOf } from '../../harness/process/processes.js';
+import { cleaningUp, counted } from '../support/scenario.js';
+import { figuresOf, trial } from './trial.js';
+
+/** Four of five clients on WebSocket, the others on polling: no client may notice a reload. */
+const MOVING = [...Array(4).fill(['websocket']), ['polling']];
+/** Clients in a process of their own that say so much that each silence falls between two numbers. */
+const WATCHERS = { ways: MOVING, count: 20, perSecond: 20 };
+const MAX_SILENCE_MS = 50;
+const SETTLE_MS = 3000;
+const SAMPLE_MS = 250;
+
+/** Reloads that move clients, without a fault. Resolves with figures. */
+export function moves({ short, clients, times, end, random }) {
+  return cleaningUp(async (use) => {
+    const watch = new Watch(use(await Child.start(null, [fileURLToPath(new URL('watchers.js', import.meta.url))])));
+    const environment = {
+      RECOVERY: 'on',
+      GJALLAR_SOCKETS: 'portable',
+      RELOAD_SETTLE: `${SETTLE_MS}ms`,
+      // The clients of a busy machine take their time, and none may be dismissed.
+      DRAIN_TIMEOUT: '40s',
+    };
+    const result = await trial({
+      ...{ label: 'moves', workers: 2, environment, clients, ways: MOVING, times, end, random },
+      ...{ interval: short ? 50 : 5000, isOwn: short, talk: short ? 5 : 0.2 },
+      ...{ nextFault: () => 'reloaded', faults: { reloaded: (server) => watch.reload(server) } },
+    });
+    const figures = figuresOf(result, { recovers: true });
+    const noReturns = (figure) => (figure.name === 'returns of clients' ? { ...figure, least: 0, most: 0 } : figure);
+    return [...figures.map(noReturns), ...watch.figuresOf(result, short ? undefined : MAX_SILENCE_MS)];
+  });
+}
+
+/** Looks at reloads: how long clients hear nothing, and what the processes use. */
+class Watch {
+  #child;
+  #isOpen = false;
+  #silences = [];
+  #busiest = [];
+  #generator = [];
+  /** What the workers say at their ends. */
+  #ends = [];
+  #wrong = 0;
+
+  constructor(child) {
+    this.#child = child;
+  }
+
+  async reload(server) {
+    const { url, primary } = server;
+    if (!this.#isOpen) await this.#child.order('open', { url, ...WATCHERS });
+    this.#isOpen = true;
+    await this.#child.order('look');
+    const from = server.log.length;
+    const own = { at: performance.now(), cpu: cpuOf(process.pid) };
+    let isOver = false;
+    const reloaded = server.reload().finally(() => {
+      isOver = true;
+    });
+    const samples = [];
+    while (!isOver) samples.push(await sampled(childrenOf(primary)));
+    const { msg } = await reloaded;
+    if (msg !== 'reload finished') throw new Error(msg);
+    this.#generator.push(shareOf(cpuOf(process.pid) - own.cpu, performance.now() - own.at));
+    const ends = server.log.slice(from).filter((line) => line.msg === 'stopping');
+    const began = Math.min(...ends.map(({ time, ms }) => Date.parse(time) - ms));
+    const busy = samples.flatMap(({ at, shares }) => (at > began ? shares : []));
+    this.#busiest.push(Math.max(...busy));
+    this.#ends.push(...ends);
+    // A wait that has begun in the reload ends after it.
+    await sleep(1000);
+    const { longest, outOfTurn, returns } = await this.#child.order('look');
+    this.#silences.push(...longest);
+    this.#wrong = outOfTurn + returns;
+  }
+
+  /** Of the worker that was the slowest. */
+  #silent(figure) {
+    return Math.max(...this.#ends.map(({ silentMs }) => silentMs?.[figure] ?? 0));
+  }
+
+  figuresOf({ listeners }, maxSilence) {
+    const sum = (field) => this.#ends.reduce((all, line) => all + Number(line[field]), 0);
+    const sorted = this.#silences.sort((a, b) => a - b);
+    const at = (share) => Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]);
+    const ms = { unit: 'ms' };
+    return [
+      { name: 'moved', value: sum('moved'), least: 1 },
+      { name: 'not moved', value: sum('failed'), most: 0 },
+      { name: 'why clients returned', value: counted(listeners.returns.map(({ reason }) => reason)) },
+      { name: 'numbers that came back out of turn', value: listeners.outOfTurn + this.#wrong, most: 0 },
+      { name: 'numbers that did not come back', value: listeners.unanswered, most: 0 },
+      { name: 'silence in a reload: half within', value: at(0.5), ...ms },
+      { name: 'silence in a reload: 99% within', value: at(0.99), ...ms, most: maxSilence },
+      { name: 'silence in a reload: longest', value: at(1), ...ms },
+      { name: 'silence of any client, as workers see it: 99% within', value: this.#silent('p99'), ...ms },
+      { name: 'silence of any client, as workers see it: longest', value: this.#silent('longest'), ...ms },
+      { name: 'answers of all clients: 99% within', value: Math.round(listeners.waits.percentile(0.99)), ...ms },
+      { name: 'answers of all clients: longest', value: Math.round(listeners.waits.max), ...ms },
+      { name: 'moving all clients: longest', value: Math.max(...this.#ends.map((line) => line.ms)), ...ms },
+      { name: 'busiest worker meanwhile', value: Math.round(Math.max(...this.#busiest)), unit: '% of a core' },
+      { name: 'generator', value: Math.round(Math.max(...this.#generator)), unit: '% of a core' },
+    ];
+  }
+}
+
+const shareOf = (micros, ms) => micros / 10 / ms;
+
+/** The shares of a core that processes use for a moment, in percent. */
+async function sampled(pids) {
+  const at = Date.now();
+  const before = pids.map((pid) => [pid, cpuOf(pid), performance.now()]);
+  await sleep(SAMPLE_MS);
+  const shares = before.map(([pid, cpu, since]) => shareOf(cpuOf(pid) - cpu, performance.now() - since));
+  return { at, shares: shares.filter((share) => !Number.isNaN(share)) };
+}

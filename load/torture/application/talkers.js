@@ -1,0 +1,56 @@
+import { Histogram } from '../../generator/histogram.js';
+import { pace, stopPacing } from '../../generator/pace.js';
+import { Listeners } from './listeners.js';
+
+/** Clients that say numbers, and get them back. What one waits for a number is how long the server is silent to it, at least. */
+export class Talkers extends Listeners {
+  waits = new Histogram();
+  /** Numbers that came back although another one was due: some were lost, came twice, or came in another order. */
+  outOfTurn = 0;
+
+  /** Each client says so many numbers a second, the clients in turn. */
+  talk(perSecond) {
+    for (const client of this.clients) {
+      Object.assign(client, { said: 0, back: 0, times: new Map(), longest: 0 });
+      client.socket.on('said', (number) => this.#back(client, number));
+    }
+    let turn = 0;
+    if (perSecond === 0) return;
+    pace(perSecond * this.clients.length, () => {
+      const client = this.clients[turn++ % this.clients.length];
+      if (!client.socket.connected) return;
+      client.times.set(++client.said, performance.now());
+      client.socket.emit('say', client.said);
+    });
+  }
+
+  #back(client, number) {
+    // What was on its way when a connection ended may be lost. It may not come later.
+    const isDue = client.hasReturned ? number > client.back : number === client.back + 1;
+    if (!isDue) this.outOfTurn++;
+    const wait = performance.now() - client.times.get(number);
+    for (let due = client.back + 1; due <= number; due++) client.times.delete(due);
+    client.back = Math.max(client.back, number);
+    if (Number.isNaN(wait)) return;
+    client.longest = Math.max(client.longest, wait);
+    this.waits.record(wait);
+  }
+
+  /** The longest wait of each client since the last call, in ms. */
+  takeLongest() {
+    return this.clients.map((client) => {
+      const { longest } = client;
+      client.longest = 0;
+      return longest;
+    });
+  }
+
+  /** How many numbers have not come back to clients whose connection never ended. */
+  get unanswered() {
+    return this.sum(({ said = 0, back = 0, hasReturned }) => (hasReturned ? 0 : said - back));
+  }
+
+  stop() {
+    stopPacing();
+  }
+}

@@ -1,0 +1,18 @@
+// A process with a few clients that say numbers so often that they notice any silence: see `Child` for its orders.
+import { answerOrders } from '../../harness/process/orders.js';
+import { Talkers } from './talkers.js';
+
+const watchers = new Talkers();
+
+answerOrders({
+  async open({ url, count, ways, perSecond }) {
+    await watchers.open(url, count, ways);
+    watchers.talk(perSecond);
+  },
+  /** The longest wait of each client since the last look, in ms, and what went wrong since the start. */
+  look() {
+    const { outOfTurn, returns } = watchers;
+    return { longest: watchers.takeLongest(), outOfTurn, returns: returns.length };
+  },
+});
+process.send({ ready: true });
