@@ -99,7 +99,7 @@ describe('the unmodified application of README.md', () => {
   test('docs/move.md and docs/run.md give the same commands', () => {
     expect(commands).toContain(blockOf('docs/move.md', 'node --import'));
     expect(commands).toContain(blockOf('docs/move.md', 'npx gjallar run'));
-    expect(commands).toContain(blockOf('docs/run.md', 'npx gjallar'));
+    expect(commands).toContain(blockOf('docs/run.md', 'npx gjallar run server.js --workers'));
   });
 });
 
@@ -154,7 +154,9 @@ test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md',
   });
   const lines = application.start('node history.mjs');
   await until(() => lines.includes('0 true Hi true'));
-  application.start(`${blockOf('docs/run.md', 'npx gjallar').split(' server.js')[0]} presence.mjs --workers 2`);
+  application.start(
+    `${blockOf('docs/run.md', 'npx gjallar run server.js --workers').split(' server.js')[0]} presence.mjs --workers 2`,
+  );
   const ada = application.start('node client.mjs Ada');
   await until(() => ada.includes("[ 'Ada' ]"));
   const ben = application.start('node client.mjs Ben');

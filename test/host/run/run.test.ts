@@ -76,7 +76,7 @@ describe('an unmodified application on three workers', () => {
   test('keeps another start off its port, and starts with variables of the chat', async () => {
     const refused = await runToEnd(['run', pathOf('chat.mjs')], { WORKERS: '2', APP_PORT: String(port) });
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain(`EADDRINUSE: address already in use 127.0.0.1:${port}`);
+    expect(refused.stderr).toContain(`cannot listen on port ${port}: another program uses it (EADDRINUSE)`);
     expect(app.url).toBe(`http://127.0.0.1:${port}`);
     expect((await fetch(`${app.url}/pid`)).status).toBe(200);
   });
