@@ -10,7 +10,8 @@ const OWN = 'test/setup/timers.test.ts';
 /** Helpers that wait, and that move or imitate the time. */
 const CLOCKS = [
   ...['test/support/until.js', 'test/support/clock.ts', 'test/engine/support/clock.ts'],
-  'test/simulation/scheduler.ts',
+  // There, timers are those of its scheduler.
+  ...['scheduler', 'client-socket', 'durable', 'store'].map((file) => `test/simulation/${file}.ts`),
 ];
 
 /** Timers that do something, and clocks that measure. The time of day is data of many tests; a difference of it measures. */

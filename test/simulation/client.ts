@@ -1,4 +1,5 @@
 import type { Random } from '../io/rooms/support/random.js';
+import { ClientSocket } from './client-socket.js';
 import { Connection } from './connection.js';
 import { accept, type Worker } from './machine.js';
 import type { Model, Session } from './model.js';
@@ -31,8 +32,9 @@ export class Client {
   private pid: string | undefined;
   private offset: string | undefined;
   /** What has come before the answer to CONNECT. */
-  private early: [sender: string, number: number, offset: string][] = [];
-  private acknowledged = 0;
+  private early: unknown[][] = [];
+  /** What an application has of it. */
+  readonly socket = new ClientSocket((packet) => this.connection?.send(packet));
   private isLeaving = false;
   private attempts = 0;
   /** Attempts since it was connected last. */
@@ -77,23 +79,23 @@ export class Client {
   private onClosed(): void {
     this.connection = undefined;
     this.isConnected = false;
+    this.socket.hasDisconnected();
     if (this.session) Object.assign(this.session, { cutAtMs: this.world.scheduler.now, isAway: true });
     this.later(MAX_AWAY_MS * this.random.next() ** 2);
   }
 
   private onPacket(packet: string): void {
-    const values = JSON.parse(packet.replace(/^\d+/, '') || 'null');
+    const [, digits, text] = /^\d(\d*)(.*)$/s.exec(packet)!;
+    const values = JSON.parse(text || 'null');
     switch (packet[0]) {
       case '0':
         return this.onConnected(values as { sid: string; pid: string });
-      case '2': {
-        const [, sender, number, offset] = values as [string, string, number, string];
-        if (this.isConnected) this.receive(sender, number, offset);
-        else this.early.push([sender, number, offset]);
+      case '2':
+        if (this.isConnected) this.receive(values);
+        else this.early.push(values);
         return;
-      }
       case '3':
-        return;
+        return this.socket.answered(Number(digits), values[0]);
       default:
         throw new Violation('protocol', `${this.name} has received ${packet}`);
     }
@@ -112,17 +114,21 @@ export class Client {
     this.pid = pid;
     this.isConnected = true;
     this.givenUp = 0;
-    for (const one of this.early.splice(0)) this.receive(...one);
+    this.socket.hasConnected(sid, () => {
+      for (const one of this.early.splice(0)) this.receive(one);
+    });
   }
 
-  private receive(sender: string, number: number, offset: string): void {
-    this.offset = offset;
-    this.world.model.received(this.session!, sender, number);
+  private receive(values: unknown[]): void {
+    const last = values.at(-1);
+    if (typeof last === 'string') this.offset = last;
+    if (values[0] === 'm') this.world.model.received(this.session!, values[1] as string, values[2] as number);
+    else this.socket.received(values);
   }
 
   /** Sends an event, with an acknowledgement that nobody waits for. */
   send(event: string, room: string): void {
-    if (this.isConnected) this.connection!.send(`2${this.acknowledged++}${JSON.stringify([event, room])}`);
+    if (this.isConnected) this.socket.emit(event, room);
   }
 
   /** Its connection breaks. @param noticedMs when its server notices */

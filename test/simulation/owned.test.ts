@@ -8,6 +8,7 @@ const source = fileURLToPath(new URL('../../src', import.meta.url));
 /** The parts that are simulated. */
 const ROOMS = [
   ...['features/recovery', 'features/state', 'features/presence'],
+  ...['features/history/conversations', 'features/history/durable'],
   ...['cluster/hub', 'cluster/backplanes/frames', 'engine/delivery/outbox.ts'],
 ];
 

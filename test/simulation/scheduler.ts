@@ -2,6 +2,7 @@ import { setImmediate as systemImmediate } from 'node:timers';
 import { replaceTime, type Time } from '../../src/base/clock.js';
 import { failures } from '../../src/base/owner.js';
 import { replaceRandom } from '../../src/base/random.js';
+import { type KnownTags, replaceTags } from '../../src/features/history/tags.js';
 import { Random } from '../io/rooms/support/random.js';
 
 /** When a simulation begins, in ms since 1970. */
@@ -21,6 +22,7 @@ export class Process {
   pausedUntil = 0;
   pausedAt = 0;
   readonly timers = new Set<Timer>();
+  readonly tags: KnownTags = { newest: 0 };
   onEnd: (() => void)[] = [];
 
   constructor(
@@ -180,6 +182,7 @@ export class Scheduler {
     const bytes = (size: number) => Buffer.from(Array.from({ length: size }, () => random.below(256)));
     const restoreTime = replaceTime(time as unknown as Time);
     const restoreRandom = replaceRandom(bytes, (min, max) => min + random.below(max - min));
+    const restoreTags = replaceTags(() => this.current.tags);
     const { hrtime: _, ...globals } = time;
     const own = Object.keys(globals).map((key) => [key, Object.getOwnPropertyDescriptor(globalThis, key)!] as const);
     for (const [key, value] of Object.entries(globals))
@@ -196,6 +199,7 @@ export class Scheduler {
     return () => {
       restoreTime();
       restoreRandom();
+      restoreTags();
       for (const [key, descriptor] of own) Object.defineProperty(globalThis, key, descriptor);
       Date.now = systemNow;
       failures.unsubscribe(onFailure);

@@ -13,9 +13,14 @@ type ActionOf =
   | readonly [kind: 'pause hub', machine: number, ms: number]
   | readonly [kind: 'kill worker', worker: number]
   | readonly [kind: 'kill hub', machine: number]
-  | readonly [kind: 'set' | 'swap', worker: number, key: number]
+  | readonly [kind: 'set' | 'swap' | 'delete' | 'own', worker: number, key: number]
+  | readonly [kind: 'churn', worker: number]
   | readonly [kind: 'fail carrier', carrier: number, ms: number]
-  | readonly [kind: 'step clock', machine: number, ms: number];
+  | readonly [kind: 'step clock', machine: number, ms: number]
+  | readonly [kind: 'post', worker: number, room: number]
+  | readonly [kind: 'follow' | 'unfollow', client: number, room: number]
+  | readonly [kind: 'fail store' | 'mute store' | 'slow store' | 'restore store', store: number, ms: number]
+  | readonly [kind: 'empty store', store: number];
 
 /** What a simulation is made of. */
 export interface Setup {
@@ -24,6 +29,11 @@ export interface Setup {
   /** Of each machine. */
   readonly workers: number;
   readonly machines?: number;
+  /** Whether there are durable rooms, with their store. */
+  readonly durable?: boolean;
+  readonly presence?: boolean;
+  /** Whether clients follow the state room. */
+  readonly maps?: boolean;
 }
 
 export interface Script extends Setup {
@@ -45,23 +55,57 @@ const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] 
   [1, (random) => ['kill worker', random.below(8)]],
   [10, (random) => ['set', random.below(8), random.below(3)]],
   [6, (random) => ['swap', random.below(8), random.below(2)]],
+  [4, (random) => ['delete', random.below(8), random.below(3)]],
+  [4, (random) => ['own', random.below(8), random.below(2)]],
 ];
 
-const kinds = weighted.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
+type Weighted = typeof weighted;
+
+/**
+ * What also happens on one machine whose hub stays. After deletions were forgotten, a key that arrives late, from another machine or
+ * at a new hub, gets a time of its own, and may replace a later change.
+ */
+const ofOne: Weighted = [[1, (random) => ['churn', random.below(8)]]];
+
+/** What also happens where there are durable rooms. */
+const ofDurable: Weighted = [
+  [25, (random) => ['post', random.below(8), random.below(2)]],
+  [12, (random) => ['follow', random.below(8), random.below(2)]],
+  [2, (random) => ['unfollow', random.below(8), random.below(2)]],
+  [1, (random) => ['fail store', 0, 1 + random.below(1500)]],
+  [1, (random) => ['mute store', 0, 1 + random.below(2500)]],
+  [1, (random) => ['slow store', 0, 1 + random.below(1000)]],
+];
+
+const listed = (all: Weighted) => all.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
+
+const killHub = (random: Random): ActionOf => ['kill hub', random.below(2)];
 
 /** What happens seldom, to some scripts. */
 const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
   // By any amount up to an hour: mostly by little.
   (random) => ['step clock', random.below(2), Math.round(HOUR_MS * (2 * random.next() - 1) ** 5)],
-  (random) => ['kill hub', random.below(2)],
+  killHub,
+];
+
+const faultsOfStore: typeof faults = [
+  (random) => (random.chance(0.3) ? ['empty store', 0] : ['restore store', 0, random.below(300)]),
 ];
 
 /** A script by chance. */
 export function scriptOf(seed: number, random: Random): Script {
   const machines = 1 + random.below(2);
-  const setup = { seed, clients: 2 + random.below(4), workers: 2 + random.below(2), machines };
-  const fault = random.pick(faults);
+  const setup = {
+    ...{ seed, clients: 2 + random.below(4), workers: 2 + random.below(2), machines },
+    ...{ durable: random.chance(0.4), presence: random.chance(0.3), maps: random.chance(0.3) },
+  };
+  const fault = random.pick(setup.durable && random.chance(0.6) ? faultsOfStore : faults);
+  const usual = listed([
+    ...weighted,
+    ...(machines === 1 && fault !== killHub ? ofOne : []),
+    ...(setup.durable ? ofDurable : []),
+  ]);
   const faultChance = random.chance(0.5) ? 0.02 : 0;
   const count = 20 + random.below(150);
   const pauseMs = 1 + random.below(60);
@@ -70,7 +114,7 @@ export function scriptOf(seed: number, random: Random): Script {
   for (let number = 0; number < count; number++) {
     // Often, several things happen at once.
     if (random.chance(0.6)) at += Math.round(pauseMs * random.next() * 100) / 100;
-    const make = random.chance(faultChance) ? fault : random.pick(kinds);
+    const make = random.chance(faultChance) ? fault : random.pick(usual);
     actions.push([at, ...make(random)]);
   }
   return { ...setup, actions };

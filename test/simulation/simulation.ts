@@ -1,9 +1,11 @@
 import type { Server } from 'socket.io';
 import { Carrier } from './carrier.js';
 import { Client } from './client.js';
+import { DURABLE, type DurableClient, Durables } from './durable.js';
 import { checkLeftovers, watchKeepers } from './leftovers.js';
 import { DURATION_MS, Machine, type Worker } from './machine.js';
 import { Model, type Session, Violation } from './model.js';
+import { Presences } from './presence.js';
 import { Process, Scheduler } from './scheduler.js';
 import type { Action, Script } from './script.js';
 import { States } from './state.js';
@@ -18,8 +20,10 @@ const START_MS = 190;
 const HUB_MS = 1000;
 /** Until machines have compared their state rooms, in ms. */
 const MERGE_MS = 35_000;
+/** Until a store that was down or silent has done what it was asked to, in ms. */
+const STORE_MS = 6000;
 /** Until everything has arrived, in ms. */
-const ARRIVAL_MS = 3000;
+const ARRIVAL_MS = 9000;
 
 export interface Result {
   readonly failure: Error | undefined;
@@ -31,11 +35,13 @@ export async function simulate(script: Script): Promise<Result> {
   const scheduler = new Scheduler(script.seed);
   const restore = scheduler.install();
   watchKeepers(() => scheduler.current);
+  const simulation = new Simulation(scheduler, script);
   try {
-    await new Simulation(scheduler, script).run();
+    await simulation.run();
   } catch (error) {
     scheduler.fail(error);
   } finally {
+    simulation.close();
     restore();
   }
   return { failure: scheduler.failure, steps: scheduler.steps };
@@ -49,6 +55,9 @@ class Simulation {
   private readonly script = new Process('script', { aheadMs: 0 });
   private readonly carrier: Carrier | undefined;
   private readonly states: States;
+  private readonly durables: Durables | undefined;
+  private readonly durableClients: readonly DurableClient[];
+  private readonly presences: Presences | undefined;
   /** When a fault has occurred after which clients may get new sessions, in ms. */
   private faultMs = Number.NEGATIVE_INFINITY;
   private hubKilledMs = Number.NEGATIVE_INFINITY;
@@ -60,8 +69,13 @@ class Simulation {
     private readonly given: Script,
   ) {
     this.model = new Model(() => scheduler.now);
-    this.states = new States(() => scheduler.now);
-    const { machines = 1 } = given;
+    this.states = new States(
+      () => scheduler.now,
+      (error) => scheduler.fail(error),
+    );
+    const { machines = 1, durable, presence, maps } = given;
+    if (durable) this.durables = new Durables(scheduler);
+    if (presence) this.presences = new Presences();
     if (machines > 1) this.carrier = new Carrier(scheduler);
     const events = { onServer: (io: Server, worker: Worker) => this.serve(io, worker) };
     this.machines = Array.from(
@@ -69,6 +83,13 @@ class Simulation {
       (_, number) => new Machine(`machine${number}`, scheduler, events, this.carrier),
     );
     this.clients = Array.from({ length: given.clients }, (_, at) => new Client(`c${at}`, this));
+    if (maps) for (const { name, socket } of this.clients) this.states.follow(name, socket, machines === 1);
+    const { durables } = this;
+    this.durableClients = durables ? this.clients.map(({ name, socket }) => durables.clientOf(name, socket)) : [];
+  }
+
+  close(): void {
+    this.durables?.close();
   }
 
   workers(): readonly Worker[] {
@@ -99,11 +120,18 @@ class Simulation {
     await scheduler.run(scheduler.now + QUIET_MS, () => this.isQuiet);
     if (scheduler.failure) return;
     if (!this.isQuiet) throw new Violation('not quiet', 'some clients are not connected');
+    const [last] = this.workers();
+    const end = () => {
+      this.durables!.hasArrived();
+      return this.durables!.end(last!);
+    };
+    if (this.durables) scheduler.add(scheduler.now + STORE_MS, last!.process, end);
     await scheduler.run(scheduler.now + (machines.length > 1 ? MERGE_MS : ARRIVAL_MS));
     this.check();
+    for (const client of this.durableClients) client.close();
     for (const client of clients) client.leave();
     await scheduler.run(scheduler.now + EXPIRY_MS);
-    if (!scheduler.failure) checkLeftovers(machines);
+    if (!scheduler.failure) checkLeftovers(machines, this.durables, this.presences);
   }
 
   private get isQuiet(): boolean {
@@ -115,6 +143,8 @@ class Simulation {
     if (this.scheduler.failure) return;
     const alive = new Set(this.workers().map(({ name }) => name));
     this.states.complete(this.machines.length === 1);
+    this.durables?.complete();
+    this.presences?.complete();
     for (const { session } of this.clients) this.model.complete(session!, (sender) => alive.has(sender));
   }
 
@@ -123,9 +153,13 @@ class Simulation {
     const { model } = this;
     const { name } = worker;
     this.states.open({ ...worker, io });
+    this.durables?.open({ ...worker, io });
+    this.presences?.open({ ...worker, io });
     io.on('connection', (socket) => {
       const client = (socket.handshake.auth as { name: string }).name;
-      const session = model.connected(client, name, socket.id, socket.rooms, socket.recovered);
+      const rooms = new Set([...socket.rooms].filter((room) => !room.startsWith(DURABLE)));
+      const session = model.connected(client, name, socket.id, rooms, socket.recovered);
+      this.presences?.track(worker, socket, client);
       socket.on('join', async (room: string, done: () => void) => {
         if (socket.rooms.has(room)) return;
         const membership = model.joining(session, room);
@@ -175,10 +209,13 @@ class Simulation {
         return this.states.hubDown();
       case 'set':
       case 'swap':
+      case 'delete':
+      case 'own':
+      case 'churn':
         if (worker)
           this.scheduler.add(now, worker.process, () => {
-            if (kind === 'set') return this.states.set(worker.name, other);
-            return this.states.swap(worker.name, `swap${other} of ${worker.machine.id}`);
+            if (kind === 'swap') return this.states.swap(worker.name, `swap${other} of ${worker.machine.id}`);
+            return this.states[kind](worker.name, other);
           });
         return;
       case 'fail carrier':
@@ -186,6 +223,26 @@ class Simulation {
         this.faultMs = now + other;
         this.model.interrupted(other);
         return this.carrier.fail(other);
+      case 'post':
+        if (worker) this.scheduler.add(now, worker.process, () => this.durables?.post(worker, other));
+        return;
+      case 'follow':
+      case 'unfollow': {
+        const { process } = client;
+        const follower = at(this.durableClients, one);
+        this.scheduler.add(now, process, () => follower?.[kind](`${DURABLE}${other}`));
+        return;
+      }
+      case 'fail store':
+        return this.durables?.store.fail(other);
+      case 'mute store':
+        return this.durables?.store.mute(other);
+      case 'slow store':
+        return this.durables?.store.slow(other);
+      case 'empty store':
+        return this.durables?.store.empty();
+      case 'restore store':
+        return this.durables?.store.restore(other);
       case 'step clock':
         this.faultMs = Number.POSITIVE_INFINITY;
         machine.clock.aheadMs = other;

@@ -1,4 +1,6 @@
+import { StateMap } from '../../public/gjallar-client.js';
 import { createStateRoom, type StateRoom } from '../../src/features/state/index.js';
+import type { ClientSocket } from './client-socket.js';
 import type { Worker } from './machine.js';
 import { Violation } from './model.js';
 
@@ -15,9 +17,15 @@ interface Swap {
   isLost?: boolean;
 }
 
+/** Keys that go with a worker begin with it. */
+const OWNED = 'own';
+/** How many keys are set and deleted at once. */
+const CHURN = 30;
+
 interface Write {
   readonly worker: string;
-  readonly order: number;
+  /** Undefined if it deletes the key. */
+  readonly value: string | undefined;
   readonly atMs: number;
   /** Whether it may have been lost with its worker. */
   isDoubtful: boolean;
@@ -29,42 +37,90 @@ const DOUBT_MS = 1;
 /** The rooms of all workers, what is written in them, and what each worker has seen. */
 export class States {
   private readonly rooms = new Map<string, StateRoom>();
-  private readonly writes = new Map<string, Map<string, Write>>();
+  private readonly writes = new Map<string, Write[]>();
   private readonly swaps: Swap[] = [];
+  private readonly maps = new Map<string, StateMap>();
   /** By worker and key. */
   private readonly seen = new Map<string, { last: unknown; readonly before: Set<unknown> }>();
   private order = 0;
 
-  constructor(private readonly now: () => number) {}
+  constructor(
+    private readonly now: () => number,
+    private readonly fail: (error: unknown) => void,
+  ) {}
 
   open({ io, name }: Worker): void {
-    const room = createStateRoom(io!, 'values');
+    const room = createStateRoom(io!, 'values', { mayJoin: () => true, maxKeys: 20 });
     this.rooms.set(name, room);
     room.on('change', (keys) => {
       for (const key of keys) this.see(name, key, room.get(key));
     });
   }
 
-  /** No worker sees a value again after another one. */
-  private see(worker: string, key: string, value: unknown): void {
-    const id = `${worker} ${key}`;
+  /**
+   * A client shows the values, with the helper of `gjallar/client`.
+   * @param isAlone whether there is one machine: during an outage, a client that moves to another one may see older values
+   */
+  follow(client: string, socket: ClientSocket, isAlone: boolean): void {
+    const map = new StateMap(socket as never, 'values');
+    this.maps.set(client, map);
+    map.on('error', this.fail);
+    if (!isAlone) return;
+    map.on('change', (keys) => {
+      try {
+        for (const key of keys) this.see(client, key, map.get(key));
+      } catch (error) {
+        this.fail(error);
+      }
+    });
+  }
+
+  /** No worker, and no client of one machine, sees a value again after another one. */
+  private see(who: string, key: string, value: unknown): void {
+    const id = `${who} ${key}`;
     const known = this.seen.get(id) ?? { last: undefined, before: new Set() };
     this.seen.set(id, known);
-    if (known.last === value || value === undefined) return;
-    if (known.before.has(value))
-      throw new Violation('older value', `${worker} has ${key}=${value} after ${known.last}`);
+    // A partition takes an owned key away, and brings it back.
+    if (known.last === value || (key.startsWith(OWNED) && value === undefined)) return;
+    if (value !== undefined && known.before.has(value))
+      throw new Violation('older value', `${who} has ${key}=${value} after ${known.last}`);
     known.before.add(known.last);
     known.last = value;
   }
 
   set(worker: string, number: number): void {
-    const room = this.rooms.get(worker);
-    if (!room) return;
     const key = `set${number}`;
+    const value = this.write(worker, key);
+    this.rooms.get(worker)?.set(key, value);
+  }
+
+  delete(worker: string, number: number): void {
+    const key = `set${number}`;
+    // A key that this worker does not know, it does not delete.
+    if (this.rooms.get(worker)?.delete(key)) this.write(worker, key, true);
+  }
+
+  /** Sets a key that goes with the worker. */
+  own(worker: string, number: number): void {
+    const key = `${OWNED}${number}`;
+    const value = this.write(worker, key);
+    this.rooms.get(worker)?.set(key, value, { owned: true });
+  }
+
+  /** Deletes more keys than the room remembers. */
+  churn(worker: string): void {
+    const room = this.rooms.get(worker);
+    for (let number = 0; number < CHURN; number++) {
+      room?.set(`churn${number}`, worker);
+      room?.delete(`churn${number}`);
+    }
+  }
+
+  private write(worker: string, key: string, isDeletion = false): string {
     const value = `${worker}:${++this.order}`;
-    const ofKey = this.writes.get(key) ?? new Map<string, Write>();
-    this.writes.set(key, ofKey.set(value, { worker, order: this.order, atMs: this.now(), isDoubtful: false }));
-    room.set(key, value);
+    const write = { worker, value: isDeletion ? undefined : value, atMs: this.now(), isDoubtful: false };
+    this.writes.set(key, [...(this.writes.get(key) ?? []), write]);
+    return value;
   }
 
   /** @param key of one machine alone: between machines, it is not atomic */
@@ -86,16 +142,16 @@ export class States {
   killed(worker: string, runningMs: number): void {
     this.rooms.delete(worker);
     for (const ofKey of this.writes.values())
-      for (const one of ofKey.values())
-        if (one.worker === worker && one.atMs > runningMs - DOUBT_MS) one.isDoubtful = true;
+      for (const one of ofKey) if (one.worker === worker && one.atMs > runningMs - DOUBT_MS) one.isDoubtful = true;
   }
 
   /** The hub is down. What no worker has that is left is lost: all who had it were killed soon after each other. */
   hubDown(): void {
-    const isKept = (key: string, value: string) => [...this.rooms.values()].some((room) => room.get(key) === value);
+    const isKept = (key: string, value: string | undefined) =>
+      [...this.rooms.values()].some((room) => room.get(key) === value);
     for (const [key, ofKey] of this.writes) {
-      for (const [value, write] of [...ofKey].reverse()) {
-        if (isKept(key, value)) break;
+      for (const write of [...ofKey].reverse()) {
+        if (isKept(key, write.value)) break;
         write.isDoubtful = true;
       }
     }
@@ -113,19 +169,26 @@ export class States {
     this.swapsAreAtomic();
     const [first, ...others] = this.rooms;
     if (!first) return;
-    const values = (room: StateRoom) => JSON.stringify([...room.entries()].sort());
-    for (const [name, room] of others) {
+    const values = (room: { entries(): Iterable<unknown> }) => JSON.stringify([...room.entries()].sort());
+    for (const [name, room] of [...others, ...this.maps]) {
       if (values(room) !== values(first[1]))
         throw new Violation('not the same', `${first[0]} has ${values(first[1])}, ${name} has ${values(room)}`);
     }
     for (const [key, ofKey] of this.writes) {
       const found = first[1].get(key) as string | undefined;
-      const known = ofKey.get(found ?? '');
-      const later = [...ofKey].filter(([, one]) => !one.isDoubtful && one.atMs > (known?.atMs ?? 0));
-      if (!known && later.length === 0) continue;
-      if (!known || (isAlone && later.length > 0))
-        throw new Violation('not the newest', `${key}=${found}, and not ${later.map(([value]) => value)}`);
+      if (!this.mayBe(found, key, ofKey, isAlone))
+        throw new Violation('not the newest', `${key}=${found} of ${ofKey.map(({ value }) => value)}`);
     }
+  }
+
+  /** Whether a key may have a value in the end: that of the last write, or of one that was made at the same time. */
+  private mayBe(found: string | undefined, key: string, all: readonly Write[], isAlone: boolean): boolean {
+    const left = ({ worker, value }: Write) => (key.startsWith(OWNED) && !this.rooms.has(worker) ? undefined : value);
+    const isSure = all.some(({ isDoubtful }) => !isDoubtful);
+    if (!isSure && found === undefined) return true;
+    // Between machines, the last one is not defined.
+    const lastMs = isAlone ? Math.max(...all.map(({ isDoubtful, atMs }) => (isDoubtful ? 0 : atMs))) : 0;
+    return all.some((one) => one.atMs >= lastMs && left(one) === found);
   }
 
   /** Of each key, successful calls form a chain, in the order of time, and those that fail have met another value. */

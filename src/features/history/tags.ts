@@ -1,3 +1,5 @@
+import { randomInt } from '../../base/random.js';
+
 /**
  * Tags of messages: numbers that grow in the order in which messages are kept, whatever the stores lose.
  *
@@ -11,19 +13,35 @@
  */
 const UNIT = 2048;
 
-let newest = 0;
+/** The newest tag that a process has taken or seen; 0 before the first. */
+export interface KnownTags {
+  newest: number;
+}
+
+const own: KnownTags = { newest: 0 };
+let known = (): KnownTags => own;
+
+/** Lets each process of a simulation know its own, until the function that it returns is called. */
+export function replaceTags(ofProcess: () => KnownTags): () => void {
+  known = ofProcess;
+  return () => {
+    known = () => own;
+  };
+}
 
 /** The first of successive tags for this many messages. */
 export function takeTags(count: number): number {
-  const first = Math.max(Date.now() * UNIT + Math.floor(Math.random() * UNIT), newest + 1);
-  newest = first + count - 1;
+  const tags = known();
+  const first = Math.max(Date.now() * UNIT + randomInt(0, UNIT), tags.newest + 1);
+  tags.newest = first + count - 1;
   return first;
 }
 
 /** A message with this tag exists: later ones get higher tags. */
 export function seeTag(tag: number): void {
-  if (tag > newest) newest = tag;
+  const tags = known();
+  if (tag > tags.newest) tags.newest = tag;
 }
 
 /** The newest tag that this process has taken or seen; 0 before the first. */
-export const newestTag = (): number => newest;
+export const newestTag = (): number => known().newest;
