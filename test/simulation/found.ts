@@ -64,6 +64,14 @@ export const found: Readonly<Record<string, Script>> = {
       [969.0599999999997, 'room', 6, 0],
     ],
   },
+  'a durable message whose answer was lost reaches the members once it is repeated': {
+    ...{ seed: 413200248, clients: 1, workers: 3, machines: 1, durable: true },
+    actions: [
+      [607.4599999999999, 'follow', 7, 0],
+      [787.16, 'mute store', 0, 2046],
+      [829.93, 'post', 1, 0],
+    ],
+  },
   'a new hub compares a value once it has what the workers have': {
     ...{ seed: 187000392, clients: 1, workers: 3, machines: 1 },
     actions: [

@@ -11,7 +11,7 @@ interface AnnouncedMessages {
   readonly messages: readonly LinkedMessage[];
 }
 
-/** The newest position of a direct conversation, and the first of those that were announced in the last moments. */
+/** The newest position of a conversation, and the first of those that were announced in the last moments. */
 interface AnnouncedPosition {
   readonly key: string;
   readonly first: Position;
@@ -35,7 +35,7 @@ const GAP_WINDOW_MS = 50;
 
 interface AnnouncerEvents {
   onMessages(key: string, messages: readonly LinkedMessage[]): void;
-  /** A worker knows of this position of a direct conversation, and has not announced it to this one. */
+  /** A worker knows of this position of a conversation, and may not have announced it to this one. */
   onPosition(key: string, first: Position, last: Position): void;
   /** What another worker has announced may be lost. */
   onGap(): void;
@@ -79,6 +79,13 @@ export class Announcer {
     this.isScheduled = true;
     // All messages of one turn of the event loop share an announcement.
     setImmediate(() => this.announceMessages());
+  }
+
+  /** A message was kept twice with the same key. The first one may not have been announced, if its answer was lost. */
+  announceRepeated(key: string, last: Position): void {
+    const position = positionOf(last);
+    this.channel.send({ positions: [{ key, first: position, last: position }] } satisfies Announced);
+    this.events.onPosition(key, position, position);
   }
 
   /** Announces what is scheduled, and ends. */

@@ -150,6 +150,8 @@ export class Conversations {
         return duplicate ? [] : [{ from, text, at, offset, tag, before }];
       });
       if (posted.length > 0) this.announcer.announce(key, posted);
+      const repeated = results.findLast(({ duplicate }) => duplicate);
+      if (repeated && 'room' in conversation) this.announcer.announceRepeated(key, repeated);
       return results.map(({ before: _, ...result }) => result);
     } finally {
       release();
