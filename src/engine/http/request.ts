@@ -188,7 +188,10 @@ function parseQuery(url: string): Record<string, string> {
   const query: Record<string, string> = {};
   if (mark === -1) return query;
   const text = url.slice(mark + 1);
-  if (/[%+]|__proto__/.test(text)) return Object.fromEntries(new URLSearchParams(text));
+  if (/[%+]|__proto__/.test(text)) {
+    // A question mark at its beginning would be left out.
+    return Object.fromEntries(new URLSearchParams(`?${text}`));
+  }
   for (const pair of text.split('&')) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');

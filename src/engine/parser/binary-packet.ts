@@ -47,7 +47,8 @@ export class BinaryPacket {
     const isLong = typeof data === 'string' && data.length > MAX_PARSED;
     // If the session has been ended, nothing waits for the packet.
     if (this.incomplete?.add(data as string | Uint8Array, isLong) === false) return;
-    if (typeof data === 'string' && announcedIn(data) > this.limits.maxAttachments) return this.incomplete?.onTooMany();
+    if (this.incomplete && typeof data === 'string' && announcedIn(data) > this.incomplete.maxAttachments)
+      return this.incomplete.onTooMany();
     if (this.long) this.addAttachment(this.long, data);
     else if (isLong) this.long = readLong(data, this.limits);
     // A part of a long payload would keep all of it in memory, as the name of a namespace does.
