@@ -2,7 +2,6 @@
 
 import { deaths, deploys, releases, returns } from './application/scenarios.js';
 import * as attack from './attack/index.js';
-import { buses } from './state/bus.js';
 
 /** What runs a scenario whose `run` is in this module. */
 const from = (path) => async (options) => (await import(`./${path}.js`)).run(options);
@@ -32,25 +31,6 @@ export const scenarios = {
     },
     run: from('faults/index'),
   },
-  fuzz: {
-    about:
-      'recorded sessions with random changes: no effect on others or on what follows, no session, timer, descriptor or memory left',
-    options: { times: 'number of changed sessions (100,000; 1,000 with --short)' },
-    run: from('fuzz/index'),
-  },
   releases,
   returns,
-  state: {
-    about: 'state rooms under random changes, slow clients, returns and killed workers: who shows what is not so',
-    options: {
-      times: 'number of changes (100,000; 1,000 with --short, 1,500 with a store)',
-      minutes: 'time limit (60; 1 with --short)',
-      bus: {
-        ...{ takes: 'name', of: buses },
-        about: `what joins the workers: ${buses.join(', ')} (redis-frames if Redis is installed)`,
-      },
-      store: { about: 'keeps the room in Redis, which fails now and then; all workers end and start again' },
-    },
-    run: from('state/index'),
-  },
 };

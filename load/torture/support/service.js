@@ -1,6 +1,3 @@
-import { connect } from 'node:net';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import {
   cleanEnvironment,
@@ -9,29 +6,14 @@ import {
   RunningService,
   WITHOUT_LIMITS,
 } from '../../../test/support/service.js';
-import { descriptorsOf } from '../../harness/process/processes.js';
 
 /** The environment of a service. Reloads are quick where the scenario does not set `RELOAD_SETTLE` itself. */
 export const bareEnvironment = () => ({ ...cleanEnvironment(), RELOAD_SETTLE: '200ms' });
-
-/**
- * How long a session on polling may stay whose client has vanished, in ms: its heartbeat finds out after 45 s, the interval
- * and what a client has for the answer.
- */
-export const MAX_SESSION_REST_MS = 75_000;
-
-/** The levels that say that something went wrong that should not. */
-const BAD = new Set(['error', 'fatal']);
 
 const rooms = fileURLToPath(new URL('../application/app.mjs', import.meta.url));
 
 /** The chat service, or an application under `gjallar run`, on a port of its own on the loopback interface. */
 export class Service extends RunningService {
-  /** Log lines of level error or fatal, and whatever was written to the standard error. */
-  complaints = [];
-  /** The processes that are or were workers of the chat service, by worker. */
-  pids = new Map();
-
   /**
    * Resolves when it listens, and its admin port too if the environment has `ADMIN_PORT`.
    * @param {object} options those of `RunningService`, beside these
@@ -41,7 +23,7 @@ export class Service extends RunningService {
   static async open({ environment = {}, app, ...options }) {
     const env = { ...bareEnvironment(), ...ON_LOOPBACK, ...environment };
     const given = { env, ...(app && { main: app, nodeOptions: [program, 'run'] }), ...options };
-    const service = new Service({ ...given, onLine: (...line) => service.#note(...line) });
+    const service = new Service(given);
     await service.start();
     if ('ADMIN_PORT' in environment) {
       const { port } = await service.logged(({ msg }) => msg === 'the admin port is open');
@@ -61,20 +43,9 @@ export class Service extends RunningService {
     return Service.open({ app, environment: own, args: ['--workers', `${workers}`] });
   }
 
-  #note(line, stream, { msg, level, worker, pid } = {}) {
-    if (msg === 'listening') this.pids.set(worker, pid);
-    const isBad = stream === 'stderr' ? line.trim() !== '' && !HARMLESS.test(line) : BAD.has(level);
-    if (isBad) this.complaints.push(line);
-  }
-
   /** The primary's process id. */
   get primary() {
     return this.process.pid;
-  }
-
-  /** How many descriptors the workers of the chat service have open; one that is no more has none. */
-  get descriptors() {
-    return [...this.pids.values()].reduce((sum, pid) => sum + (descriptorsOf(pid) || 0), 0);
   }
 
   /** The workers that respond, each with its id and its process id. */
@@ -103,21 +74,6 @@ export class Service extends RunningService {
     return [...metrics.matchAll(line)].reduce((sum, [, value]) => sum + Number(value), 0);
   }
 
-  /** How many clients and rooms there are, as the workers tell each other. */
-  async totals() {
-    return (await (await this.#get('/api/stats')).json()).totals;
-  }
-
-  /** What the workers hold that have loaded fuzz/resources.js, summed. */
-  async resources() {
-    const sums = {};
-    for (const pid of this.pids.values()) {
-      const told = await text(connect(join(this.data, `resources-${pid}.sock`)));
-      for (const [name, value] of Object.entries(JSON.parse(told))) sums[name] = (sums[name] ?? 0) + value;
-    }
-    return sums;
-  }
-
   /** Reloads the workers. Resolves with the log line that the reload ends with. */
   reload() {
     const from = this.log.length;
@@ -125,6 +81,3 @@ export class Service extends RunningService {
     return this.logged(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
   }
 }
-
-/** uWebSockets.js complains of a late upgrade where no other WebSocket is open; the upgrade is in order. */
-const HARMLESS = /^Warning: uWS\.HttpResponse writes must be made from within a corked callback/;

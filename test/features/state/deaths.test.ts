@@ -1,17 +1,16 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
-import { Cluster, type Worker } from '../../../load/torture/state/cluster.js';
 import { until } from '../../support/until.js';
+import { Machine, type Worker } from './support/machine/machine.js';
 import { View } from './support/view.js';
 import '../../support/long.js';
 
-/** One machine. */
-let machine: Cluster;
+let machine: Machine;
 const clients: Socket[] = [];
 
 beforeEach(async () => {
-  machine = new Cluster({ name: 'embedded', url: undefined });
-  await machine.startHub(0);
+  machine = new Machine();
+  await machine.startHub();
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) client.disconnect();
@@ -38,8 +37,8 @@ const sorted = (state: Record<string, unknown>) =>
   Object.entries(state).sort(([one], [other]) => (one < other ? -1 : 1));
 
 test('members of a worker that was killed get only what has changed since, from the others', async () => {
-  const owner = await machine.start(0);
-  const [one, two] = [await machine.start(0), await machine.start(0)];
+  const owner = await machine.start();
+  const [one, two] = [await machine.start(), await machine.start()];
   for (let key = 0; key < 50; key++) await owner.call('set', `k${key}`, key);
   await owner.call('delete', 'k7');
   const view = await member(owner);
@@ -55,43 +54,14 @@ test('members of a worker that was killed get only what has changed since, from 
   expect(again.messages.filter(([, meta]) => meta.snapshot)).toEqual([]);
   expect(again.map.size).toBeLessThan(10);
   await haveSame([one, two], { ...state, k1: 'new' });
-  const late = await machine.start(0);
+  const late = await machine.start();
   await haveSame([late], { ...state, k1: 'new' });
   await late.call('set', 'k0', 'late');
   await haveSame([one, two, late], { ...state, k0: 'late', k1: 'new' });
 }, 120_000);
 
-test('what a killed worker has set reaches a worker that was paused, and is not lost to clients that saw it', async () => {
-  const owner = await machine.start(0);
-  const [one, two] = [await machine.start(0), await machine.start(0)];
-  await owner.call('set', 'k0', 'old');
-  await haveSame([one, two], { k0: 'old' });
-  const seen = await member(one);
-  two.signal('SIGSTOP');
-  // More than the system holds for a worker that does not read.
-  const text = 'x'.repeat(100_000);
-  const expected: Record<string, unknown> = {};
-  for (let key = 0; key < 100; key++) {
-    expected[`k${key}`] = [key, text];
-    await owner.call('set', `k${key}`, expected[`k${key}`]);
-  }
-  await haveSame([one], expected);
-  await seen.shows(({ k99 }) => k99 !== undefined);
-  await owner.stop();
-  two.signal('SIGCONT');
-  await haveSame([one, two], expected);
-  // A client that had all of it has all of it there, and gets what is new.
-  expected.k0 = 'new';
-  await one.call('set', 'k0', 'new');
-  const again = await member(two, seen.version);
-  await again.shows(({ k0 }) => k0 === 'new');
-  for (const [key, value] of again.map) seen.map.set(key, value);
-  if (again.messages.some(([, meta]) => meta.snapshot)) expect(again.state).toEqual(seen.state);
-  expect(Object.fromEntries(seen.map)).toEqual(expected);
-}, 120_000);
-
 test('a worker that was taken for gone does not bring back what was deleted meanwhile', async () => {
-  const [one, two] = [await machine.start(0), await machine.start(0)];
+  const [one, two] = [await machine.start(), await machine.start()];
   await one.call('set', 'kept', 1);
   await one.call('set', 'gone', 1);
   await haveSame([two], { kept: 1, gone: 1 });
@@ -109,7 +79,7 @@ test('a worker that was taken for gone does not bring back what was deleted mean
 }, 120_000);
 
 test('keys go with the worker that owns them, and survive hubs that are killed', async () => {
-  const [one, two] = [await machine.start(0), await machine.start(0)];
+  const [one, two] = [await machine.start(), await machine.start()];
   const owned = { owned: true };
   await one.call('set', 'one', 1, owned);
   await one.call('set', 'shared', 1, owned);
@@ -119,29 +89,29 @@ test('keys go with the worker that owns them, and survive hubs that are killed',
   await haveSame([one, two], { one: 1, two: 2, shared: 1, 'given away': 1, kept: 3 });
   await two.call('set', 'shared', 2, owned);
   await two.call('set', 'given away', 2);
-  await machine.killHub(0);
+  await machine.killHub();
   await one.call('set', 'meanwhile', 4, owned);
-  await machine.startHub(0);
+  await machine.startHub();
   const all = { one: 1, two: 2, shared: 2, 'given away': 2, kept: 3, meanwhile: 4 };
   await haveSame([one, two], all);
   // A worker that starts now, as in a reload, has them too, and none of them is its own.
-  const three = await machine.start(0);
+  const three = await machine.start();
   await haveSame([three], all);
   await three.stop();
   await one.stop();
   await haveSame([two], { two: 2, shared: 2, 'given away': 2, kept: 3 });
   // The hub and a worker die together: the next hub does not have its keys.
-  const four = await machine.start(0);
+  const four = await machine.start();
   await four.call('set', 'four', 4, owned);
   await haveSame([two], { two: 2, shared: 2, 'given away': 2, kept: 3, four: 4 });
-  await machine.killHub(0);
+  await machine.killHub();
   await four.stop();
-  await machine.startHub(0);
+  await machine.startHub();
   await haveSame([two], { two: 2, shared: 2, 'given away': 2, kept: 3 });
 }, 120_000);
 
 test('a hub that is killed loses nothing, and no client goes back', async () => {
-  const [one, two] = [await machine.start(0), await machine.start(0)];
+  const [one, two] = [await machine.start(), await machine.start()];
   const newest = new Map<string, number>();
   const back: string[] = [];
   const view = await member(two, undefined, (key, value) => {
@@ -153,10 +123,10 @@ test('a hub that is killed loses nothing, and no client goes back', async () => 
     await two.call('set', 'of two', round);
     await one.call('set', `k${round % 7}`, round);
     if (round % 20 !== 10) continue;
-    await machine.killHub(0);
+    await machine.killHub();
     await one.call('set', 'meanwhile', round);
     await two.call('delete', 'k1');
-    await machine.startHub(0);
+    await machine.startHub();
   }
   const expected = { 'of one': 60, 'of two': 60, meanwhile: 50 };
   await until(async () => {
@@ -168,6 +138,6 @@ test('a hub that is killed loses nothing, and no client goes back', async () => 
   await view.shows((state) => JSON.stringify(sorted(state)) === JSON.stringify(sorted(view.state)));
   expect(back).toEqual([]);
   // A worker that starts now has the same.
-  const three = await machine.start(0);
+  const three = await machine.start();
   await haveSame([three], await one.state());
 });

@@ -109,19 +109,3 @@ test.each(['redis', 'redis-frames'] as const)(
     expect(one.recovered).toEqual([false]);
   },
 );
-
-test.each(['redis', 'redis-frames'] as const)(
-  'a client gets what was sent on %s while its machine could not receive it',
-  async (bus) => {
-    const { wire, far, witness, one } = await startLate(bus);
-    far.io.to('room').emit('n', 'far', 1);
-    await until(() => witness.of('far').length === 1);
-    const second = await start(bus, 2);
-    wire.release();
-    await one.comeBack(second.url);
-    expect(one.recovered).toEqual([true]);
-    far.io.to('room').emit('n', 'far', 2);
-    for (const each of [witness, one]) await until(() => each.of('far').includes(2));
-    expect(one.of('far')).toEqual([1, 2]);
-  },
-);

@@ -110,22 +110,6 @@ async function expectAll(one: Wanderer, at: TestNode): Promise<void> {
   expect(one.of('news')).toEqual([1, 2, 3]);
 }
 
-test.each(buses)('what %s loses while a client returns, it gets as soon as that shows', async (bus) => {
-  const server = await serve(bus);
-  const way = await Wire.to(server.port);
-  wire = way;
-  const backplane = await server.join(way.port);
-  const [first, second] = [await start(async () => backplane), await start(server.join)] as const;
-  const one = await returnDuringLoss(first, second, way, backplane);
-  const gone = nextEvent(one.socket, 'disconnect');
-  way.mend();
-  await gone;
-  await until(() => backplane.health.isUp);
-  await until(async () => (await second.io.of('/').adapter.serverCount()) === 2);
-  first.io.to('room').emit('n', 'news', 3);
-  await expectAll(one, second);
-});
-
 test('what a worker loses on redis, and its hub does not, shows with its next message', async () => {
   const server = await serve('redis');
   const way = await Wire.to(server.port);
