@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { createDurableRooms } from '../../../src/features/history/index.js';
+import type { Adapter } from 'socket.io-adapter';
+import { createDurableRooms, SqliteHistoryStore } from '../../../src/features/history/index.js';
+import type { AdapterWithServers } from '../../../src/io/rooms/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
-import { startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { Machine, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
@@ -26,6 +28,58 @@ async function startAlone(): Promise<TestNode> {
   ends.push(() => node.close());
   return node;
 }
+
+test('a room that is empty for a moment while it begins to be followed is followed', async () => {
+  const { io, ...node } = await startAlone();
+  const store = await SqliteHistoryStore.open({ dataDir });
+  ends.push(() => store.close());
+  const head = store.head.bind(store);
+  const asked: (() => void)[] = [];
+  store.head = async (name) => {
+    await new Promise<void>((resolve) => asked.push(resolve));
+    return head(name);
+  };
+  const durable = await createDurableRooms(io, { rooms, store });
+  ends.push(() => durable.close());
+  const { socket, received } = await pairOn({ io, ...node });
+  await socket.join('order:1');
+  await until(() => asked.length === 1);
+  await socket.leave('order:1');
+  // What happens each second.
+  const { conversations } = durable as unknown as { conversations: { followed: { endIdle(): void } } };
+  conversations.followed.endIdle();
+  await socket.join('order:1');
+  asked[0]!();
+  await until(() => asked.length === 2);
+  asked[1]!();
+  await durable.to('order:1').emit('n', 1);
+  await until(() => received.length === 1);
+});
+
+test('a message that a worker did not live to announce is read from the store', async () => {
+  const machine = await Machine.start();
+  ends.push(() => machine.remove());
+  const members: Awaited<ReturnType<typeof startMember>>[] = [];
+  for (let count = 0; count < 2; count++) members.push(await startMember(await machine.openBackplane()));
+  ends.push(...members.map(({ close }) => close));
+  for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+  const [alive, dying] = members as [(typeof members)[0], (typeof members)[0]];
+  const other = await createDurableRooms(alive.io, { rooms, dataDir });
+  ends.push(() => other.close());
+  const durable = await createDurableRooms(dying.io, { rooms, dataDir });
+  ends.push(() => durable.close());
+  const { socket, received } = await pairOn(alive);
+  await socket.join('order:1');
+  await durable.to('order:1').emit('n', 0);
+  await until(() => received.length === 1);
+  // From now on, the others do not hear from it.
+  const { otherServers } = dying.io.of('/').adapter as Adapter & AdapterWithServers;
+  otherServers.send = () => {};
+  await durable.to('order:1').emit('n', 1);
+  // Nothing waits for a time-out.
+  dying.bus.close();
+  await until(() => received.length === 2);
+});
 
 test('members get what was acknowledged just before the end, and requests have one listener after another start', async () => {
   const node = await startAlone();

@@ -10,7 +10,7 @@ import {
 } from '../../../src/features/history/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
-import { Machine, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
+import { Machine, machinesOn, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { RedisProcess } from '../../support/redis.js';
@@ -113,6 +113,41 @@ test('a member that has joined while its store was unreachable gets what was pos
   await until(() => received.length === 2);
   expect(received.map(([, value]) => value)).toEqual([0, 1]);
 });
+
+test('messages that are kept while only the backplane is down reach all members once it is back', async () => {
+  const backplane = await RedisProcess.start();
+  ends.push(() => backplane.remove());
+  const wire = await Wire.to(backplane.port);
+  ends.push(() => wire.close());
+  const address = { server: 'redis', url: `redis://127.0.0.1:${wire.port}`, prefix: 'socket.io' } as const;
+  const machines = await machinesOn('redis-frames', address);
+  ends.push(() => machines.remove());
+  const members: (TestNode & { bus: Backplane; durable: DurableRooms })[] = [];
+  for (let count = 0; count < 2; count++) {
+    const member = await startMember(await machines.openBackplane());
+    ends.push(() => member.close());
+    members.push({ ...member, durable: await durableOn(member, storeAt(redis.port)) });
+  }
+  const [one, two] = members as [(typeof members)[0], (typeof members)[0]];
+  const { socket, received } = await pairOn(one);
+  await socket.join('order:1');
+  for (const { io } of members) await until(async () => (await io.of('/').adapter.serverCount()) === 2);
+  await until(() => succeeds(two.durable.to('order:1').emit('n', 0)));
+  await until(() => received.length === 1);
+  wire.cut();
+  await until(() => members.every(({ bus }) => bus.health?.isUp === false));
+  // The worker reads what it may have missed before the outage. That may still find the first of these.
+  let last = 0;
+  do {
+    await two.durable.to('order:1').emit('n', ++last);
+    await one.durable.read('order:1', { limit: 1 });
+  } while (received.length > last);
+  for (const number of [1, 2]) await two.durable.to('order:1').emit('n', last + number);
+  expect(received.length).toBeLessThan(last + 3);
+  wire.mend();
+  await until(() => received.length === last + 3);
+  expect(received.map(([, value]) => value)).toEqual(Array.from({ length: last + 3 }, (_, number) => number));
+}, 60_000);
 
 test('a Redis that may remove messages is a problem until its policy is changed', async () => {
   const operator = new Redis(redis.url);
