@@ -45,8 +45,8 @@ export function positionIn({ after, before, tag }: PageQuery): Position | undefi
  * @param tagOf the tag of the message at an offset that is kept
  */
 export function placeOf(log: LogState, { offset, tag }: Position, tagOf: (offset: number) => number): Place {
-  const isKept = log.first <= offset && offset <= log.offset;
-  if ((isKept ? tagOf(offset) : log.offset === offset ? log.tag : 0) === tag) return { offset, lost: false };
+  const isOlder = log.first <= offset && offset < log.offset;
+  if ((isOlder ? tagOf(offset) : log.offset === offset ? log.tag : 0) === tag) return { offset, lost: false };
   // The last message that is not newer than the reader's.
   let shared = log.first - 1;
   for (let end = log.offset; shared < end; ) {

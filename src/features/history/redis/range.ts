@@ -6,8 +6,9 @@ import type { Scripts } from './scripts.js';
 export type StreamEntry = [id: string, fields: string[]];
 
 export function messageOf([id, [, from, , text, , at]]: StreamEntry): StoredMessage {
-  const [offset, tag] = id.split('-');
-  return { from: from!, text: text!, at: Number(at), offset: Number(offset), tag: Number(tag) };
+  const dash = id.indexOf('-');
+  const [offset, tag] = [Number(id.slice(0, dash)), Number(id.slice(dash + 1))];
+  return { from: from!, text: text!, at: Number(at), offset, tag };
 }
 
 export const idOf = ({ offset, tag }: Position): string => `${offset}-${tag}`;

@@ -153,13 +153,28 @@ export class SqliteHistoryStore extends CheckedStore {
   protected async page(conversation: string, query: PageQuery): Promise<Page> {
     const log = this.logOf(conversation);
     const at = positionIn(query);
-    const state = at ? { ...log, place: placeOf(log, at, (offset) => this.tagOf(log.id, offset)) } : log;
-    const { from, to } = planPage(state, query);
+    if (!at) return this.pageOf(log, query)!;
+    // The log usually has the reader's message, which costs less to read with the page than on its own.
+    const isInside = query.after !== undefined && log.first <= at.offset && at.offset < log.offset;
+    const place = () => placeOf(log, at, (offset) => this.tagOf(log.id, offset));
+    return (isInside && this.pageOf(log, query, at)) || this.pageOf({ ...log, place: place() }, query)!;
+  }
+
+  /**
+   * @param at a message just before the page, which is compared
+   * @returns undefined if the log has another message there
+   */
+  private pageOf(log: LogState & { id: number }, query: PageQuery, at?: Position): Page | undefined {
+    const { from, to } = planPage(log, query);
     const range = this.fit(log.id, from, to, isForwards(query));
     type Row = [offset: number, tag: number, at: number, sender: Text, text: Text];
-    const rows = this.all<Row>('page', [log.id, range.from, range.to]);
+    const rows = this.all<Row>('page', [log.id, at?.offset ?? range.from, range.to]);
+    if (at) {
+      const [offset, tag] = rows.shift() ?? [];
+      if (offset !== at.offset || tag !== at.tag) return undefined;
+    }
     const messages = rows.map(([offset, tag, at, sender, text]) => messageOf({ offset, tag, at, sender, text }));
-    return buildPage(state, query, messages, range.from > from || range.to < to);
+    return buildPage(log, query, messages, range.from > from || range.to < to);
   }
 
   protected blank(job: EraseJob): Promise<number> {

@@ -44,13 +44,14 @@ export function readContract(subject: Subject): void {
 
     test('gives a message that is larger than a page one of its own', async () => {
       const messages = count(1, 40).map((n) => say(`${n}${'x'.repeat(n === 20 ? 2 * MAX_PAGE_BYTES : 1)}`));
-      await subject.store.append(subject.room, messages);
+      const kept = await subject.store.append(subject.room, messages);
       const pageOf = async (query: object) =>
         offsets((await subject.store.read(subject.room, { limit: 100, ...query })).messages);
       expect(await pageOf({ after: 0 })).toEqual(count(1, 19));
       expect(await pageOf({ after: 19 })).toEqual([20]);
       expect(await pageOf({})).toEqual(count(21, 40));
       expect(await pageOf({ before: 21 })).toEqual([20]);
+      expect(await pageOf({ after: 20, tag: kept[19]!.tag })).toEqual(count(21, 40));
       expect((await subject.store.read(subject.room, { after: 19, limit: 100 })).complete).toBe(true);
     });
 
