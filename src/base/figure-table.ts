@@ -170,7 +170,7 @@ const list = {
     labels: ['call'],
   },
   gjallar_history_failures_total: counter('Calls of the history that failed, by the code of the error.', 'code'),
-  gjallar_history_bytes: gauge('Bytes of messages that DATA_DIR holds. Not with Redis.'),
+  gjallar_history_bytes: largest('Bytes of messages that DATA_DIR holds. Not with Redis.'),
   gjallar_history_trimmed_total: counter(
     'Messages that were removed: older than HISTORY_TTL (age), or beyond HISTORY_MAX_BYTES (size).',
     'reason',

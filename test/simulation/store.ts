@@ -222,8 +222,8 @@ class SimulatedStore extends CheckedStore {
     return this.call('HISTORY_UNAVAILABLE', () => {});
   }
 
-  protected async removeOld(): Promise<{ removed: number }> {
-    return { removed: 0 };
+  protected async removeOld(): Promise<number> {
+    return 0;
   }
 
   protected blank(): Promise<number> {

@@ -133,7 +133,7 @@ export abstract class CheckedStore implements HistoryStore {
     return places.length === 0 ? 0 : this.blank({ conversation, places });
   }
 
-  async trim(now: number): Promise<{ removed: number; bytes?: number }> {
+  async trim(now: number): Promise<number> {
     checkCount('now', now, 0);
     this.expectOpen();
     return this.removeOld(now);
@@ -160,7 +160,7 @@ export abstract class CheckedStore implements HistoryStore {
   protected abstract page(conversation: string, query: PageQuery): Promise<Page>;
   protected abstract state(conversation: string): Promise<Position>;
   protected abstract blank(job: EraseJob): Promise<number>;
-  protected abstract removeOld(now: number): Promise<{ removed: number; bytes?: number }>;
+  protected abstract removeOld(now: number): Promise<number>;
   protected abstract probe(conversation: string): Promise<void>;
   protected abstract tail(after: string | undefined, limit: number): Promise<Changes>;
   /** Called once, when no further calls are accepted. */

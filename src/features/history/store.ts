@@ -198,9 +198,9 @@ export interface HistoryStore {
    * once a minute, is enough; several do no harm.
    *
    * @param now milliseconds since 1970
-   * @returns how many messages were removed, and how many bytes the store takes, if it can tell cheaply
+   * @returns how many messages were removed
    */
-  trim(now: number): Promise<{ removed: number; bytes?: number }>;
+  trim(now: number): Promise<number>;
 
   /**
    * Tails all appends to all conversations, for an archiver. The messages of one conversation come in the order of their
@@ -215,6 +215,9 @@ export interface HistoryStore {
 
   /** Tells what happens to the store from now on, and what has happened that is not over. */
   listen(events: StoreEvents): void;
+
+  /** How many bytes the messages take; undefined if the store cannot tell cheaply. */
+  readonly bytes?: number | undefined;
 
   /** Where a loss is noted for all workers that share the store. @default in the memory of each worker */
   readonly lossNotices?: LossNotices;

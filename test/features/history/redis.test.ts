@@ -285,7 +285,7 @@ describe('Redis', () => {
     await Promise.all(
       rooms.map((room) => store.append(room, [say('old', now - 2 * HOUR), say('new', now)], { key: 'key' })),
     );
-    expect(await store.trim(now)).toEqual({ removed: 100 });
+    expect(await store.trim(now)).toBe(100);
     expect(await store.append('room 7', [say('new', now)], { key: 'key' })).toMatchObject([
       { offset: 2, duplicate: true },
     ]);

@@ -72,6 +72,7 @@ describe('what the operator sees', () => {
       expect(difference('gjallar_chat_messages_total', 'kind="direct"')).toBe(1);
       expect(difference('gjallar_deliveries_total')).toBeGreaterThanOrEqual(7);
       expect(difference('gjallar_history_seconds_count', 'call="append"')).toBe(2);
+      expect(valuesOf(metrics, 'gjallar_history_bytes')).toEqual({ '': expect.any(Number) });
     });
 
     plain.close(1000);

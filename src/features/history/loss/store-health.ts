@@ -24,7 +24,6 @@ export class StoreHealth {
   private readonly failures = new Map<string, number>();
   private readonly trimmed = { age: 0, size: 0 };
   private readonly seconds = new Histogram(BUCKETS, ['append', 'read']);
-  private bytes: number | undefined;
 
   /**
    * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
@@ -72,14 +71,12 @@ export class StoreHealth {
     gjallar_history_seconds: this.seconds.read(),
     gjallar_history_failures_total: this.failures,
     gjallar_history_trimmed_total: Object.entries(this.trimmed),
-    gjallar_history_bytes: this.bytes,
+    gjallar_history_bytes: this.store.bytes,
   });
 
-  /** Trims the store. All workers share it, so one of them is enough, which then also reports its size. */
+  /** Trims the store. All workers share it, so one of them is enough. */
   async trim(now: number): Promise<void> {
-    const { removed, bytes } = await this.store.trim(now);
-    this.trimmed.age += removed;
-    this.bytes = bytes;
+    this.trimmed.age += await this.store.trim(now);
   }
 
   get isFailing(): boolean {

@@ -167,9 +167,9 @@ export class RedisHistoryStore extends CheckedStore {
     return this.ask(() => this.client.gjallarErase(3, meta, stream, low, ...places.map(idOf)));
   }
 
-  protected async removeOld(now: number): Promise<{ removed: number }> {
+  protected async removeOld(now: number): Promise<number> {
     const removed = await Promise.all(Array.from({ length: BUCKETS }, (_, bucket) => this.trimBucket(bucket, now)));
-    return { removed: removed.reduce((sum, count) => sum + count, 0) };
+    return removed.reduce((sum, count) => sum + count, 0);
   }
 
   protected async probe(conversation: string): Promise<void> {

@@ -181,7 +181,7 @@ export class SqliteHistoryStore extends CheckedStore {
     return this.writer.erase(job);
   }
 
-  protected async removeOld(now: number): Promise<{ removed: number; bytes: number }> {
+  protected async removeOld(now: number): Promise<number> {
     const job = { horizon: now - this.ttlMs, forgetBefore: now - retentionOf(this.ttlMs) };
     let total = 0;
     for (let more = true; more; ) {
@@ -194,8 +194,16 @@ export class SqliteHistoryStore extends CheckedStore {
       this.expectOpen();
       ({ more } = await this.writer.trimToSize());
     }
-    const [{ bytes } = { bytes: 0 }] = this.all<{ bytes: number }>('bytes', []);
-    return { removed: total, bytes };
+    return total;
+  }
+
+  get bytes(): number | undefined {
+    try {
+      return this.all<{ bytes: number }>('bytes', [])[0]?.bytes;
+    } catch {
+      // Reads and appends report the reason.
+      return undefined;
+    }
   }
 
   protected async probe(): Promise<void> {

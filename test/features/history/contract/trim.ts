@@ -10,7 +10,7 @@ export function trimContract(subject: Subject): void {
       const old = sayNumbers(1, 1300, now - 2 * HOUR);
       await short.append(subject.room, old.slice(0, 900));
       const { tag } = (await short.append(subject.room, old.slice(900))).at(-1)!;
-      expect(await short.trim(now)).toMatchObject({ removed: 1300 });
+      expect(await short.trim(now)).toBe(1300);
       expect(await short.head(subject.room)).toEqual({ offset: 1300, tag });
       expect(await short.read(subject.room, { tag: tag - 1, after: 1299, limit: 1 })).toMatchObject({
         messages: [],
@@ -23,7 +23,7 @@ export function trimContract(subject: Subject): void {
       const other = await short.read(subject.room, { tag: tag - 1, after: 1300, limit: 1 });
       expect(other).toMatchObject({ messages: [], complete: false, lost: true });
       expect(offsets(await short.append(subject.room, [say('x', now)]))).toEqual([1301]);
-      expect((await short.trim(now + HOUR + 1)).removed).toBeGreaterThanOrEqual(1);
+      expect(await short.trim(now + HOUR + 1)).toBeGreaterThanOrEqual(1);
       expect((await short.read(subject.room, { limit: 1 })).messages).toEqual([]);
     });
   });
