@@ -31,7 +31,7 @@ afterEach(async () => {
 
 async function start(limits: Bounds = {}): Promise<void> {
   for (const id of [1, 2]) {
-    const bus = await joinMesh(directory, id, id === 1 ? [] : [1], { sweepMs: 100, ...limits }, (reason) =>
+    const bus = await joinMesh(directory, id, id === 1 ? [] : [1], { sweepMs: 100, ...limits }, undefined, (reason) =>
       bounds.push(reason),
     );
     buses.push(bus);

@@ -23,7 +23,7 @@ afterEach(async () => {
 
 async function start(id: number): Promise<TestNode> {
   const others = nodes.map((_, at) => at + 1);
-  const bus = await joinMesh(directory, id, others, {}, undefined, true);
+  const bus = await joinMesh(directory, id, others, {}, undefined, undefined, true);
   return startWorker(bus);
 }
 

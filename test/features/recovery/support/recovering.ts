@@ -8,7 +8,7 @@ import { RedisPubSub } from '../../../../src/cluster/backplanes/redis/pub-sub.js
 import type { BackplaneChoice } from '../../../../src/cluster/backplanes/registry.js';
 import type { Hub } from '../../../../src/cluster/hub/hub.js';
 import { hubOn, openHub } from '../../../../src/cluster/hub/open.js';
-import { HUB, Mesh } from '../../../../src/cluster/mesh/mesh.js';
+import { HUB, Mesh, type MeshLinks } from '../../../../src/cluster/mesh/mesh.js';
 import { Node } from '../../../../src/cluster/node.js';
 import { ownWindow } from '../../../../src/engine/delivery/shared-window.js';
 import type { EngineOptions } from '../../../../src/engine/options.js';
@@ -77,6 +77,7 @@ const EMBEDDED: BackplaneChoice = { bus: 'embedded', redisUrl: undefined };
 
 /**
  * A worker's backplane on a mesh, with recovery. Closing it is to the others what its death is.
+ * @param meshFor the mesh for broadcasts
  * @param onBound is told each bound that gives a client a new session
  * @param hasThread whether the test has started the hub, as a thread
  */
@@ -85,11 +86,12 @@ export async function joinMesh(
   id: number,
   others: readonly number[],
   bounds: Bounds = {},
+  meshFor: (mesh: Mesh) => MeshLinks = (mesh) => mesh,
   onBound: (reason: string) => void = () => {},
   hasThread = false,
 ) {
   const mesh = new Mesh(id, directory);
-  const node = new Node(mesh, 'machine-', true);
+  const node = new Node(meshFor(mesh), 'machine-', true);
   await mesh.listen();
   const used = hasThread ? undefined : useHub(EMBEDDED, 'machine-', directory);
   await used?.hub;
@@ -113,9 +115,10 @@ export async function joinMachine(
   directory: string,
   id: number,
   others: readonly number[],
+  meshFor: (mesh: Mesh) => MeshLinks = (mesh) => mesh,
 ) {
   const mesh = new Mesh(id, directory);
-  const node = new Node(mesh, machine, false);
+  const node = new Node(meshFor(mesh), machine, false);
   await mesh.listen();
   const used = useHub(choice, machine, directory);
   await used.hub;
@@ -194,8 +197,8 @@ export class Wanderer {
   /** Whether each of its returns was recovered. */
   readonly recovered: boolean[] = [];
 
-  constructor(url: string, transport: 'websocket' | 'polling') {
-    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false });
+  constructor(url: string, transport: 'websocket' | 'polling', auth: object = {}) {
+    this.socket = connect(url, { forceNew: true, transports: [transport], reconnection: false, auth });
     this.socket.on('n', (sender: string, number: number) => this.heard.push([sender, number]));
   }
 
@@ -230,6 +233,11 @@ export class Wanderer {
   get credentials(): { pid: string; offset: string } {
     const { _pid, _lastOffset } = this.socket as unknown as { _pid: string; _lastOffset: string };
     return { pid: _pid, offset: _lastOffset };
+  }
+
+  /** Makes no worker know its session, though it names what it has received. */
+  forgetSession(): void {
+    Object.assign(this.socket, { _pid: randomBytes(15).toString('base64url') });
   }
 
   close(): void {
