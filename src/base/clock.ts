@@ -17,6 +17,24 @@ export let { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval,
 export const { queueMicrotask } = globalThis;
 export const { nextTick } = process;
 
+/** The environment variable with the {@link timeOrigin} of the machine. */
+export const TIME_ORIGIN = 'GJALLAR_TIME_ORIGIN';
+
+/** When the clock of {@link hrtime}, which all processes of a machine share, was 0: in ms since 1970, as its primary knew it at the start. */
+export let timeOrigin = Number(process.env[TIME_ORIGIN] ?? Date.now() - msOf(system.hrtime()));
+
+/** For a thread, which does not get the variable. */
+export function setTimeOrigin(origin: number): void {
+  timeOrigin = origin;
+}
+
+/** The time of this machine, in ms. All of its processes have the same. Unlike the time of day, it is never set. */
+export const machineTime = (): number => timeOrigin + msOf(hrtime());
+
+function msOf([seconds, nanoseconds]: [number, number]): number {
+  return 1000 * seconds + nanoseconds / 1e6;
+}
+
 /** Resolves after so many ms. */
 export const delay = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -30,7 +48,7 @@ export type Time = Pick<
   | 'clearImmediate'
   | 'performance'
   | 'hrtime'
->;
+> & { readonly timeOrigin: number };
 
 /**
  * Lets a simulation own all of these, until the function that it returns is called. What ends with the turn, microtasks and
@@ -38,9 +56,10 @@ export type Time = Pick<
  */
 export function replaceTime(time: Time): () => void {
   const take = (from: Time) => {
-    ({ setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate, performance, hrtime } =
-      from);
+    ({ setTimeout, setInterval, setImmediate, clearTimeout, clearInterval, clearImmediate } = from);
+    ({ performance, hrtime, timeOrigin } = from);
   };
+  const own = { ...system, timeOrigin };
   take(time);
-  return () => take(system);
+  return () => take(own);
 }

@@ -2,11 +2,11 @@ import { own } from '../../src/base/owner.js';
 import { ConnectionHealth } from '../../src/cluster/backplanes/connection-health.js';
 import type { PubSub, PubSubListener } from '../../src/cluster/backplanes/pub-sub.js';
 import { Line } from './network.js';
-import { Process, type Scheduler } from './scheduler.js';
+import { Process, RIGHT, type Scheduler } from './scheduler.js';
 
 /** The server between machines, such as Redis. It keeps the order of each connection, and nothing beyond an outage. */
 export class Carrier {
-  readonly process = new Process('carrier', { aheadMs: 0 });
+  readonly process = new Process('carrier', RIGHT);
   readonly connections = new Set<Connection>();
   private downUntil = 0;
 

@@ -4,7 +4,7 @@ import { Connection } from './connection.js';
 import { accept, type Worker } from './machine.js';
 import type { Model, Session } from './model.js';
 import { Violation } from './model.js';
-import { Process, type Scheduler } from './scheduler.js';
+import { Process, RIGHT, type Scheduler } from './scheduler.js';
 
 /** How long a client waits until it returns, at most, in ms. */
 const MAX_AWAY_MS = 400;
@@ -45,7 +45,7 @@ export class Client {
     readonly name: string,
     private readonly world: World,
   ) {
-    this.process = new Process(name, { aheadMs: 0 });
+    this.process = new Process(name, RIGHT);
     this.random = world.scheduler.random(`client ${name}`);
   }
 

@@ -2,6 +2,45 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
+  'a client that returns after its clock was set twice gets what it has missed': {
+    ...{ seed: 385334871, clients: 1, workers: 2, machines: 1 },
+    actions: [
+      [278.57000000000005, 'step clock', 1, -13519],
+      [278.57000000000005, 'cut', 1, 759],
+      [291.33000000000004, 'pause hub', 0, 112],
+      [384.92000000000013, 'all', 3],
+      [388.71000000000015, 'pause hub', 0, 170],
+      [418.22000000000014, 'step clock', 1, 8905],
+    ],
+  },
+  'a client of machines whose clocks differ gets what was sent to it before it left': {
+    ...{ seed: 38385877, clients: 1, workers: 3, machines: 2, skewMs: 1336 },
+    actions: [
+      [250.3, 'set', 7, 0],
+      [250.3, 'room', 1, 0],
+      [262.07, 'direct', 1, 5],
+      [269.06, 'cut', 5, 0],
+    ],
+  },
+  'the same, which has joined a room': {
+    ...{ seed: 38385923, clients: 1, workers: 2, machines: 2, skewMs: -1503 },
+    actions: [
+      [303.69, 'all', 3],
+      [310.73, 'join', 2, 2],
+      [315.69000000000005, 'cut', 0, 750],
+      [351.99000000000007, 'all', 3],
+      [390.2800000000001, 'room', 3, 2],
+    ],
+  },
+  'the same, of machines whose clocks differ by seconds': {
+    ...{ seed: 944044847, clients: 4, workers: 3, machines: 2, skewMs: -5463 },
+    actions: [
+      [513.26, 'direct', 1, 5],
+      [994.2899999999997, 'cut', 5, 449],
+      [1094.9899999999998, 'all', 5],
+      [1983.5900000000004, 'all', 5],
+    ],
+  },
   'a hub that ends again has all workers tell what they have before it compares a value': {
     ...{ seed: 220791291, clients: 3, workers: 3, machines: 1 },
     actions: [

@@ -50,7 +50,7 @@ export interface Worker {
 
 /** A machine of real parts: a hub and workers, between which only the links are simulated. */
 export class Machine {
-  readonly clock: MachineClock = { aheadMs: 0 };
+  readonly clock: MachineClock;
   readonly workers = new Map<number, Worker>();
   hub: { readonly process: Process; readonly hub: Hub } | undefined;
   private readonly network: MachineNetwork;
@@ -59,11 +59,13 @@ export class Machine {
 
   constructor(
     readonly id: string,
+    aheadMs: number,
     private readonly scheduler: Scheduler,
     private readonly events: MachineEvents,
     /** What it reaches other machines over, if there are some. */
     private readonly carrier: Carrier | undefined,
   ) {
+    this.clock = { aheadMs, startedAheadMs: aheadMs };
     this.network = new MachineNetwork(scheduler, id);
   }
 

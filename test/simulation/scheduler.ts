@@ -7,13 +7,18 @@ import { Random } from '../io/rooms/support/random.js';
 
 /** When a simulation begins, in ms since 1970. */
 const BEGINNING = Date.UTC(2030, 0, 1);
+export const HOUR_MS = 3_600_000;
+/** The clocks of what is no machine. */
+export const RIGHT: MachineClock = { aheadMs: 0, startedAheadMs: 0 };
 /** So many events without a step of the time are a loop. */
 const MAX_AT_ONCE = 100_000;
 
-/** The time of day of a machine. */
+/** The clocks of a machine. */
 export interface MachineClock {
-  /** By how much it is ahead, in ms. */
+  /** By how much the time of day is ahead, in ms. */
   aheadMs: number;
+  /** The same of the clock that is never set, since the machine started. */
+  readonly startedAheadMs: number;
 }
 
 /** A worker, a hub, or a client: what may be paused or killed, and has timers. */
@@ -103,7 +108,7 @@ export class Scheduler {
   private readonly queue: Event[] = [];
   private order = 0;
   private atOnce = 0;
-  private readonly outside = new Process('outside', { aheadMs: 0 });
+  private readonly outside = new Process('outside', RIGHT);
   /** The process that has its turn. */
   current = this.outside;
   private readonly randoms = new Map<string, Random>();
@@ -170,20 +175,22 @@ export class Scheduler {
     const immediate = (callback: (...args: unknown[]) => void, ...args: unknown[]) =>
       new Timer(this, this.current, () => callback(...args), 0, false);
     const cancel = (timer: Timer | undefined) => timer?.cancel();
-    const nanoseconds = () => BigInt(Math.round(this.now * 1e6));
-    const hrtime = () => [Math.floor(this.now / 1000), Math.round((this.now % 1000) * 1e6)];
+    const sinceStart = () => this.now + HOUR_MS + this.current.clock.startedAheadMs;
+    const nanoseconds = () => BigInt(Math.round(sinceStart() * 1e6));
+    const hrtime = () => [Math.floor(sinceStart() / 1000), Math.round((sinceStart() % 1000) * 1e6)];
     const time = {
       ...{ setTimeout: start(false), setInterval: start(true), setImmediate: immediate },
       ...{ clearTimeout: cancel, clearInterval: cancel, clearImmediate: cancel },
       performance: { now: () => this.now },
       hrtime: Object.assign(hrtime, { bigint: nanoseconds }),
+      timeOrigin: BEGINNING - HOUR_MS,
     };
     const random = this.random('ids');
     const bytes = (size: number) => Buffer.from(Array.from({ length: size }, () => random.below(256)));
     const restoreTime = replaceTime(time as unknown as Time);
     const restoreRandom = replaceRandom(bytes, (min, max) => min + random.below(max - min));
     const restoreTags = replaceTags(() => this.current.tags);
-    const { hrtime: _, ...globals } = time;
+    const { hrtime: _, timeOrigin: __, ...globals } = time;
     const own = Object.keys(globals).map((key) => [key, Object.getOwnPropertyDescriptor(globalThis, key)!] as const);
     for (const [key, value] of Object.entries(globals))
       Object.defineProperty(globalThis, key, { value, configurable: true, writable: true });

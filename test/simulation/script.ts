@@ -1,4 +1,5 @@
 import type { Random } from '../io/rooms/support/random.js';
+import { HOUR_MS } from './scheduler.js';
 
 /** Something that happens to a simulation, at a time in ms. Numbers count around: there is always some worker 7. */
 export type Action = readonly [atMs: number, ...what: ActionOf];
@@ -34,6 +35,8 @@ export interface Setup {
   readonly presence?: boolean;
   /** Whether clients follow the state room. */
   readonly maps?: boolean;
+  /** By how much the clock of each machine is ahead of that of the one before, in ms. */
+  readonly skewMs?: number;
 }
 
 export interface Script extends Setup {
@@ -41,7 +44,6 @@ export interface Script extends Setup {
 }
 
 const ROOMS = 3;
-const HOUR_MS = 3_600_000;
 
 const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] = [
   [30, (random) => ['room', random.below(8), random.below(ROOMS)]],
@@ -85,7 +87,7 @@ const killHub = (random: Random): ActionOf => ['kill hub', random.below(2)];
 const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
   // By any amount up to an hour: mostly by little.
-  (random) => ['step clock', random.below(2), Math.round(HOUR_MS * (2 * random.next() - 1) ** 5)],
+  (random) => ['step clock', random.below(2), someMs(random)],
   killHub,
 ];
 
@@ -93,12 +95,16 @@ const faultsOfStore: typeof faults = [
   (random) => (random.chance(0.3) ? ['empty store', 0] : ['restore store', 0, random.below(300)]),
 ];
 
+/** Mostly little. */
+const someMs = (random: Random) => Math.round(HOUR_MS * (2 * random.next() - 1) ** 5);
+
 /** A script by chance. */
 export function scriptOf(seed: number, random: Random): Script {
   const machines = 1 + random.below(2);
   const setup = {
     ...{ seed, clients: 2 + random.below(4), workers: 2 + random.below(2), machines },
     ...{ durable: random.chance(0.4), presence: random.chance(0.3), maps: random.chance(0.3) },
+    ...(machines > 1 && random.chance(0.2) && { skewMs: someMs(random) }),
   };
   const fault = random.pick(setup.durable && random.chance(0.6) ? faultsOfStore : faults);
   const usual = listed([

@@ -6,7 +6,7 @@ import { checkLeftovers, watchKeepers } from './leftovers.js';
 import { DURATION_MS, Machine, type Worker } from './machine.js';
 import { Model, type Session, Violation } from './model.js';
 import { Presences } from './presence.js';
-import { Process, Scheduler } from './scheduler.js';
+import { Process, RIGHT, Scheduler } from './scheduler.js';
 import type { Action, Script } from './script.js';
 import { States } from './state.js';
 
@@ -52,7 +52,7 @@ class Simulation {
   private readonly machines: readonly Machine[];
   private readonly clients: readonly Client[];
   /** Where actions come from. */
-  private readonly script = new Process('script', { aheadMs: 0 });
+  private readonly script = new Process('script', RIGHT);
   private readonly carrier: Carrier | undefined;
   private readonly states: States;
   private readonly durables: Durables | undefined;
@@ -73,14 +73,14 @@ class Simulation {
       () => scheduler.now,
       (error) => scheduler.fail(error),
     );
-    const { machines = 1, durable, presence, maps } = given;
+    const { machines = 1, skewMs = 0, durable, presence, maps } = given;
     if (durable) this.durables = new Durables(scheduler);
     if (presence) this.presences = new Presences();
     if (machines > 1) this.carrier = new Carrier(scheduler);
     const events = { onServer: (io: Server, worker: Worker) => this.serve(io, worker) };
     this.machines = Array.from(
       { length: machines },
-      (_, number) => new Machine(`machine${number}`, scheduler, events, this.carrier),
+      (_, number) => new Machine(`machine${number}`, number * skewMs, scheduler, events, this.carrier),
     );
     this.clients = Array.from({ length: given.clients }, (_, at) => new Client(`c${at}`, this));
     if (maps) for (const { name, socket } of this.clients) this.states.follow(name, socket, machines === 1);
@@ -244,7 +244,6 @@ class Simulation {
       case 'restore store':
         return this.durables?.store.restore(other);
       case 'step clock':
-        this.faultMs = Number.POSITIVE_INFINITY;
         machine.clock.aheadMs = other;
         return;
     }

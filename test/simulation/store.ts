@@ -12,7 +12,7 @@ import {
 } from '../../src/features/history/store.js';
 import { takeTags } from '../../src/features/history/tags.js';
 import { Line } from './network.js';
-import { Process, type Scheduler } from './scheduler.js';
+import { Process, RIGHT, type Scheduler } from './scheduler.js';
 
 /** After how long without an answer a call fails, in ms. */
 const TIMEOUT_MS = 2000;
@@ -34,7 +34,7 @@ export interface StoreServerEvents {
 
 /** The store that all workers share, such as Redis. */
 export class StoreServer {
-  private readonly process = new Process('store', { aheadMs: 0 });
+  private readonly process = new Process('store', RIGHT);
   private readonly connections = new Set<SimulatedStore>();
   private logs: Logs = new Map();
   /** What it has been since it last lost something. */
@@ -152,7 +152,7 @@ class SimulatedStore extends CheckedStore {
     private readonly process: Process,
   ) {
     super({ ttlMs: Number.MAX_SAFE_INTEGER });
-    const store = new Process('store', { aheadMs: 0 });
+    const store = new Process('store', RIGHT);
     this.toServer = new Line(server.scheduler, `${process.name} store`, store);
     this.toWorker = new Line(server.scheduler, `store ${process.name}`, process);
   }

@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import * as time from '../../src/base/clock.js';
 import { pass } from './until.js';
 
 /** Time in this process, which can be moved ahead. */
@@ -14,8 +15,8 @@ const MAX_STEPS = 10_000;
 
 /**
  * From here to the end of the test file, time goes on as usual, and can be moved ahead. The timers that are due by then fire
- * in their order. Those of Node.js itself and of uWebSockets.js are not moved, nor those that run already. Call it once a
- * service of this process has started.
+ * in their order. Those of Node.js itself and of uWebSockets.js are not moved, nor those that run already, but
+ * the time of the machine is. Call it once a service of this process has started.
  */
 export function movableClock(): MovableClock {
   const before = performance.now();
@@ -23,6 +24,9 @@ export function movableClock(): MovableClock {
   // It starts at 0, but does not go backwards.
   const sinceHere = performance.now.bind(performance);
   performance.now = () => before + sinceHere();
+  const [started] = time.hrtime();
+  const hrtime = (): [number, number] => [started + Math.floor(sinceHere() / 1000), (sinceHere() % 1000) * 1e6];
+  time.replaceTime({ ...time, hrtime: Object.assign(hrtime, { bigint: time.hrtime.bigint }) });
   const clock: MovableClock = {
     ahead: (ms) => jest.advanceTimersByTimeAsync(ms),
     until: async (ask, step = 100) => {
@@ -45,6 +49,3 @@ export function movableClock(): MovableClock {
   };
   return clock;
 }
-
-/** The time of the clock that does not go back, in ms: for tests of what is dated with it. */
-export const ticks = (): number => performance.now();

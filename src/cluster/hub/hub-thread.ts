@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
+import { timeOrigin } from '../../base/clock.js';
 import { HUB } from '../mesh/mesh.js';
 import type { Watchdog } from '../primary/forked-worker.js';
 import { socketOf } from '../protocol.js';
@@ -16,6 +17,8 @@ export interface HubData {
   readonly address: HubAddress | undefined;
   /** The number of the primary; see `wire-number.ts`. */
   readonly wireNumber: number;
+  /** That of the clock of this machine. */
+  readonly timeOrigin: number;
 }
 
 export type ToHub =
@@ -72,7 +75,7 @@ export class HubThread {
     const { directory, machine, address, log, watchdog } = this.host;
     const bornAt = performance.now();
     rmSync(socketOf(directory, HUB), { force: true });
-    const workerData: HubData = { directory, machine, address, wireNumber: wire.number };
+    const workerData: HubData = { directory, machine, address, wireNumber: wire.number, timeOrigin };
     // Without the flags of the process, which may load the application.
     const thread = new Worker(this.file, {
       ...{ workerData, execArgv: [], name: 'hub' },

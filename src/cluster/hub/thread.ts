@@ -2,6 +2,7 @@
  * The thread of the primary that is the hub of the machine. It runs no code of the application.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { setTimeOrigin } from '../../base/clock.js';
 import { hubServices, type OpenHubService } from '../../base/hub-service.js';
 import { own, raise } from '../../base/owner.js';
 import { requireHere } from '../../base/package.js';
@@ -18,7 +19,8 @@ const files: { readonly [service: number]: `./${string}.js` } = {
   [hubServices.recovery]: './features/recovery/hub-service.js',
 };
 
-const { directory, machine, address, wireNumber } = workerData as HubData;
+const { directory, machine, address, wireNumber, timeOrigin } = workerData as HubData;
+setTimeOrigin(timeOrigin);
 if (wireNumber !== wire.number) process.exit(OTHER_WIRE);
 // All of them now: later, the files may be those of another build.
 const loaded = new Map(

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { TIME_ORIGIN, timeOrigin } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import { makeSocketFolder } from '../../base/socket-folders.js';
@@ -63,6 +64,7 @@ export class Primary {
     [MESH_DIRECTORY]: this.meshDirectory,
     [MACHINE_ID]: randomBytes(6).toString('base64url'),
     [WIRE_NUMBER]: String(wire.number),
+    [TIME_ORIGIN]: String(timeOrigin),
   };
   private readonly members = new Map<number, ForkedWorker>();
   private hub: HubThread | undefined;

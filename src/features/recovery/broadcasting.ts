@@ -1,5 +1,6 @@
 import type { Adapter, BroadcastOptions, Room, SocketId } from 'socket.io-adapter';
 import type { PacketType as Type } from 'socket.io-parser';
+import { machineTime } from '../../base/clock.js';
 import { nameOf, roomsNamed } from '../../base/names.js';
 import { isToId } from '../../base/worker-name.js';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
@@ -126,7 +127,7 @@ export class Broadcasting {
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
       if (isKept(packet, flags) && !flags.local)
-        this.namespace.post({ type: 'foreign', at: Date.now(), rooms, except });
+        this.namespace.post({ type: 'foreign', at: machineTime(), rooms, except });
       return options;
     }
     const gap = this.heads.gapBefore(mark);

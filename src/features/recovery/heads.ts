@@ -1,3 +1,4 @@
+import { machineTime } from '../../base/clock.js';
 import { isToId } from '../../base/worker-name.js';
 import type { Floor } from './keeper/memory.js';
 import { type KeptPacket, lastToAll, type Mark } from './keeper/stream.js';
@@ -6,7 +7,7 @@ import { VersionVector } from './version-vector.js';
 
 /** More senders than any cluster has. Their names come from the backplane. */
 const MAX_SENDERS = 4096;
-/** By how far the clocks of two machines may differ, in ms. No clock follows one that is further ahead. */
+/** No clock follows one of another machine that is further ahead, in ms. */
 const MAX_SKEW_MS = 1000;
 /** For how long a floor is given out again while this worker receives nothing, in ms. */
 const FLOOR_MS = 1000;
@@ -19,10 +20,10 @@ export class Heads {
   sent = 0;
   /** The number of the last one to all workers. */
   private sentToAll = 0;
-  /** Since when it receives them, in ms since 1970. */
-  readonly since = Date.now();
+  /** Since when it receives them. */
+  readonly since = machineTime();
   readonly recent = new RecentPackets();
-  /** Times are those of `performance.now()`: a step of the clock does not change them. */
+  /** Times are those of `machineTime()`: a step of the clock does not change them. */
   private readonly senders = new Map<string, { last: number; receivedAt: number }>();
   private lastAt = 0;
   /** What it has received, as offsets name it: without workers that have been silent for a long time. */
@@ -41,7 +42,7 @@ export class Heads {
   /** The time of the next packet, which is later than all that this worker has sent or received. */
   nextTime(): number {
     // A multiple of 2^-10 is exact, so that packets of the same millisecond keep their order.
-    this.lastAt = Math.max(Date.now(), this.lastAt + 1 / 1024);
+    this.lastAt = Math.max(machineTime(), this.lastAt + 1 / 1024);
     return this.lastAt;
   }
 
@@ -62,7 +63,7 @@ export class Heads {
   /** If broadcasts of a sender are missing before this one, how long ago the last one was received, in ms. */
   gapBefore(mark: Mark): number | undefined {
     const known = this.senders.get(mark[0]);
-    return known && lastToAll(mark) > known.last ? performance.now() - known.receivedAt : undefined;
+    return known && lastToAll(mark) > known.last ? machineTime() - known.receivedAt : undefined;
   }
 
   /**
@@ -75,28 +76,28 @@ export class Heads {
     if (known && number <= known.last && !isToId(content.rooms)) return false;
     const after = lastToAll(mark);
     const missing = after > this.lastOf(sender) ? after : 0;
-    const head = { last: Math.max(number, known?.last ?? 0), receivedAt: performance.now() };
+    const head = { last: Math.max(number, known?.last ?? 0), receivedAt: machineTime() };
     if (known) Object.assign(known, head);
     else if (this.senders.size < MAX_SENDERS) this.senders.set(sender, head);
     this.received.raise(sender, head.last);
-    if (at < Date.now() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
+    if (at < machineTime() + MAX_SKEW_MS) this.lastAt = Math.max(this.lastAt, at);
     this.recent.add({ ...content, sender, number, at, missing });
     return true;
   }
 
   /** The offset of a packet that is delivered now. */
   offset(at: number, direct = this.direct): string {
-    return encodeOffset(at, this.worker, direct, this.received);
+    return encodeOffset(Math.min(at, machineTime()), this.worker, direct, this.received);
   }
 
   /** The offset of a packet for a client that lacks further ones. */
   offsetOf(at: number, senders: VersionVector): string {
-    return encodeOffset(at, this.worker, this.direct, senders);
+    return encodeOffset(Math.min(at, machineTime()), this.worker, this.direct, senders);
   }
 
   /** What this worker has received until now. */
   floor(): Floor {
-    const at = Date.now();
+    const at = machineTime();
     const numbers = `${this.received}`;
     // Sockets that connect or join in between share it.
     if (numbers !== this.lastFloor.numbers || at - this.lastFloor.at > FLOOR_MS) this.lastFloor = { at, numbers };
@@ -105,7 +106,7 @@ export class Heads {
 
   /** Forgets workers that have been silent for a long time. */
   sweep(): void {
-    const now = performance.now();
+    const now = machineTime();
     const retentionMs = this.retentionMs();
     for (const [sender, { receivedAt }] of this.senders) {
       if (receivedAt < now - 2 * retentionMs) this.received.forget(sender);

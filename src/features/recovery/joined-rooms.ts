@@ -1,3 +1,5 @@
+import { machineTime } from '../../base/clock.js';
+
 const MAX_ROOMS = 10_000;
 
 /**
@@ -5,7 +7,7 @@ const MAX_ROOMS = 10_000;
  * to this worker, and have that id. Whether others are in the room of a connected one, its session says.
  */
 export class JoinedRooms {
-  /** When they were joined, the oldest first, on the clock of `performance`. */
+  /** When they were joined, the oldest first. */
   private readonly rooms = new Map<string, number>();
   /** When the last one was joined that is not remembered any more, though a client may still return. */
   private droppedAt = Number.NEGATIVE_INFINITY;
@@ -15,7 +17,7 @@ export class JoinedRooms {
 
   add(room: string): void {
     this.rooms.delete(room);
-    this.rooms.set(room, performance.now());
+    this.rooms.set(room, machineTime());
     if (this.rooms.size <= this.max) return;
     const [[oldest, at]] = this.rooms as unknown as [[string, number]];
     this.rooms.delete(oldest);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import { machineTime } from '../../base/clock.js';
 import { nameOf } from '../../base/names.js';
 import { Allowance, type Rate } from '../../engine/limits/rates.js';
 import { pidOf } from '../../io/socket-io.private.js';
@@ -32,6 +33,8 @@ export interface LiveSession {
   readonly id: SocketId;
   readonly pid: string;
   readonly resumedFrom: string | undefined;
+  readonly named: string | undefined;
+  readonly handedOver: string | undefined;
   /** The client has received everything that it was sent before this time. */
   readonly aliveAt: number;
   readonly address: string | undefined;
@@ -41,7 +44,7 @@ export interface LiveSession {
   /** What the client had received when it connected and this worker had not: a version vector. */
   readonly alsoReceived: string | undefined;
   replayed: Replayed | undefined;
-  /** When it was connected, on the clock of `performance`. */
+  /** When it was connected. */
   readonly connectedAt: number;
   /** What the keeper knows: nothing, its rooms, or only that it is in too many of them. */
   told: 'nothing' | 'all' | 'too many rooms';
@@ -70,7 +73,7 @@ export class LiveSessions {
   private readonly young = new Set<LiveSession>();
   /** Those with changes to post. */
   private readonly changed = new Set<LiveSession>();
-  private readonly window = new Allowance(WINDOW_RATE, performance.now());
+  private readonly window = new Allowance(WINDOW_RATE, machineTime());
   /** Bounds the packets that are held; undefined if the keeper gets each at once. */
   private readonly held: PacketMemory | undefined;
 
@@ -104,11 +107,14 @@ export class LiveSessions {
 
   add(
     socket: Socket,
-    state: Pick<LiveSession, 'resumedFrom' | 'aliveAt' | 'floors' | 'alsoReceived' | 'isShared'>,
+    state: Pick<
+      LiveSession,
+      'resumedFrom' | 'named' | 'handedOver' | 'aliveAt' | 'floors' | 'alsoReceived' | 'isShared'
+    >,
   ): LiveSession {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const pid = pidOf(socket);
-    const connectedAt = performance.now();
+    const connectedAt = machineTime();
     const session: LiveSession = {
       ...{
         ...state,
@@ -222,7 +228,7 @@ export class LiveSessions {
   /** Posts what has changed since the last call, new sessions first of all. Of the others, what is too much waits. */
   postChanges(): void {
     if (this.changed.size === 0) return;
-    const now = performance.now();
+    const now = machineTime();
     const stale: string[] = [];
     for (const session of this.changed) {
       const mayTell = this.window.has(0, now) && (session.costs?.has(0, now) ?? true);
@@ -240,7 +246,7 @@ export class LiveSessions {
   /** A keeper that knows none of them is told of all. What they were sent alone before, it does not have. */
   introduce(direct: number): void {
     for (const session of this.byPid.values()) {
-      if (session.told !== 'nothing' && !this.held) Object.assign(session, { floor: direct, floorAt: Date.now() });
+      if (session.told !== 'nothing' && !this.held) Object.assign(session, { floor: direct, floorAt: machineTime() });
       session.told = 'nothing';
       this.tell(session);
     }
@@ -248,7 +254,7 @@ export class LiveSessions {
 
   /** Forgets the floors of before a time. */
   sweep(oldest: number): void {
-    this.held?.dropBefore(oldest - Date.now() + performance.now());
+    this.held?.dropBefore(oldest);
     for (const session of this.young) {
       if (session.floors?.dropBefore(oldest)) continue;
       session.floors = undefined;
@@ -285,7 +291,7 @@ export class LiveSessions {
     }
     session.isStale = false;
     if (session.held) this.markStale(session);
-    const now = performance.now();
+    const now = machineTime();
     this.window.consume(bytes, now);
     if (told === 'nothing') return;
     session.costs ??= new Allowance(SESSION_RATE, now);
@@ -312,8 +318,8 @@ export class LiveSessions {
   }
 
   private stateOf(session: LiveSession): SessionState {
-    const { socket, pid, resumedFrom, aliveAt, floors, alsoReceived, replayed, isShared, address, connection } =
-      session;
+    const { socket, pid, resumedFrom, named, handedOver, aliveAt, floors } = session;
+    const { alsoReceived, replayed, isShared, address, connection } = session;
     const user = this.userOf(socket.data);
     const own = { pid, sid: socket.id, aliveAt, alsoReceived, replayed, isShared, user, address, connection };
     // Only so much is kept that the client can be told apart from an unknown one.
@@ -327,6 +333,8 @@ export class LiveSessions {
       data,
       worker: this.worker,
       resumedFrom,
+      named,
+      handedOver,
       floors: floors?.state(),
     };
   }

@@ -23,6 +23,13 @@ export interface SessionState {
   readonly worker: string;
   /** The offset with which the client was recovered on that worker. */
   readonly resumedFrom: string | undefined;
+  /** What the client itself names until it receives something, unless that is `resumedFrom`. */
+  readonly named?: string | undefined;
+  /**
+   * The workers that have handed over its connection since: a version vector. Each with what {@link Offset.direct} was when
+   * it had sent something to this client alone last, or 0.
+   */
+  readonly handedOver?: string | undefined;
   /** The client has received everything that it was sent before this time. */
   readonly aliveAt: number;
   /** From which packets on its rooms are its own. */
@@ -58,7 +65,8 @@ export interface StreamState {
   readonly floor: number;
   readonly floorAt: number;
   readonly last: number;
-  readonly lastAt: number;
+  /** By how much the clock of its sender is behind that of the keeper, in ms. */
+  readonly lagMs: number;
   readonly packets: readonly KeptPacket[];
 }
 
@@ -67,8 +75,6 @@ export interface AwayState {
   readonly session: SessionState;
   /** For how long its client has been away, in ms. */
   readonly awayMs: number;
-  /** When it was given, in ms since 1970; Infinity if the clock there was set back. */
-  readonly givenAt: number;
   readonly direct: StreamState;
 }
 
@@ -85,7 +91,7 @@ export interface KeeperBounds {
   /** The packets that all clients of a worker together may be sent in ten seconds because they had missed them, and their bytes. */
   readonly maxReplayed: number;
   readonly maxReplayedBytes: number;
-  /** By how much the clocks of machines may differ, in ms. */
+  /** By how much times of other machines may be wrong, in ms. */
   readonly slackMs: number;
   /** How often expired packets and sessions are dropped, in ms. */
   readonly sweepMs: number;
@@ -121,12 +127,12 @@ export type Collected =
 export interface MissedQuestion {
   /** What the client has received. */
   readonly offset: string;
+  /** When that was sent, as far as that is known. */
+  readonly at: number;
   /** What the worker that asks has received. */
   readonly received: string;
-  /** Since when that worker receives broadcasts, in ms since 1970. */
+  /** Since when that worker receives broadcasts. */
   readonly receivesSince: number;
-  /** When the keeper of that worker asks, in ms since 1970; Infinity if its clock was set back. */
-  readonly askedAt: number;
   readonly session: Pick<SessionState, 'rooms' | 'aliveAt' | 'floors' | 'alsoReceived'>;
 }
 
@@ -251,6 +257,9 @@ export type ToKeeperElsewhere =
       streams: readonly (StreamState & { sender: string })[];
       away: readonly AwayState[];
     };
+
+/** The same on its way. The other keeper moves all times in it by what their clocks differ. */
+export type FromKeeperElsewhere = ToKeeperElsewhere & { readonly sentAt: number };
 
 /** How `socket.data` travels to a keeper and back. */
 export interface DataPacker {

@@ -1,5 +1,6 @@
 import type { Namespace, Socket } from 'socket.io';
 import type { Adapter, Room, Session, SocketId } from 'socket.io-adapter';
+import { machineTime } from '../../base/clock.js';
 import { joinTexts, NO_ROOM, nameOf, roomsNamed } from '../../base/names.js';
 import { own } from '../../base/owner.js';
 import { noteClient } from '../../io/moving-clients.private.js';
@@ -21,16 +22,19 @@ import type { KeptPacket } from './keeper/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
 import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
 import { departing, isArriving } from './moves.js';
-import { decodeOffset, mayBeId, NO_OFFSET, type RecoveryOutcome } from './offset.js';
+import { decodeOffset, mayBeId, NO_OFFSET, type Offset, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
 import type { ServerRecovery } from './recovery.js';
-import { Ahead, receivedBefore } from './returns/ahead.js';
+import { Ahead, namedBefore } from './returns/ahead.js';
 import type { Gate } from './returns/gate.js';
 import { type Returning, Returns } from './returns/returns.js';
 import { VersionVector } from './version-vector.js';
 
 /** By how much longer than packets are kept the floors of sessions are, in ms. */
 const FLOOR_SLACK_MS = 30_000;
+
+/** The handovers of one connection that are remembered. Its client has received something since the one before. */
+const MAX_HANDOVERS = 32;
 
 /** Recovery in one namespace. It adds itself to the namespace's adapter, whatever backplane that belongs to. */
 export class NamespaceRecovery {
@@ -149,31 +153,46 @@ export class NamespaceRecovery {
     noteClient(socket);
     const returning = this.returns.take(socket.id);
     if (!returning) {
-      const offset = receivedBefore(socket);
+      const named = namedBefore(socket);
+      const offset = named ? decodeOffset(named) : undefined;
       const alsoReceived = offset && this.noteLead(socket.id, offset.senders, offset.at);
       const floors = new Floors(this.heads.floor());
       // Sockets elsewhere may have the id that an application gives, or be in its room. No other worker knows any other id yet.
       const isShared = !mayBeId(socket.id) || this.givenIds.get(socket) !== socket.id;
-      this.live.add(socket, { resumedFrom: undefined, aliveAt: Date.now(), floors, alsoReceived, isShared });
+      this.live.add(socket, {
+        ...{ resumedFrom: undefined, named: offset && named, handedOver: undefined },
+        ...{ aliveAt: machineTime(), floors, alsoReceived, isShared },
+      });
       return;
     }
-    if (this.removals.covers({ ...returning.session, disconnectedAt: performance.now() }))
+    if (this.removals.covers({ ...returning.session, disconnectedAt: machineTime() }))
       return this.returns.refuse(socket, returning);
     this.returns.complete(socket, returning, () => this.return(socket, returning));
   }
 
-  private return(socket: Socket, { session, resumedFrom, upTo }: Returning): LiveSession {
+  private return(socket: Socket, { session, resumedFrom, named, upTo }: Returning): LiveSession {
     const floors = this.floorsOf(session, socket);
-    const named = decodeOffset(resumedFrom)!.senders;
+    const offset = decodeOffset(resumedFrom)!;
     const before = VersionVector.parse(session.alsoReceived);
-    const senders = VersionVector.union(before, named);
+    const senders = VersionVector.union(before, offset.senders);
     // What a client that moves has received, its worker has named, and not the client.
-    const known = isArriving(session.pid) ? before : senders;
-    const beyond = known.beyond({ of: (sender) => Math.min(this.heads.lastOf(sender), named.of(sender)) });
+    const isMoved = isArriving(session.pid);
+    const known = isMoved ? before : senders;
+    const said = isMoved
+      ? { named: session.named ?? session.resumedFrom, handedOver: handedOverBy(offset, session.handedOver) }
+      : { named: named === resumedFrom ? undefined : named, handedOver: undefined };
+    const beyond = known.beyond({ of: (sender) => Math.min(this.heads.lastOf(sender), offset.senders.of(sender)) });
     const alsoReceived = beyond.size > 0 ? `${beyond}` : undefined;
     this.noteLead(socket.id, VersionVector.union(senders, VersionVector.parse(upTo)), undefined);
     const isShared = session.isShared || this.joined.mayHave(socket.id);
-    const live = this.live.add(socket, { resumedFrom, aliveAt: session.aliveAt, floors, alsoReceived, isShared });
+    const live = this.live.add(socket, {
+      resumedFrom,
+      ...said,
+      aliveAt: session.aliveAt,
+      floors,
+      alsoReceived,
+      isShared,
+    });
     for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(room);
     return live;
   }
@@ -318,7 +337,7 @@ export class NamespaceRecovery {
    * missed was gathered before. It returns again, before it gets a later one.
    */
   onLost(ms: number): void {
-    this.live.endRecovered(performance.now() - ms);
+    this.live.endRecovered(machineTime() - ms);
   }
 
   onJoined(room: string): void {
@@ -355,8 +374,8 @@ export class NamespaceRecovery {
   sweep(): void {
     this.ahead.sweep();
     this.heads.sweep();
-    this.live.sweep(Date.now() - this.retentionMs - FLOOR_SLACK_MS);
-    const oldest = performance.now() - this.settings.durationMs;
+    this.live.sweep(machineTime() - this.retentionMs - FLOOR_SLACK_MS);
+    const oldest = machineTime() - this.settings.durationMs;
     this.removals.sweep(oldest);
     this.joined.sweep(oldest);
   }
@@ -364,4 +383,9 @@ export class NamespaceRecovery {
   close(): void {
     this.host.link.remove(this.space, this);
   }
+}
+
+/** The workers that have handed over a connection, see `SessionState`. */
+function handedOverBy({ worker, direct }: Offset, before: string | undefined): string {
+  return `${new VersionVector([...VersionVector.parse(before), [worker, direct] as const].slice(-MAX_HANDOVERS))}`;
 }

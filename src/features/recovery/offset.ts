@@ -15,7 +15,7 @@ import { numberIn, SEPARATOR, VersionVector } from './version-vector.js';
  * Every worker can thus tell what the client lacks, also when the one that delivered the packet is gone.
  */
 export interface Offset {
-  /** When the packet was sent, in ms since 1970. */
+  /** When the packet was sent, at the latest now, by the clock of `worker`. */
   readonly at: number;
   readonly worker: string;
   readonly direct: number;
@@ -28,8 +28,8 @@ export const MAX_LENGTH = 16_384;
 /** More than the workers that a cluster with recovery has. */
 const MAX_SENDERS = 512;
 const NUMBER = /^[0-9a-z]{1,10}$/;
-/** The latest time that an offset can name. */
-export const LATEST = 36 ** 10 - 1;
+/** The time in an offset that no packet has. */
+export const UNKNOWN_TIME = 0;
 
 /** In place of the offset of a client that has received no event yet. */
 export const NO_OFFSET = '';

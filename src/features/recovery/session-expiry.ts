@@ -1,5 +1,6 @@
 import type { Namespace } from 'socket.io';
 import type { Adapter, Session } from 'socket.io-adapter';
+import { machineTime } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../../io/any.js';
 import { recoverySettingsOf, wantsRecovery } from '../../io/socket-io.private.js';
@@ -57,7 +58,7 @@ function alone(nsp: Namespace): OwnExpiries {
   known.set(adapter, expiries);
   adapter.persistSession = (session: Session & { pid: string }) => {
     persistSession.call(adapter, session);
-    expiries.add({ ...session, disconnectedAt: performance.now() });
+    expiries.add({ ...session, disconnectedAt: machineTime() });
   };
   // A middleware may still reject a client whose session was restored.
   nsp.on('connection', (socket) => {

@@ -163,7 +163,7 @@ async function missing(
     offset: encodeOffset(0, '1', 0, new VersionVector(senders)),
     received: '',
     receivesSince: 0,
-    askedAt: 0,
+    at: 0,
     session,
   });
   return found.outcome === undefined ? found.packets.map(([, number]) => number) : found.outcome;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { io as connect } from 'socket.io-client';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
+import { depart, departing, expectArrival } from '../../../src/features/recovery/index.js';
 import { startMember, type TestNode } from '../../io/rooms/support/node.js';
 import { Random } from '../../io/rooms/support/random.js';
 import { nextEvent } from '../../support/clients.js';
@@ -90,6 +91,39 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       expect(since.slice(0, 3).sort()).toEqual(['all,1', 'own,1', 'room,1']);
       expect(since.slice(3)).toEqual(['room,2']);
       expect(other.of('excepted')).toEqual([1]);
+    });
+
+    test('brings a client back that has received nothing since before its connection was handed over twice', async () => {
+      const wanderer = await client(0, 'websocket', 'room');
+      const { id } = wanderer.socket;
+      await wanderer.cutOff();
+      await gone(id);
+      await wanderer.comeBack(nodes[1]!.url);
+      let connection = wanderer.socket;
+      for (let moves = 0; moves < 2; moves++) {
+        const socket = nodes[1]!.io.of('/').sockets.get(id!)!;
+        const auth = depart(socket)!;
+        const left = nextEvent(connection, 'disconnect');
+        departing.add(id!);
+        socket.conn.close(true);
+        departing.delete(id!);
+        await left;
+        const arrived = new Promise((resolve) => expectArrival(auth.pid, resolve));
+        connection = connect(nodes[1]!.url, { forceNew: true, transports: ['websocket'], reconnection: false, auth });
+        expect(await arrived).toBe(true);
+      }
+      // Its worker is killed, or nobody can reach it.
+      const lost = nextEvent(connection, 'disconnect');
+      connection.io.engine.close();
+      await lost;
+      await gone(id);
+      nodes[0]!.io.to('room').emit('n', 'room', 1);
+      nodes[0]!.io.to(id!).emit('n', 'own', 1);
+      await wanderer.comeBack(nodes[0]!.url);
+      expect(wanderer.recovered).toEqual([true, true]);
+      nodes[0]!.io.to('room').emit('n', 'room', 2);
+      await until(() => wanderer.of('room').length === 2);
+      expect(wanderer.heard.map((message) => message.join()).sort()).toEqual(['hello,0', 'own,1', 'room,1', 'room,2']);
     });
 
     test('brings the data of the socket and binary packets', async () => {
@@ -214,8 +248,9 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
     test('gives a new session to unknown clients, wrong offsets and clients that left', async () => {
       const wanderer = await client(0);
       const { pid, offset } = wanderer.credentials;
+      const { id } = wanderer.socket;
       wanderer.close();
-      await gone(wanderer.socket.id);
+      await gone(id);
       for (const auth of [
         { pid, offset },
         { pid: 'unknown', offset },

@@ -1,3 +1,4 @@
+import { machineTime } from '../../../base/clock.js';
 import type { SessionState } from '../messages.js';
 import type { KeptSession } from './sessions.js';
 import type { KeptPacket } from './stream.js';
@@ -144,7 +145,6 @@ export type ExpiryListener = (session: ExpiredSession) => void;
 
 /** What is remembered of a session until it expires. */
 type Session = Pick<SessionState, 'pid' | 'sid' | 'rooms' | 'data'> & {
-  /** On the clock of `performance`. */
   readonly disconnectedAt: number;
 };
 
@@ -187,7 +187,7 @@ export class Expiries<S extends Session = KeptSession> {
 
   /** Some sessions have been ended before their time. */
   endWhere(matches: (session: S) => boolean): void {
-    const due = performance.now() - 1;
+    const due = machineTime() - 1;
     for (const [pid, { session }] of this.pending) if (matches(session)) this.pending.set(pid, { session, due });
   }
 
@@ -198,7 +198,7 @@ export class Expiries<S extends Session = KeptSession> {
     this.listener?.({ id, rooms: rooms.filter((room) => room !== id), data });
   }
 
-  sweep(now = performance.now()): void {
+  sweep(now = machineTime()): void {
     for (const { session, due } of this.pending.values()) if (due < now) this.failed(session);
   }
 

@@ -1,4 +1,4 @@
-import { delay } from '../../../base/clock.js';
+import { delay, machineTime } from '../../../base/clock.js';
 import type { HubService, HubServiceHost } from '../../../base/hub-service.js';
 import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
@@ -8,6 +8,7 @@ import {
   bytesOf,
   type Collected,
   type Found,
+  type FromKeeperElsewhere,
   type Missed,
   type MissedQuestion,
   type SpaceOptions,
@@ -15,7 +16,7 @@ import {
   type ToKeeperElsewhere,
   type ToWorker,
 } from '../messages.js';
-import { decodeOffset, NO_OFFSET } from '../offset.js';
+import { decodeOffset, NO_OFFSET, type Offset, UNKNOWN_TIME } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
 import { VersionVector } from '../version-vector.js';
 import { beginningOf, receivedBeyond, receivedWith } from './missed.js';
@@ -23,6 +24,7 @@ import { nextTurn } from './packets.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
 import { Space } from './space.js';
 import { PacketMemory } from './stream.js';
+import { withTimesMoved } from './times.js';
 
 /** How long workers may take to post what they hold back, in ms: one that hangs delays all. */
 const MAX_POST_MS = 2000;
@@ -36,21 +38,26 @@ const MAX_ABSENCE_MS = 2000;
 const FIGURES_INTERVAL_MS = 1000;
 /** What is asked was not found out in time. */
 const BEHIND = { outcome: 'worker behind' } as const;
+/** How much faster than another the clock of a machine may run, as a share. */
+const MAX_DRIFT = 0.01;
 /** The size of one message of a will, about, in bytes. */
 const WILL_BYTES = 512 * 1024;
 const DEFAULT_BYTES = 32 * 1024 * 1024;
 
 /** How a keeper reaches the workers of its machine and the keepers of others. */
 type KeeperHost = Pick<
-  HubServiceHost<ToWorker, ToKeeperElsewhere>,
+  HubServiceHost<ToWorker, FromKeeperElsewhere>,
   'isAlone' | 'isLinked' | 'sendToWorker' | 'sendToHub'
 >;
 
 /** Another keeper. */
 interface Other {
   isHere: boolean;
-  /** When it was last here, on the clock of `performance`. */
+  /** When it was last here. */
   at: number;
+  /** By how much its clock is behind, and how long a message takes at least, in ms. */
+  lagMs: number;
+  heardAt: number;
   /** The workers whose packets it has, by space. */
   readonly senders: Map<string, Set<string>>;
 }
@@ -62,7 +69,7 @@ interface Other {
  * Each packet and each session has one keeper. A client that returns is looked for, and what it lacks is gathered, on all
  * machines.
  */
-export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
+export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private readonly packets = new PacketMemory(DEFAULT_BYTES);
   private readonly sessions = new SessionMemory(DEFAULT_BYTES);
   private readonly spaces = new Map<string, Space>();
@@ -79,7 +86,7 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
   /** The figures and the workers that were told last. */
   private told = '';
   private isClosed = false;
-  private readonly madeAt = performance.now();
+  private readonly madeAt = machineTime();
   /** Those that look again when a worker or another keeper tells something. */
   private readonly waiting: (() => void)[] = [];
 
@@ -119,7 +126,6 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const space = this.spaces.get(message.space);
     const known = space?.workers.get(worker);
     if (!space || !known) return;
-    space.look();
     switch (message.type) {
       case 'options':
         space.options = message.options;
@@ -175,7 +181,7 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     this.packets.maxBytes = options.maxBytes;
     this.sessions.maxBytes = options.maxBytes;
     space.open(worker, message);
-    for (const hub of this.here()) this.host.sendToHub(hub, { type: 'senders', space: name, names: [message.name] });
+    this.tell(this.here(), { type: 'senders', space: name, names: [message.name] });
     this.sweepMs = options.sweepMs;
     this.timer ??= setInterval(() => this.turn(), Math.min(FIGURES_INTERVAL_MS, options.sweepMs)).unref();
   }
@@ -225,7 +231,8 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const { maxRooms, maxMissed, maxMissedBytes } = space.options;
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
     await this.announced(name, worker, session, deadline.half);
-    const known = receivedWith(session, named === NO_OFFSET ? beginningOf(session) : named);
+    const text = named === NO_OFFSET ? beginningOf(session) : named;
+    const known = receivedWith(session, text, (offset) => this.timeOf(space, name, offset));
     // An attempt that its client has given up, which has received something since. The next one is to find the session.
     if (!known) space.disconnected(worker, pid);
     const direct = known && session.direct.after(known.direct, session.aliveAt);
@@ -234,9 +241,9 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const alsoReceived = receivedBeyond(session, known.offset);
     const question: MissedQuestion = {
       offset: known.resumedFrom,
+      at: this.timeOf(space, name, known.offset) ?? session.aliveAt,
       received,
       receivesSince,
-      askedAt: space.latest,
       session: { rooms, aliveAt, floors, alsoReceived },
     };
     const missed = direct.map(({ number, at, packets }): Missed => [undefined, number, at, packets]);
@@ -311,6 +318,15 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     }
     // Another attempt of the client may have brought it here meanwhile.
     return this.onceAway(space, name, pid, take, deadline.half);
+  }
+
+  /** When a worker has sent a packet with an offset, by the clock of this machine; undefined if that is not known. */
+  private timeOf(space: Space, name: string, { worker, at }: Offset): number | undefined {
+    if (at === UNKNOWN_TIME) return undefined;
+    const ownLag = space.packets.lagOf(worker);
+    if (ownLag !== undefined) return at + ownLag;
+    for (const { senders, lagMs } of this.others.values()) if (senders.get(name)?.has(worker)) return at + lagMs;
+    return undefined;
   }
 
   /** Resolves when the workers have told all that they know, if the keeper does not know a session. */
@@ -390,16 +406,16 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
 
   /** Resolves when some other keepers are here, by default any, or when those that there are would be. */
   private async met({ left }: Deadline, areHere = () => this.here().next().done === false): Promise<void> {
-    const ms = this.madeAt + MAX_MEETING_MS - performance.now();
+    const ms = this.madeAt + MAX_MEETING_MS - machineTime();
     if (!this.host.isAlone) await this.until(areHere, new Deadline(Math.min(ms, left)));
   }
 
   /** Resolves when each keeper that was lost just now, with packets that nobody else has, is here again or counts as ended. */
   private reunited(name: string, deadline: Deadline): Promise<void> {
     const isLost = ({ isHere, at, senders }: Other) =>
-      !isHere && senders.get(name)?.size && performance.now() - at < MAX_ABSENCE_MS;
+      !isHere && senders.get(name)?.size && machineTime() - at < MAX_ABSENCE_MS;
     const latest = Math.max(...[...this.others.values()].filter(isLost).map(({ at }) => at));
-    const ms = latest + MAX_ABSENCE_MS - performance.now();
+    const ms = latest + MAX_ABSENCE_MS - machineTime();
     return this.until(() => ![...this.others.values()].some(isLost), new Deadline(Math.min(ms, deadline.left)));
   }
 
@@ -433,7 +449,14 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     { left }: Deadline,
     question: Asked<ToKeeperElsewhere>,
   ): Promise<Map<string, ToKeeperElsewhere>> {
-    return this.ofHubs.ask(hubs, left, (hub, numbered) => this.host.sendToHub(hub, { ...question, ...numbered }));
+    return this.ofHubs.ask(hubs, left, (hub, numbered) =>
+      this.tell([hub], { ...question, ...numbered } as ToKeeperElsewhere),
+    );
+  }
+
+  private tell(hubs: Iterable<string>, message: ToKeeperElsewhere): void {
+    const sent = { ...message, sentAt: machineTime() };
+    for (const hub of hubs) this.host.sendToHub(hub, sent);
   }
 
   private remove(target: Extract<ToKeeper, { type: 'remove' }>['target'], server: string): string[] {
@@ -447,19 +470,19 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
   private joined(message: Extract<ToKeeper, { type: 'joined' }>, from: number): void {
     const { workers = new Map<number, unknown>() } = this.spaces.get(message.space) ?? {};
     for (const worker of workers.keys()) if (worker !== from) this.host.sendToWorker(worker, message);
-    if (from >= 0) for (const hub of this.here()) this.host.sendToHub(hub, message);
+    if (from >= 0) this.tell(this.here(), message);
   }
 
   onHubHere(hub: string): void {
     const known = this.others.get(hub);
-    const other = known ?? { isHere: true, at: 0, senders: new Map<string, Set<string>>() };
+    const other = known ?? { isHere: true, at: 0, lagMs: 0, heardAt: Number.NEGATIVE_INFINITY, senders: new Map() };
     other.isHere = true;
     this.others.set(hub, other);
     this.wake();
-    const ms = performance.now() - other.at + NOTICE_MS;
+    const ms = machineTime() - other.at + NOTICE_MS;
     for (const [space, { packets, workers }] of this.spaces) {
       if (known) for (const worker of workers.keys()) this.host.sendToWorker(worker, { type: 'lost', space, ms });
-      this.host.sendToHub(hub, { type: 'senders', space, names: packets.senders });
+      this.tell([hub], { type: 'senders', space, names: packets.senders });
     }
   }
 
@@ -467,11 +490,12 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const other = this.others.get(hub);
     if (!other) return;
     other.isHere = false;
-    other.at = performance.now();
+    other.at = machineTime();
     this.ofHubs.gone(hub);
   }
 
-  onHubMessage(hub: string, message: ToKeeperElsewhere): void {
+  onHubMessage(hub: string, { sentAt, ...given }: FromKeeperElsewhere): void {
+    const message = withTimesMoved(given as ToKeeperElsewhere, this.lagOf(hub, sentAt));
     switch (message.type) {
       case 'senders':
         return this.haveSenders(hub, message.space, message.names);
@@ -493,6 +517,17 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     }
   }
 
+  /** By how much times of another machine are to be moved, in ms, now that a message has come from there. */
+  private lagOf(hub: string, sentAt: number): number {
+    const now = machineTime();
+    const other = this.others.get(hub);
+    if (!other) return now - sentAt;
+    // The shortest way counts, as long as neither of the machines sleeps.
+    other.lagMs = Math.min(now - sentAt, other.lagMs + (now - other.heardAt) * MAX_DRIFT);
+    other.heardAt = now;
+    return other.lagMs;
+  }
+
   /** A name has one keeper: the one that has told so last. */
   private haveSenders(hub: string, space: string, names: readonly string[]): void {
     for (const [one, { senders }] of this.others) {
@@ -512,19 +547,17 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     const space = this.spaces.get(name);
     if (space && !space.away.get(pid)) await this.toldBy(space, pid, deadline.half);
     const away = space && (await this.onceAway(space, name, pid, () => space.give(pid), deadline));
-    this.host.sendToHub(hub, { type: 'sought', answers: request, space: name, away });
+    this.tell([hub], { type: 'sought', answers: request, space: name, away });
   }
 
   private async collected(hub: string, message: Extract<ToKeeperElsewhere, { type: 'collect' }>) {
-    const { request, space: name, question: asked } = message;
+    const { request, space: name, question } = message;
     const space = this.spaces.get(name);
-    const isSetBack = space?.latest === Number.POSITIVE_INFINITY;
-    const question = isSetBack ? { ...asked, askedAt: Number.POSITIVE_INFINITY } : asked;
     const none: Collected = { outcome: undefined, packets: [], upTo: '' };
     const collected = space ? await this.missing(space, question, Deadline.of(message)) : none;
     const keepers = [...this.here()].filter((one) => one !== hub);
     const all = this.withLost(name, question, collected);
-    this.host.sendToHub(hub, { type: 'collected', answers: request, collected: all, keepers });
+    this.tell([hub], { type: 'collected', answers: request, collected: all, keepers });
   }
 
   /** Others may not know of a keeper that has ended without a will. */
@@ -542,16 +575,16 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
     for (const state of away) space.adoptAway(state);
     const names = streams.map(({ sender }) => sender);
     for (const { senders } of this.others.values()) for (const one of names) senders.get(name)?.delete(one);
-    for (const hub of this.here()) this.host.sendToHub(hub, { type: 'senders', space: name, names });
+    this.tell(this.here(), { type: 'senders', space: name, names });
   }
 
   private turn(): void {
-    if (performance.now() >= this.sweptAt + this.sweepMs) this.sweep();
+    if (machineTime() >= this.sweptAt + this.sweepMs) this.sweep();
     this.tellFigures();
   }
 
   private sweep(): void {
-    this.sweptAt = performance.now();
+    this.sweptAt = machineTime();
     let retentionMs = 0;
     for (const [name, space] of this.spaces) {
       space.sweep();
@@ -561,7 +594,7 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
         this.spaces.delete(name);
       }
     }
-    const oldest = performance.now() - retentionMs;
+    const oldest = machineTime() - retentionMs;
     this.packets.dropBefore(oldest);
     for (const [hub, { isHere, at }] of this.others) if (!isHere && at < oldest) this.others.delete(hub);
   }
@@ -602,7 +635,7 @@ export class Keeper implements HubService<ToKeeper, ToKeeperElsewhere> {
   private leave(heir: string, name: string, space: Space): void {
     const { options } = space;
     const send = (parts: Pick<Extract<ToKeeperElsewhere, { type: 'will' }>, 'streams' | 'away'>) =>
-      this.host.sendToHub(heir, { type: 'will', space: name, options, ...parts });
+      this.tell([heir], { type: 'will', space: name, options, ...parts });
     for (const stream of space.packets.state(WILL_BYTES)) send({ streams: [stream], away: [] });
     let away: ReturnType<Space['give']>[] = [];
     let bytes = 0;
@@ -636,13 +669,9 @@ class Shared {
   }
 }
 
-/** When something was, on the clock of `performance`, in ms since 1970. */
-const timeOfDay = (at: number) => at + Date.now() - performance.now();
-
-/** Since when a client may lack something, on the clock of `performance`: if the clock was set back, since always. */
-function oldestOf(space: Space | undefined, { askedAt, session: { aliveAt } }: MissedQuestion): number {
-  if (askedAt === Number.POSITIVE_INFINITY) return Number.NEGATIVE_INFINITY;
-  return aliveAt - (space?.options.slackMs ?? 0) - timeOfDay(0);
+/** Since when a client may lack something. */
+function oldestOf(space: Space | undefined, { session: { aliveAt } }: MissedQuestion): number {
+  return aliveAt - (space?.options.slackMs ?? 0);
 }
 
 /** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */
@@ -658,7 +687,7 @@ function mayLack(
   { offset, received, receivesSince }: MissedQuestion,
 ): boolean {
   if (!senders?.size) return false;
-  if (receivesSince > timeOfDay(at) - NOTICE_MS) return true;
+  if (receivesSince > at - NOTICE_MS) return true;
   const lacking = VersionVector.parse(received).beyond(decodeOffset(offset)!.senders);
   return lacking.some((sender) => senders.has(sender));
 }

@@ -1,4 +1,5 @@
 import { serialize } from 'node:v8';
+import { machineTime } from '../../../base/clock.js';
 import { canonicalAddress } from '../../../engine/limits/address-limits.js';
 import type { SessionState } from '../messages.js';
 import { VersionVector } from '../version-vector.js';
@@ -9,7 +10,7 @@ import type { KeptPacket } from './stream.js';
  * client last received one before it joined, or because the client has made it up. Those are not for it.
  */
 export interface Floor {
-  /** When that was, in ms since 1970. */
+  /** When that was. */
   readonly at: number;
   /** The broadcasts received: a {@link VersionVector}. */
   readonly numbers: string;
@@ -128,14 +129,14 @@ const MAX_REMEMBERED = 10_000;
  * afterwards, so that each removal is remembered for as long as sessions can be recovered.
  */
 export class Removals {
-  /** When the operator acted, by what names the sessions, on the clock of `performance`. */
+  /** When the operator acted, by what names the sessions. */
   private readonly at = new Map<string, number>();
 
   /** Remembers a removal. Returns whether a session is one of those. */
   add(target: RemovalTarget): (session: Described) => boolean {
     const key = this.keyOf(target);
     this.at.delete(key);
-    this.at.set(key, performance.now());
+    this.at.set(key, machineTime());
     const [oldest] = this.at.keys();
     if (this.at.size > MAX_REMEMBERED) this.at.delete(oldest!);
     return (session) => this.keysOf(session).includes(key);
@@ -170,17 +171,15 @@ export class Removals {
 
 /** A message that nothing numbers: of an emitter, or of a server without recovery. */
 interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
-  /** When it arrived, in ms since 1970. */
+  /** When it arrived. */
   readonly at: number;
-  /** The same on the clock of `performance`. */
-  readonly keptAt: number;
 }
 
 const MAX_MESSAGES = 10_000;
 
 /** The recent messages without a mark. A client that may lack one is not recovered. */
 export class ForeignMessages {
-  /** All that have arrived since then are remembered, in ms since 1970. */
+  /** All that have arrived since then are remembered. */
   private since = 0;
   private hasAny = false;
   /** The oldest first. */
@@ -189,15 +188,15 @@ export class ForeignMessages {
   /** @param max how many are remembered */
   constructor(private readonly max = MAX_MESSAGES) {}
 
-  add({ at, rooms, except }: Omit<ForeignMessage, 'keptAt'>): void {
+  add({ at, rooms, except }: ForeignMessage): void {
     this.hasAny = true;
-    this.messages.push({ at, rooms, except, keptAt: performance.now() });
+    this.messages.push({ at, rooms, except });
     if (this.messages.length > this.max) this.since = this.messages.shift()!.at;
   }
 
   /** Some may have been lost. Where none ever arrive, none are, as far as that is known. */
   lose(mayHaveBeen = this.hasAny): void {
-    if (mayHaveBeen) this.since = Date.now();
+    if (mayHaveBeen) this.since = machineTime();
   }
 
   /** Whether one arrived since a time that a client with these rooms was to receive. */
@@ -209,9 +208,9 @@ export class ForeignMessages {
     return false;
   }
 
-  /** Forgets what arrived before a time on the clock of `performance`. */
+  /** Forgets what arrived before a time. */
   sweep(oldest: number): void {
-    while (this.messages[0] && this.messages[0].keptAt < oldest) this.messages.shift();
+    while (this.messages[0] && this.messages[0].at < oldest) this.messages.shift();
   }
 }
 

@@ -1,5 +1,5 @@
 import type { SessionState } from '../messages.js';
-import { decodeOffset, encodeOffset, type Offset } from '../offset.js';
+import { decodeOffset, encodeOffset, type Offset, UNKNOWN_TIME } from '../offset.js';
 import { VersionVector } from '../version-vector.js';
 
 /** What a client that returns has received. */
@@ -11,22 +11,30 @@ export interface Received {
   readonly direct: number;
 }
 
-/** What a client that sends this offset has received; undefined if that is not known. */
-export function receivedWith(session: SessionState, text: string): Received | undefined {
+/**
+ * What a client that sends this offset has received; undefined if that is not known.
+ * @param timeOf when the packet of an offset was sent, if that is known
+ */
+export function receivedWith(
+  { resumedFrom, named, handedOver, worker, aliveAt }: SessionState,
+  text: string,
+  timeOf: (offset: Offset) => number | undefined,
+): Received | undefined {
   const offset = decodeOffset(text)!;
   // The client has received nothing from the worker that recovered it last.
-  if (text === session.resumedFrom) return { offset, resumedFrom: text, direct: 0 };
-  if (offset.worker === session.worker) return { offset, resumedFrom: text, direct: offset.direct };
-  // Nor from the one on which the session began: the client still names an event of the session before.
-  if (session.resumedFrom === undefined)
-    return offset.at <= session.aliveAt ? { offset, resumedFrom: text, direct: 0 } : undefined;
-  // The same, but the worker that handed the session over had named a later offset.
-  const named = decodeOffset(session.resumedFrom)!;
-  if (named.at < offset.at) return undefined;
-  // The client has answered a ping since.
-  if (named.at <= session.aliveAt) return { offset: named, resumedFrom: session.resumedFrom, direct: 0 };
-  // That worker had sent nothing to this client alone that the client lacks. Broadcasts are kept elsewhere.
-  const hasDirect = offset.worker === named.worker && offset.direct >= named.direct;
+  if (text === resumedFrom) return { offset, resumedFrom: text, direct: 0 };
+  if (offset.worker === worker) return { offset, resumedFrom: text, direct: offset.direct };
+  if (handedOver && resumedFrom !== undefined) {
+    const last = decodeOffset(resumedFrom)!;
+    // It has answered a ping since it was handed over.
+    if ((timeOf(last) ?? Number.POSITIVE_INFINITY) <= aliveAt) return { offset: last, resumedFrom, direct: 0 };
+  }
+  // It has received nothing from the worker on which its session began, or the last ones to which it was handed over.
+  const workers = [...VersionVector.parse(handedOver)];
+  const at = workers.findIndex(([one]) => one === offset.worker);
+  const [, sent] = workers[at] ?? [undefined, text === named ? 0 : Number.POSITIVE_INFINITY];
+  // They had sent nothing to this client alone that it lacks. Broadcasts are kept elsewhere.
+  const hasDirect = offset.direct >= sent && workers.slice(at + 1).every(([, direct]) => direct === 0);
   return hasDirect ? { offset, resumedFrom: text, direct: 0 } : undefined;
 }
 
@@ -38,7 +46,7 @@ export function receivedBeyond({ alsoReceived, replayed, worker }: SessionState,
 }
 
 /** The offset of a client that has received no event yet: what its worker had received when the client connected. */
-export function beginningOf({ resumedFrom, worker, aliveAt, floors = [] }: SessionState): string {
-  const { at, numbers } = floors.find(({ rooms }) => !rooms) ?? { at: Math.max(0, aliveAt), numbers: '' };
-  return resumedFrom ?? encodeOffset(at, worker, 0, VersionVector.parse(numbers));
+export function beginningOf({ resumedFrom, worker, floors = [] }: SessionState): string {
+  const { numbers } = floors.find(({ rooms }) => !rooms) ?? { numbers: '' };
+  return resumedFrom ?? encodeOffset(UNKNOWN_TIME, worker, 0, VersionVector.parse(numbers));
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from '../../../base/clock.js';
+import { machineTime, setImmediate } from '../../../base/clock.js';
 import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
 import { decodeOffset, type Offset } from '../offset.js';
 import { VersionVector } from '../version-vector.js';
@@ -21,7 +21,7 @@ export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolv
 /** The recent broadcasts of one namespace that the workers of a machine have sent, by worker. */
 export class Packets {
   readonly foreign = new ForeignMessages();
-  /** What workers that are gone had sent before, the keeper may not have, in ms since 1970. */
+  /** What workers that are gone had sent before, the keeper may not have. */
   private since = Number.NEGATIVE_INFINITY;
   private readonly streams = new Map<string, Stream>();
   /** Workers that are here, and send more. */
@@ -39,6 +39,11 @@ export class Packets {
     return [...this.streams.keys()];
   }
 
+  /** By how much the clock of a worker is behind, in ms; undefined if it is one of another keeper. */
+  lagOf(sender: string): number | undefined {
+    return this.streams.get(sender)?.lagMs;
+  }
+
   /**
    * A worker begins to send.
    * @param sent how many it has sent that the keeper does not have
@@ -48,7 +53,7 @@ export class Packets {
     // A namespace may be made again.
     this.streams.get(sender)?.release();
     const stream = new Stream(this.memory);
-    stream.cut(sent, Date.now());
+    stream.cut(sent, machineTime());
     this.streams.set(sender, stream);
   }
 
@@ -79,12 +84,12 @@ export class Packets {
 
   /** Messages of before may be lost: the former keeper of this machine had them. */
   loseBefore(): void {
-    this.since = Date.now();
+    this.since = machineTime();
     this.foreign.lose(true);
   }
 
   /** Whether a client may lack packets that only the former keeper had, of workers that are gone. */
-  private mayLackLost({ received, receivesSince }: MissedQuestion, { at, senders }: Offset): boolean {
+  private mayLackLost({ at, received, receivesSince }: MissedQuestion, { senders }: Offset): boolean {
     // What has reached the client's worker since, has reached the one that asks.
     if (at < receivesSince + MAX_DELAY_MS + this.options().slackMs) return true;
     const lacking = VersionVector.parse(received).beyond(senders);
@@ -122,24 +127,14 @@ export class Packets {
   }
 
   private missingNow(question: MissedQuestion, offset: Offset, rooms: ReadonlySet<string>): Collected {
+    const { at } = question;
     const { aliveAt, floors, alsoReceived } = question.session;
-    const { senders, at } = offset;
+    const { senders } = offset;
     const { slackMs, maxMissed, maxMissedBytes } = this.options();
-    // A later time is that of a clock that was moved, and tells nothing.
-    const latest = Date.now() + slackMs + MAX_DELAY_MS;
-    // An earlier time may be that of something later: so numbers alone tell what the client has.
-    const isDoubtful = question.askedAt - Date.now() > slackMs;
-    const alive = isDoubtful || aliveAt > latest ? Number.NEGATIVE_INFINITY : aliveAt - slackMs;
-    if (floors?.some((floor) => floor.at > latest)) return { outcome: 'packets missing' };
+    const alive = aliveAt - slackMs;
     if (this.since > alive && this.mayLackLost(question, offset)) return { outcome: 'packets missing' };
-    if (this.foreign.hasFor(rooms, isDoubtful ? 0 : at - slackMs)) return { outcome: 'packets missing' };
-    let mayLack = false;
-    const isLater = (one: number, before: number) => {
-      const isAfter = one >= before - MAX_DELAY_MS;
-      mayLack ||= isDoubtful && !isAfter;
-      return isAfter;
-    };
-    const check = new FloorCheck(floors, isLater);
+    if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
+    const check = new FloorCheck(floors);
     const received = VersionVector.union(senders, VersionVector.parse(alsoReceived));
     const packets: Missed[] = [];
     let bytes = 0;
@@ -148,18 +143,17 @@ export class Packets {
       const number = senders.of(sender);
       // Its worker had heard nothing of this sender yet, or nothing for a long time.
       const since = senders.knows(sender) ? 0 : at - slackMs;
-      if (since - MAX_DELAY_MS > latest) return { outcome: 'packets missing' };
-      if (!stream.isComplete(number, isDoubtful ? alive : Math.max(alive, since - MAX_DELAY_MS)))
-        return { outcome: 'packets missing' };
+      if (!stream.isComplete(number, Math.max(alive, since - MAX_DELAY_MS))) return { outcome: 'packets missing' };
       for (const [packet, joined] of stream.forRooms(rooms, received.of(sender))) {
-        if (!isLater(packet.at, since) || !check.isAbove(joined, sender, packet)) continue;
+        const sent = { number: packet.number, at: packet.at + stream.lagMs };
+        if (sent.at < since - MAX_DELAY_MS || !check.isAbove(joined, sender, sent)) continue;
         packets.push([sender, packet.number, packet.at, packet.packets]);
         for (const { length } of packet.packets) bytes += length;
         if (packets.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
       }
       upTo.raise(sender, stream.last);
     }
-    return mayLack ? { outcome: 'packets missing' } : { outcome: undefined, packets, upTo: `${upTo}` };
+    return { outcome: undefined, packets, upTo: `${upTo}` };
   }
 
   /** What another keeper goes on with, in parts of about so many bytes. */
@@ -180,7 +174,7 @@ export class Packets {
     }
   }
 
-  /** Forgets workers that are gone and of which nothing is kept since a time on the clock of `performance`. */
+  /** Forgets workers that are gone and of which nothing is kept since a time. */
   sweep(oldest: number): void {
     this.foreign.sweep(oldest);
     for (const [sender, stream] of this.streams) {

@@ -1,3 +1,4 @@
+import { machineTime } from '../../../base/clock.js';
 import type { SessionState } from '../messages.js';
 import type { Expiries } from './expiries.js';
 import { memoryOfData, memoryOfText, type Removals } from './memory.js';
@@ -38,7 +39,6 @@ export const NO_WORKER = '-';
 
 /** A session whose client is away and may return. */
 export interface KeptSession extends SessionState {
-  /** On the clock of `performance`. */
   readonly disconnectedAt: number;
   /** Packets that the worker sent to this socket alone. */
   readonly direct: Stream;
@@ -57,13 +57,16 @@ function bytesOf({
   connection,
   address,
   resumedFrom,
+  named,
+  handedOver,
   alsoReceived,
   rooms,
   data,
   floors = [],
 }: KeptSession): number {
   let bytes = SESSION_BYTES + memoryOfData(data) + ARRAY_BYTES + 8 * rooms.length;
-  for (const text of [pid, sid, connection, address, resumedFrom, alsoReceived, ...rooms]) bytes += memoryOfText(text);
+  const texts = [pid, sid, connection, address, resumedFrom, named, handedOver, alsoReceived, ...rooms];
+  for (const text of texts) bytes += memoryOfText(text);
   for (const { numbers, rooms: joined = [] } of floors) {
     bytes += FLOOR_BYTES + ARRAY_BYTES + 8 * joined.length + memoryOfText(numbers);
     for (const room of joined) bytes += memoryOfText(room);
@@ -112,7 +115,7 @@ export class Sessions {
     if (!session) return undefined;
     this.sessions.delete(pid);
     this.memory.forget(session);
-    if (session.disconnectedAt + this.bounds().durationMs >= performance.now()) return session;
+    if (session.disconnectedAt + this.bounds().durationMs >= machineTime()) return session;
     session.direct.release();
     return undefined;
   }
@@ -153,7 +156,7 @@ export class Sessions {
   }
 
   sweep(): void {
-    const oldest = performance.now() - this.bounds().durationMs;
+    const oldest = machineTime() - this.bounds().durationMs;
     for (const { pid, disconnectedAt } of this.all()) if (disconnectedAt < oldest) this.drop(pid);
   }
 

@@ -1,9 +1,8 @@
+import { machineTime } from '../../../base/clock.js';
 import { nameOf } from '../../../base/names.js';
 import type { AwayState, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
-import { LATEST } from '../offset.js';
-import { ClockWatch } from './clock-watch.js';
 import { type ExpiredSession, Expiries } from './expiries.js';
-import { Floors, Removals, type RemovalTarget, type RoomsFloor } from './memory.js';
+import { Floors, Removals, type RemovalTarget } from './memory.js';
 import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
 import { type PacketMemory, Stream } from './stream.js';
@@ -57,7 +56,6 @@ export class Space {
   private readonly taken = new Map<string, Taken>();
   private readonly removals = new Removals();
   private readonly expiries: Expiries;
-  private readonly clock = new ClockWatch();
 
   constructor(
     public options: SpaceOptions,
@@ -151,31 +149,14 @@ export class Space {
     const live = this.endLive(worker, pid);
     if (!live) return;
     const session = stateOf(live);
-    const aliveAt = Math.max(session.aliveAt, this.aliveAt());
+    // A client that counts as gone now was certainly still there then.
+    const aliveAt = Math.max(session.aliveAt, machineTime() - this.options.silenceMs);
     let { direct } = live;
     if (session.worker === NO_WORKER) {
       direct.release();
       direct = new Stream(this.host.packets);
     }
-    this.keep({ ...session, aliveAt, disconnectedAt: performance.now(), direct }, live.isLost);
-  }
-
-  /** When a client that counts as gone now was certainly still there. Unknown if the clock was set in between. */
-  private aliveAt(): number {
-    const { silenceMs } = this.options;
-    this.look();
-    return performance.now() - silenceMs >= this.clock.movedAt ? Date.now() - silenceMs : Number.NEGATIVE_INFINITY;
-  }
-
-  /** Notices that the clock was moved. */
-  look(): void {
-    this.clock.look(this.retentionMs);
-  }
-
-  /** The time for comparisons with times of before: later than all, if the clock was set back since. */
-  get latest(): number {
-    this.look();
-    return this.clock.wasSetBack ? Number.POSITIVE_INFINITY : Date.now();
+    this.keep({ ...session, aliveAt, disconnectedAt: machineTime(), direct }, live.isLost);
   }
 
   private endLive(worker: number, pid: string): Live | undefined {
@@ -194,10 +175,9 @@ export class Space {
   }
 
   /** Another keeper has given a session. */
-  adopt({ session, awayMs, givenAt, direct }: AwayState): KeptSession {
-    const floors = givenAt > Date.now() + this.options.slackMs ? UNKNOWN : session.floors;
-    const disconnectedAt = performance.now() - awayMs;
-    return { ...session, floors, disconnectedAt, direct: Stream.of(direct, this.host.packets) };
+  adopt({ session, awayMs, direct }: AwayState): KeptSession {
+    const disconnectedAt = machineTime() - awayMs;
+    return { ...session, disconnectedAt, direct: Stream.of(direct, this.host.packets) };
   }
 
   adoptAway(state: AwayState): void {
@@ -215,8 +195,8 @@ export class Space {
     if (!kept) return undefined;
     this.expiries.forget(pid);
     const { direct, disconnectedAt, ...session } = kept;
-    const awayMs = performance.now() - disconnectedAt;
-    const state = { session, awayMs, givenAt: this.latest, direct: direct.state };
+    const awayMs = machineTime() - disconnectedAt;
+    const state = { session, awayMs, direct: direct.state };
     direct.release();
     return state;
   }
@@ -306,8 +286,8 @@ export class Space {
   sweep(): void {
     this.away.sweep();
     this.expiries.sweep();
-    this.removals.sweep(performance.now() - this.options.durationMs);
-    this.packets.sweep(performance.now() - this.retentionMs);
+    this.removals.sweep(machineTime() - this.options.durationMs);
+    this.packets.sweep(machineTime() - this.retentionMs);
   }
 
   /** What another keeper goes on with. */
@@ -325,9 +305,6 @@ export class Space {
     this.packets.close();
   }
 }
-
-/** In place of floors by a clock that cannot be compared with that of this machine. */
-const UNKNOWN: readonly RoomsFloor[] = [{ at: LATEST, numbers: '' }];
 
 /** A connected session with its changes. */
 function stateOf({ session, rooms, floors }: Live): SessionState {

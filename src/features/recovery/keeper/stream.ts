@@ -1,3 +1,4 @@
+import { machineTime } from '../../../base/clock.js';
 import type { EncodedPackets } from '../../../io/rooms/index.js';
 import type { StreamState } from '../messages.js';
 import { firstBehind, looksOf, PacketsByRoom, roomsFor } from './expiries.js';
@@ -7,7 +8,7 @@ import { memoryOfBytes, memoryOfText } from './memory.js';
 export interface KeptPacket {
   /** Its number among the packets of its sender. */
   readonly number: number;
-  /** When it was sent, in ms since 1970. Rises with each packet of a sender. */
+  /** When it was sent, by the clock of its sender. Rises with each packet of that. */
   readonly at: number;
   readonly rooms: readonly string[];
   readonly except: readonly string[];
@@ -64,9 +65,10 @@ export class Stream {
   floorAt = 0;
   /** The newest packet. */
   last = 0;
-  lastAt = 0;
-  /** When something was last kept here or dropped, on the clock of `performance`. */
-  usedAt = performance.now();
+  /** By how much the clock of its sender is behind, in ms: that of another machine, whose keeper has ended. */
+  lagMs = 0;
+  /** When something was last kept here or dropped. */
+  usedAt = machineTime();
   private packets: KeptPacket[] = [];
   /** How much there is to look at up to and with each of them: a packet may name many rooms. */
   private looks: number[] = [];
@@ -79,17 +81,17 @@ export class Stream {
 
   /** What another keeper goes on with. */
   get state(): StreamState {
-    const { floor, floorAt, last, lastAt } = this;
-    return { floor, floorAt, last, lastAt, packets: this.packets.slice(this.head) };
+    const { floor, floorAt, last, lagMs } = this;
+    return { floor, floorAt, last, lagMs, packets: this.packets.slice(this.head) };
   }
 
-  static of({ floor, floorAt, last, lastAt, packets }: StreamState, memory: PacketMemory): Stream {
+  static of({ floor, floorAt, last, lagMs, packets }: StreamState, memory: PacketMemory): Stream {
     const stream = new Stream(memory);
+    stream.lagMs = lagMs;
     stream.cut(floor, floorAt);
     for (const packet of packets) stream.add(packet);
     // Nothing is sent any more, so that more packets up to the last one may follow.
     stream.last = Math.max(stream.last, last);
-    stream.lastAt = Math.max(stream.lastAt, lastAt);
     return stream;
   }
 
@@ -98,8 +100,7 @@ export class Stream {
     if (!this.keeps(given.number)) return;
     const packet = withOwnBytes(given);
     this.last = packet.number;
-    this.lastAt = packet.at;
-    this.usedAt = performance.now();
+    this.usedAt = machineTime();
     this.packets.push(packet);
     this.looks.push((this.looks.at(-1) ?? 0) + looksOf(packet));
     this.memory.add(this, packet);
@@ -113,7 +114,7 @@ export class Stream {
   cut(number: number, at: number): void {
     if (this.isReleased || number <= this.floor) return;
     this.floor = number;
-    this.usedAt = performance.now();
+    this.usedAt = machineTime();
     while (this.head < this.packets.length && this.packets[this.head]!.number <= number) {
       this.memory.forget(this.packets[this.head]!);
       // The array is moved later.
@@ -221,7 +222,7 @@ export class PacketMemory {
 
   /** Counts a packet that a stream keeps from now on. */
   add(stream: Stream, packet: KeptPacket): void {
-    this.queue.push({ stream, number: packet.number, at: packet.at, keptAt: performance.now() });
+    this.queue.push({ stream, number: packet.number, at: packet.at, keptAt: machineTime() });
     this.size++;
     this.bytes += sizeOf(packet);
     while (this.bytes > this.maxBytes && this.head < this.queue.length) if (this.dropOldest()) this.dropped++;
@@ -235,7 +236,7 @@ export class PacketMemory {
     if (length > MIN_COMPACTED && length > 2 * this.size) this.compact();
   }
 
-  /** Drops the packets that are kept since before a time on the clock of `performance`. */
+  /** Drops the packets that are kept since before a time. */
   dropBefore(time: number): void {
     while (this.head < this.queue.length && this.queue[this.head]!.keptAt < time) this.dropOldest();
   }
@@ -244,7 +245,7 @@ export class PacketMemory {
   private dropOldest(): boolean {
     const { stream, number, at } = this.queue[this.head++]!;
     const wasKept = stream.keeps(number);
-    stream.cut(number, at);
+    stream.cut(number, at + stream.lagMs);
     return wasKept;
   }
 
@@ -260,6 +261,5 @@ interface Queued {
   readonly stream: Stream;
   readonly number: number;
   readonly at: number;
-  /** On the clock of `performance`. */
   readonly keptAt: number;
 }

@@ -1,7 +1,8 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
+import { machineTime } from '../../../base/clock.js';
 import type { Mark } from '../keeper/stream.js';
-import { decodeOffset, type Offset } from '../offset.js';
+import type { Offset } from '../offset.js';
 import { VersionVector } from '../version-vector.js';
 
 /** How many are noted of all clients together, and of one. Clients may make them up. */
@@ -17,16 +18,16 @@ const MAX_DELAY_MS = 10_000;
 /** What a client has received and this worker has not, by sender. */
 interface Lead {
   readonly numbers: VersionVector;
-  /** The client has received nothing that was sent later, in ms since 1970. */
+  /** The client has received nothing that was sent later. */
   readonly until: number;
-  /** Since when the client is connected, on the clock of `performance`. */
+  /** Since when the client is connected. */
   readonly since: number;
 }
 
 /** What the client of a new session says that it has received in the session before. */
-export function receivedBefore({ handshake }: Socket): Offset | undefined {
+export function namedBefore({ handshake }: Socket): string | undefined {
   const { offset } = (handshake.auth ?? {}) as { offset?: unknown };
-  return typeof offset === 'string' && offset.length <= MAX_TEXT ? decodeOffset(offset) : undefined;
+  return typeof offset === 'string' && offset.length <= MAX_TEXT ? offset : undefined;
 }
 
 /**
@@ -52,8 +53,8 @@ export class Ahead {
   ): VersionVector | undefined {
     const numbers = new VersionVector([...senders.beyond({ of: lastOf })].slice(0, MAX_OF_CLIENT));
     if (numbers.size === 0) return undefined;
-    const until = at === undefined ? Number.POSITIVE_INFINITY : Math.min(at, Date.now()) + MAX_SLACK_MS;
-    this.clients.set(sid, { numbers, until, since: performance.now() });
+    const until = at === undefined ? Number.POSITIVE_INFINITY : Math.min(at, machineTime()) + MAX_SLACK_MS;
+    this.clients.set(sid, { numbers, until, since: machineTime() });
     for (const [sender] of numbers) {
       const sids = this.bySender.get(sender) ?? new Set();
       this.bySender.set(sender, sids.add(sid));
@@ -80,7 +81,7 @@ export class Ahead {
   }
 
   sweep(): void {
-    const oldest = performance.now() - MAX_DELAY_MS;
+    const oldest = machineTime() - MAX_DELAY_MS;
     for (const [sid, { since }] of this.clients) {
       if (since >= oldest) return;
       this.remove(sid);

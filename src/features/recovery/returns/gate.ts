@@ -1,4 +1,4 @@
-import { clearImmediate, setImmediate } from '../../../base/clock.js';
+import { clearImmediate, machineTime, setImmediate } from '../../../base/clock.js';
 import { systemClock } from '../../../engine/clock.js';
 import { Allowance } from '../../../engine/limits/rates.js';
 
@@ -38,10 +38,10 @@ export class Turns {
   private spend(cost: number): void {
     this.units -= cost;
     if (this.startedAt !== undefined) return;
-    this.startedAt = performance.now();
+    this.startedAt = machineTime();
     this.immediate = setImmediate(() => {
       // A worker that gets little of the processor thus rests longer, too.
-      const pause = Math.max(MIN_PAUSE_MS, performance.now() - this.startedAt!);
+      const pause = Math.max(MIN_PAUSE_MS, machineTime() - this.startedAt!);
       this.timer = setTimeout(() => this.renew(), pause);
     });
   }

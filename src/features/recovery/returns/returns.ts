@@ -29,6 +29,8 @@ function roomsToJoin(names: readonly string[]): unknown[] {
 export interface Returning extends Extract<Found, { session: SessionState }> {
   /** Where it has begun among the packets that this worker delivers. */
   readonly begun: number;
+  /** The offset that was named for it. */
+  readonly named: string;
   readonly bus: NamespaceRecovery['bus'];
 }
 
@@ -76,7 +78,7 @@ export class Returns {
     const begun = heads.recent.begin();
     const { bus } = this.namespace;
     try {
-      const returning = await this.find(pid, named, { begun, bus });
+      const returning = await this.find(pid, { named, begun, bus });
       if (typeof returning === 'string') {
         this.forget(pid);
         heads.recent.end(begun);
@@ -92,10 +94,10 @@ export class Returns {
 
   private async find(
     pid: string,
-    named: string,
-    start: Pick<Returning, 'begun' | 'bus'>,
+    start: Pick<Returning, 'begun' | 'named' | 'bus'>,
   ): Promise<Returning | RecoveryOutcome> {
     const { gate } = this.namespace;
+    const { named } = start;
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
     const found = await this.namespace.find(pid, named);

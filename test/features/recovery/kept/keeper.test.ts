@@ -1,19 +1,20 @@
 import { afterEach, expect, test } from '@jest/globals';
+import { machineTime } from '../../../../src/base/clock.js';
 import { joinTexts } from '../../../../src/base/names.js';
 import { Keeper } from '../../../../src/features/recovery/keeper/keeper.js';
 import { KeeperLink } from '../../../../src/features/recovery/link.js';
 import {
   type Collected,
   type Found,
+  type FromKeeperElsewhere,
   type SessionState,
   type SpaceOptions,
-  type ToKeeperElsewhere,
   type ToWorker,
   textPacker,
 } from '../../../../src/features/recovery/messages.js';
 import { encodeOffset } from '../../../../src/features/recovery/offset.js';
 import { VersionVector } from '../../../../src/features/recovery/version-vector.js';
-import { movableClock, ticks } from '../../../support/clock.js';
+import { movableClock } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
 const space = joinTexts('0', '/');
@@ -27,7 +28,7 @@ const WORKER = 1;
 const [own, other] = ['aaaaaa', 'bbbbbb'];
 const RECEIVED = 5;
 /** Since when the workers have been there. */
-const began = Date.now() - 60_000;
+const began = machineTime() - 60_000;
 
 const sessionOf = (pid: string, room = 'room'): SessionState => ({
   ...{ pid, sid: `s${pid.slice(1)}`, rooms: [room], data: {}, worker: own, aliveAt: began + 50_000 },
@@ -52,7 +53,7 @@ class Machine {
       if (message.type === 'collected') this.collected.set(message.answers, message.collected);
     },
   });
-  readonly sent: ToKeeperElsewhere[] = [];
+  readonly sent: FromKeeperElsewhere[] = [];
   /** The keepers that are asked for packets. */
   readonly asked: [hub: string, request: number][] = [];
   /** Its own answers. */
@@ -69,7 +70,7 @@ class Machine {
   /** The outcome for a client that has received this many packets of the other worker. */
   async outcomeFor(received: number, receivesSince = began): Promise<Found['outcome']> {
     // The client has received something since the loss.
-    const offset = encodeOffset(Date.now() + 1, own, 0, new VersionVector([[other, received]]));
+    const offset = encodeOffset(machineTime() + 1, own, 0, new VersionVector([[other, received]]));
     const all = `${new VersionVector([[other, RECEIVED]])}`;
     const question = { request: 1, ms: 5000, pid: 'p'.repeat(20), offset, received: all, receivesSince };
     this.keeper.onMessage(WORKER, { type: 'find', space, ...question });
@@ -84,7 +85,7 @@ const losses: Record<string, () => Machine> = {
   'another machine was killed': () => {
     const machine = new Machine(false);
     machine.keeper.onHubHere('hub');
-    machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other] });
+    machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other], sentAt: machineTime() });
     machine.keeper.onHubGone('hub');
     return machine;
   },
@@ -97,29 +98,35 @@ test.each(Object.entries(losses))('after %s, clients are recovered that have rec
 });
 
 test.each(Object.entries(losses))('after %s, a worker that has begun since cannot tell', async (_, lost) => {
-  expect(await lost().outcomeFor(RECEIVED, Date.now())).toBe('packets missing');
+  expect(await lost().outcomeFor(RECEIVED, machineTime())).toBe('packets missing');
 });
 
 test('what yet another keeper has is not lost with the former hub', async () => {
   const machine = new Machine(true);
   machine.keeper.onHubHere('hub');
-  machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other] });
+  machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other], sentAt: machineTime() });
   const outcome = machine.outcomeFor(RECEIVED - 1);
   await until(() => machine.asked.length > 0);
   const [[hub, request]] = machine.asked as [[string, number]];
   const collected = { outcome: undefined, packets: [], upTo: '' };
-  machine.keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: [] });
+  machine.keeper.onHubMessage(hub, {
+    type: 'collected',
+    answers: request,
+    collected,
+    keepers: [],
+    sentAt: machineTime(),
+  });
   expect(await outcome).toBeUndefined();
 });
 
 test('a keeper waits for a worker that does not reach the bus, and answers for none that stays so', async () => {
   const machine = new Machine(false);
   machine.keeper.onHubHere('hub');
-  const session = { rooms: ['room'], aliveAt: Date.now(), floors: undefined, alsoReceived: undefined };
-  const asked = { received: '', receivesSince: began, askedAt: Date.now(), session };
-  const question = { offset: encodeOffset(Date.now(), other, 0, new VersionVector()), ...asked };
+  const session = { rooms: ['room'], aliveAt: machineTime(), floors: undefined, alsoReceived: undefined };
+  const asked = { at: machineTime(), received: '', receivesSince: began, session };
+  const question = { offset: encodeOffset(machineTime(), other, 0, new VersionVector()), ...asked };
   const outcome = async (request: number) => {
-    machine.keeper.onHubMessage('hub', { type: 'collect', request, ms: 3000, space, question });
+    machine.keeper.onHubMessage('hub', { type: 'collect', request, ms: 3000, space, question, sentAt: machineTime() });
     await until(() => machine.collected.has(request));
     return machine.collected.get(request)!.outcome;
   };
@@ -162,7 +169,7 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
     keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
     keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
   }
-  const packet = { number: 1, at: Date.now(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
+  const packet = { number: 1, at: machineTime(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
   keeper.onMessage(WORKER, { type: 'packet', space, packet });
   const question = {
     ms: 5000,
@@ -240,7 +247,7 @@ test('the keeper of a new hub waits for a worker that was there before it, which
   const session = sessionOf('p'.repeat(20));
   const { pid } = session;
   // The client has received something since both have told.
-  const offset = encodeOffset(Date.now() + 500, own, 0, new VersionVector());
+  const offset = encodeOffset(machineTime() + 500, own, 0, new VersionVector());
   const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
   keeper.onMessage(WORKER, { type: 'find', space, ...question });
   await new Promise((resolve) => setImmediate(resolve));
@@ -259,7 +266,7 @@ function twoKeepers() {
   const { keeper, answers, asked, sent } = new Machine(false);
   keeper.onHubHere('hub');
   const find = (pid: string) => {
-    const offset = encodeOffset(Date.now(), own, 0, new VersionVector());
+    const offset = encodeOffset(machineTime(), own, 0, new VersionVector());
     const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
     keeper.onMessage(WORKER, { type: 'find', space, ...question });
   };
@@ -271,18 +278,24 @@ test('a worker has the answer, whatever it is, before it gives up', async () => 
   const clock = movableClock();
   const { keeper, asked, find, found } = twoKeepers();
   keeper.onHubHere('lost');
-  keeper.onHubMessage('lost', { type: 'senders', space, names: [other] });
+  keeper.onHubMessage('lost', { type: 'senders', space, names: [other], sentAt: machineTime() });
   keeper.onHubGone('lost');
-  const start = ticks();
+  const start = machineTime();
   find('p'.repeat(20));
   await clock.until(() => asked.length > 0 || found() !== undefined);
   const [[hub, request]] = asked as [[string, number]];
   await clock.ahead(2400);
   keeper.onHubHere('third');
   const collected = { outcome: undefined, packets: [], upTo: '' };
-  keeper.onHubMessage(hub, { type: 'collected', answers: request, collected, keepers: ['third'] });
+  keeper.onHubMessage(hub, {
+    type: 'collected',
+    answers: request,
+    collected,
+    keepers: ['third'],
+    sentAt: machineTime(),
+  });
   await clock.until(() => found() !== undefined);
-  expect(ticks() - start).toBeLessThan(5000);
+  expect(machineTime() - start).toBeLessThan(5000);
 });
 
 test('a session that another keeper gives too late is kept here, and its end is reported', async () => {
@@ -298,7 +311,7 @@ test('a session that another keeper gives too late is kept here, and its end is 
   find(session.pid);
   await clock.until(() => found() !== undefined);
   expect(found().found.outcome).toBe('session unknown');
-  const seek = sent.find(({ type }) => type === 'seek') as Extract<ToKeeperElsewhere, { type: 'seek' }>;
+  const seek = sent.find(({ type }) => type === 'seek') as Extract<FromKeeperElsewhere, { type: 'seek' }>;
   giver.keeper.onHubMessage('asker', seek);
   await clock.until(() => giver.sent.some(({ type }) => type === 'sought'));
   keeper.onHubMessage('hub', giver.sent.find(({ type }) => type === 'sought')!);
@@ -312,8 +325,9 @@ test('a keeper gives no session that is waited for no longer', async () => {
   const { keeper, sent } = new Machine(false);
   const session = sessionOf('q'.repeat(20));
   keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-  const given = () => sent.filter(({ type }) => type === 'sought') as Extract<ToKeeperElsewhere, { type: 'sought' }>[];
-  const seek = { type: 'seek', space, pid: session.pid, ms: 1000 } as const;
+  const given = () =>
+    sent.filter(({ type }) => type === 'sought') as Extract<FromKeeperElsewhere, { type: 'sought' }>[];
+  const seek = { type: 'seek', space, pid: session.pid, ms: 1000, sentAt: machineTime() } as const;
   keeper.onHubMessage('asker', { ...seek, request: 1 });
   await clock.ahead(1200);
   keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });

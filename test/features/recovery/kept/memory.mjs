@@ -14,7 +14,7 @@ function used() {
 
 const COUNT = 5000;
 
-const empty = { packets: [], floor: 0, floorAt: 0, last: 0, lastAt: 0 };
+const empty = { packets: [], floor: 0, floorAt: 0, last: 0, lagMs: 0 };
 const idOf = (number) => `${number}`.padStart(20, 'a');
 
 const packetsOf = (session) =>

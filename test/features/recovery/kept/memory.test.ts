@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
+import { machineTime } from '../../../../src/base/clock.js';
 import { memoryOfData } from '../../../../src/features/recovery/keeper/memory.js';
 import { type KeptSession, SessionMemory, Sessions } from '../../../../src/features/recovery/keeper/sessions.js';
 import { PacketMemory, Stream } from '../../../../src/features/recovery/keeper/stream.js';
@@ -63,7 +64,7 @@ test('the bound of sessions holds for all namespaces together, and the oldest ar
   const put = (sessions: Sessions, pid: string, size: number) => {
     const state = { pid, sid: pid, rooms: [], data: 'x'.repeat(size), worker: '2', resumedFrom: undefined };
     const direct = new Stream(memory);
-    sessions.put({ ...state, disconnectedAt: performance.now(), aliveAt: 0, direct } as unknown as KeptSession);
+    sessions.put({ ...state, disconnectedAt: machineTime(), aliveAt: 0, direct } as unknown as KeptSession);
   };
   const kept = () => [first, second].map((sessions) => [...sessions.all()].map(({ pid }: KeptSession) => pid).join(''));
   put(first, 'a', 5000);

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { machineTime } from '../../../../src/base/clock.js';
 import { Removals } from '../../../../src/features/recovery/keeper/memory.js';
 import type { startMember } from '../../../io/rooms/support/node.js';
-import { ticks } from '../../../support/clock.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
 import { joinMesh, ofTest } from '../support/recovering.js';
@@ -97,12 +97,12 @@ describe('removals', () => {
   ])('name %s', (_name, target, other) => {
     const removals = new Removals();
     expect(removals.add(other)(session)).toBe(false);
-    const now = ticks();
+    const now = machineTime();
     expect(removals.covers({ ...session, disconnectedAt: now })).toBe(false);
     expect(removals.add(target)(session)).toBe(true);
     const covered = (ended: number) => removals.covers({ ...session, disconnectedAt: ended });
     expect([now - 60_000, now, now + 60_000].map(covered)).toEqual([true, true, false]);
-    removals.sweep(ticks() + 1);
+    removals.sweep(machineTime() + 1);
     expect(covered(now)).toBe(false);
   });
 });
