@@ -399,7 +399,9 @@ export class FrameGuard {
       return;
     }
     this.remove(queue);
-    if (queue.closed) queue.receiver.onClose(queue.closed.code, queue.closed.reason);
+    const { receiver, closed } = queue;
+    // The listeners of its last frame run first: socket.io handles a packet in the next tick, and none of a closed connection.
+    if (closed) this.clock.afterTicks(() => receiver.onClose(closed.code, closed.reason));
   }
 
   /** Returns false if the message is compressed and cannot be read. */

@@ -153,6 +153,16 @@ describe('a WebSocket that closes', () => {
     expect(log).toEqual(['m 1', 'm detached', 'm 2', 'm 3', 'm closed 1001 bye']);
   });
 
+  test('is told of its end once the listeners of its last frame have run', async () => {
+    clock.afterTicks = (callback) => process.nextTick(queueMicrotask, callback);
+    const mallory = receiver('m', 30, (text) => process.nextTick(() => log.push(`handled ${text}`)));
+    send(mallory, 1, 2);
+    guard.closed(mallory, 1005, '');
+    turn();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(log).toEqual(['m 1', 'm detached', 'm 2', 'handled 1', 'handled 2', 'm closed 1005 ']);
+  });
+
   test('without waiting frames is told at once', () => {
     const one = receiver('a', 1);
     send(one, 1);
