@@ -67,7 +67,7 @@ const list = {
   },
   REVOCATIONS_LOST: {
     remedy:
-      'Compare the list of GET /api/tokens/revocations with the latest revocations, and repeat the missing ones. Set appendonly yes in Redis.',
+      'Compare the list of GET /api/tokens/revocations with the revocations that you have made, and repeat the missing ones. Set appendonly yes in Redis.',
   },
   REVOCATIONS_UNAVAILABLE: {
     remedy:

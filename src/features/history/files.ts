@@ -1,4 +1,4 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, mkdirSync, openSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -39,6 +39,17 @@ export function createPrivately(path: string): void {
   for (const file of [path, ...COMPANIONS.map((ending) => path + ending)]) {
     if (existsSync(file) && (statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600);
   }
+}
+
+/**
+ * Replaces a small file, which only this user can read, as a whole.
+ *
+ * @throws Error if it cannot be written; the former one is then still there
+ */
+export function replaceFile(path: string, text: string): void {
+  const draft = `${path}.${process.pid}`;
+  writeFileSync(draft, text, { mode: 0o600 });
+  renameSync(draft, path);
 }
 
 /** Creates a folder and its parents, for this user only. The recursive mkdir of Node.js never returns below /proc. */

@@ -23,10 +23,13 @@ const GRACE_MS = 2000;
 const SHOWN_MS = 3_600_000;
 const LOST = {
   code: 'REVOCATIONS_LOST',
-  text: 'the list of revoked tokens was lost: workers write it back, and revocations of the last 15 s may be missing',
+  text: 'the list of revoked tokens was lost: workers write back what they know, and revocations may be missing',
 } as const;
 
-/** The id of the record that counts in `at` how often the store has lost something. A store that was emptied has none. */
+/**
+ * The id of the record that counts in `at` how often the store has lost something, and has the time of the last loss in `before`.
+ * A store that was emptied has none.
+ */
 const LOSSES = 'losses';
 /** A key of a state room is short; the id of a token need not be. */
 const keyOf = (text: string) => createHash('sha256').update(text).digest('base64url');
@@ -164,9 +167,11 @@ export class RevokedTokens {
     const lost = [...this.stored.values()].filter(isMissing);
     const isEmpty = !stored.has(LOSSES);
     const losses = records.get(LOSSES);
-    if (losses && !this.isBehind && (lost.length > 0 || isEmpty)) {
+    const isLost = store.hasLost?.() || (losses && (lost.length > 0 || isEmpty));
+    if (isLost && !this.isBehind) {
       this.noteLoss(lost.filter(({ id }) => id !== LOSSES).length);
-      this.learn({ ...losses, at: losses.at + 1 });
+      const count = Math.max(losses?.at ?? 0, stored.get(LOSSES)?.at ?? 0) + 1;
+      this.learn({ id: LOSSES, at: count, before: now, expires: Number.MAX_SAFE_INTEGER });
     }
     // Another worker may still bring its list, unless no other machine shares the store.
     this.emptySince ??= performance.now();
@@ -183,7 +188,7 @@ export class RevokedTokens {
     if (next) this.learn(next);
     this.isKnown = true;
     this.onFirstRead();
-    if (this.isBehind) this.reports.log.info({}, 'the list of revoked tokens is complete again');
+    if (this.isBehind) this.reports.log.info({}, 'the list of revoked tokens was written back');
     this.isBehind = false;
     const expired = fields.filter(([, { expires }]) => expires + CLOCKS_MS <= now).map(([field]) => field);
     // A store that cannot be written to at present can still be read.
@@ -200,15 +205,21 @@ export class RevokedTokens {
     if (isNew) records.set(id, known);
     const ttl = Math.min(Math.max(1, known.expires - Date.now()), MAX_TTL_MS);
     if (inRoom ? !isCovered(known, inRoom) : isNew) room.set(keyOf(id), known, { ttl });
-    if (isNew && before && id === LOSSES) this.noteLoss(0);
+    if (isNew && id === LOSSES) this.showLoss(known.before);
+    if (before && id === LOSSES && known.at > before.at) this.noteLoss(0);
   }
 
   /** The store has lost something, or another worker has told so. */
   private noteLoss(missing: number): void {
     if (this.isBehind) return;
     this.isBehind = true;
-    this.reports.problems.raise(LOST, LOST, SHOWN_MS);
     this.reports.log.error({ code: LOST.code, missing }, LOST.text);
+  }
+
+  /** Shows it for what is left of its time, also if this worker has started since. */
+  private showLoss(since = 0): void {
+    const left = since + SHOWN_MS - Date.now();
+    if (left > 0) this.reports.problems.raise(LOST, { ...LOST, since }, Math.min(left, SHOWN_MS));
   }
 
   /** Reads the store, and again after a while. */

@@ -30,6 +30,7 @@ describe('the list in a Redis that loses it', () => {
 
   interface Worker {
     tokens: RevokedTokens;
+    problems: Problems;
     told: string[];
   }
 
@@ -51,16 +52,17 @@ describe('the list in a Redis that loses it', () => {
         const told: string[] = [];
         const log = {
           error: ({ missing }: { missing?: number }) => missing !== undefined && told.push(`lost ${missing}`),
-          info: (_: object, text: string) => /complete/.test(text) && told.push('complete'),
+          info: (_: object, text: string) => /written back/.test(text) && told.push('complete'),
         };
         const room = open(() => createStateRoom(of, 'revoked', { maxKeys: 4 * MAX_REVOCATIONS }));
-        const reports = { log, problems: new Problems() } as never;
+        const problems = new Problems();
+        const reports = { log, problems } as never;
         const tokens = new RevokedTokens(redisRevocations(connect(), KEY), room as never, reports, () => {});
         ends.push(
           () => room.close(),
           () => tokens.close(),
         );
-        return { tokens, told };
+        return { tokens, problems, told };
       };
       const ready = async (worker: Worker) => {
         await until(() => worker.tokens.isKnown);
@@ -113,6 +115,20 @@ describe('the list in a Redis that loses it', () => {
       const three = await linked();
       expect([three.tokens.isRevoked(ann), three.tokens.list()]).toEqual([true, one.tokens.list()]);
       await until(() => one.told.length === 4);
+    },
+  );
+
+  onRedis(
+    'a worker that starts later shows the loss since its time, whether it knows it from others or from Redis',
+    async ({ admin, worker, linked }) => {
+      const one = await linked();
+      await one.tokens.revoke(ofUser('ann'));
+      await admin.flushall();
+      await one.tokens.read();
+      const [loss] = one.problems.down;
+      expect(loss).toMatchObject({ code: 'REVOCATIONS_LOST' });
+      for (const late of [await linked(), await worker()])
+        expect([late.problems.down, late.told]).toEqual([[loss], []]);
     },
   );
 

@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import Sqlite from 'libsql';
@@ -70,6 +70,59 @@ test('a worker waits while another one makes the file, and while it writes, with
     await used;
   }
   expect((await store.read()).get('jti:1')).toBe(change[1]);
+});
+
+test('a file that is gone, older or copied at a start is reported, and still by the next start', async () => {
+  const start = async (folder: string) => {
+    const room = createStateRoom<RevocationRecord>(new Server(), 'revoked', { maxKeys: 4 * MAX_REVOCATIONS });
+    const problems = new Problems();
+    const told: unknown[] = [];
+    const log = { error: ({ code }: { code: string }) => told.push(code), info: () => {} };
+    const tokens = new RevokedTokens(sqliteRevocations(folder), room, { log, problems } as never, () => {});
+    const close = () => {
+      tokens.close();
+      room.close();
+    };
+    ends.push(close);
+    await tokens.read();
+    return { tokens, told, shown: problems.down.map(({ code }) => code), close };
+  };
+  const revocation = (user: string) => ({ id: `user:${user}`, before: 1, at: 1, expires: Date.now() + 60_000 });
+  const copy = (from: string, to: string, fits: RegExp) => {
+    for (const name of readdirSync(from)) if (fits.test(name)) cpSync(join(from, name), join(to, name));
+  };
+  const LOST = 'REVOCATIONS_LOST';
+  const [old, emptied, restored, copied] = [newFolder(), newFolder(), newFolder(), newFolder()];
+
+  const first = await start(old);
+  await first.tokens.revoke(revocation('ann'));
+  first.close();
+  const again = await start(old);
+  expect([first, again].map(({ shown, told }) => [shown, told])).toEqual([
+    [[], []],
+    [[], []],
+  ]);
+  again.close();
+
+  copy(old, emptied, /-position$/);
+  const lost = await start(emptied);
+  await lost.tokens.revoke(revocation('bob'));
+  lost.close();
+  const later = await start(emptied);
+  expect([lost, later].map(({ shown, told }) => [shown, told])).toEqual([
+    [[LOST], [LOST]],
+    [[LOST], []],
+  ]);
+  later.close();
+
+  copy(old, restored, /\.db/);
+  copy(emptied, restored, /-position$/);
+  copy(old, copied, /\.db/);
+  for (const folder of [restored, copied]) {
+    const { shown, told, tokens } = await start(folder);
+    expect([shown, told, tokens.list().map(({ id }) => id)]).toEqual([[LOST], [LOST], ['user:ann']]);
+    tokens.close();
+  }
 });
 
 test('a token from the future does not escape the revocation of its user', async () => {

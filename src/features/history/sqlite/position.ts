@@ -1,5 +1,6 @@
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { replaceFile } from '../files.js';
 import { HistoryError } from '../store.js';
 import type { Reader, Writer } from './connection.js';
 
@@ -33,12 +34,8 @@ function readPosition(database: string): LastMessage | undefined {
   }
 }
 
-/** @throws Error if the file cannot be written; the former one is then still there */
-function writePosition(database: string, last: LastMessage): void {
-  const draft = `${positionFileOf(database)}.${process.pid}`;
-  writeFileSync(draft, JSON.stringify(last), { mode: 0o600 });
-  renameSync(draft, positionFileOf(database));
-}
+const writePosition = (database: string, last: LastMessage) =>
+  replaceFile(positionFileOf(database), JSON.stringify(last));
 
 /**
  * Whether a database has the last message that it had before. Call it inside a transaction. The position is then that of the
