@@ -57,6 +57,7 @@ export class Machine {
     const { primary, config, problems } = this;
     return {
       configuredWorkers: config.workers,
+      isStarting: primary.isStarting,
       isLeaving: primary.isDraining,
       isOnPort: primary.isOnPort,
       logWarning: logOutput.warning,

@@ -97,7 +97,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
 function reloadOnChange(primary: Primary, folder: string, log: Logger): void {
   const sources = new SourceWatch(folder, (file) => {
     log.info({ file: relative('', file) }, 'a file has changed: reloading');
-    primary.reload();
+    primary.reload(true);
   });
   if (sources.isPartial)
     log.warn({ folder }, 'the application has more than 1,000 folders: changes in others are missed');

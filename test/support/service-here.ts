@@ -81,7 +81,14 @@ export async function startServiceHere(environment: Record<string, string> = {})
     const machine = new MachineFigures(
       async () => (await questions.ask([1], 1000, ask)) as WorkerReports,
       () => ({
-        ...{ configuredWorkers: 1, isLeaving: false, isOnPort: true, logWarning: undefined, problems: new Problems() },
+        ...{
+          configuredWorkers: 1,
+          isStarting: false,
+          isLeaving: false,
+          isOnPort: true,
+          logWarning: undefined,
+          problems: new Problems(),
+        },
         ...{ version, deaths: 0, reloads: { finished: 0, aborted: 0 } },
       }),
     );

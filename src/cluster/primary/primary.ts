@@ -80,7 +80,10 @@ export class Primary {
   /** The number of workers that have died since the start. */
   deathsInAll = 0;
   private stopping = false;
-  private started: { resolve: () => void; reject: (error: Error) => void } | undefined;
+  /** During the start: the workers that have not listened. One that ends keeps its place until it is forked again. */
+  private readonly starting = new Set<number>();
+  private started = () => {};
+  private failStart = (_reason: string): void => {};
 
   constructor(private readonly options: PrimaryOptions) {
     this.watchdog = new Watchdog(
@@ -93,7 +96,7 @@ export class Primary {
   }
 
   /**
-   * Resolves when all workers listen for the first time.
+   * Resolves when each worker has listened once.
    * @throws GjallarError BAD_CONFIG if a worker cannot run
    */
   async start(): Promise<void> {
@@ -114,8 +117,9 @@ export class Primary {
     cluster.on('listening', (_worker, { address, port }) => this.ports.note(address, port));
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
-      this.started = { resolve, reject };
-      for (let count = 0; count < workers; count++) this.fork(false);
+      this.started = resolve;
+      this.failStart = (reason) => reject(new GjallarError('BAD_CONFIG', reason));
+      for (let count = 0; count < workers; count++) this.starting.add(this.fork(false).id);
     });
   }
 
@@ -162,6 +166,11 @@ export class Primary {
     return this.serving.filter(({ isListening }) => isListening).map(({ id }) => id);
   }
 
+  /** Whether workers have still to listen for the first time. */
+  get isStarting(): boolean {
+    return this.starting.size > 0;
+  }
+
   /** Whether clients can reach a worker; true until the first one has started. A worker may listen after it has started. */
   get isOnPort(): boolean {
     const started = this.serving.filter(({ isListening }) => isListening);
@@ -187,9 +196,12 @@ export class Primary {
     });
   }
 
-  /** Replaces all workers, once new ones have lived for a time. During a reload, one more follows it. */
-  reload(): void {
-    this.reloads.request();
+  /**
+   * Replaces all workers, once new ones have lived for a time. During a reload, one more follows it.
+   * @param isOutdated whether a reload in progress is to end at once, because it starts what has changed meanwhile
+   */
+  reload(isOutdated = false): void {
+    this.reloads.request(isOutdated);
   }
 
   /** The workers that run. */
@@ -306,13 +318,13 @@ export class Primary {
       case 'listening':
         this.watchdog.started(id);
         if (this.isLeaving) this.tellToLeave(member);
-        if (this.listening.length === this.options.workers) {
-          this.started?.resolve();
-          this.started = undefined;
-        }
+        this.starting.delete(id);
+        // A reload replaces workers that have not listened.
+        if (this.listening.length >= this.options.workers) this.starting.clear();
+        if (!this.isStarting) this.started();
         return;
       case 'failed':
-        if (this.started) return this.started.reject(new GjallarError('BAD_CONFIG', message.reason));
+        if (this.starting.has(id)) return this.failStart(message.reason);
         // The other workers continue. This one is forked again, unless a reload started it.
         this.options.log.error({ worker: id, reason: message.reason }, 'a worker cannot run');
         member.kill(`cannot run: ${message.reason}`);
@@ -343,17 +355,14 @@ export class Primary {
     rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
     if (!member) return;
     member.ended(code, signal);
-    if (member.isOtherBuild && this.started && !this.stopping) {
-      return this.started.reject(new GjallarError('BAD_CONFIG', OTHER_BUILD));
-    }
-    // A stop kills workers that still start.
-    if (this.started && !this.stopping && this.options.file !== undefined && this.listening.length === 0) {
-      const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
-      return this.started.reject(
-        new GjallarError('BAD_CONFIG', `the application ${how} before it listened; its output above says why`),
-      );
-    }
     if (this.stopping || member.isStopping) return;
+    if (this.starting.has(id)) {
+      if (member.isOtherBuild) return this.failStart(OTHER_BUILD);
+      if (this.options.file !== undefined) {
+        const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
+        return this.failStart(`the application ${how} before it listened; its output above says why`);
+      }
+    }
     this.deathsInAll++;
     if (!member.isSpare) this.respawn(member, { code, signal });
     else this.options.log.error({ worker: id, exitCode: code, signal }, 'a worker died during a reload');
@@ -368,7 +377,8 @@ export class Primary {
     this.options.log.error({ code: 'WORKERS_MISSING', worker: id, exitCode, signal, delay }, text);
     const timer = setTimeout(() => {
       this.respawns.delete(timer);
-      this.fork(false);
+      const { id: next } = this.fork(false);
+      if (this.starting.delete(id)) this.starting.add(next);
     }, delay);
     this.respawns.add(timer);
   }

@@ -8,6 +8,8 @@ import { movesConnections } from './ports.js';
 import type { Primary } from './primary.js';
 
 const STAYING = 'The old workers stay. Correct the new release, and reload again.';
+/** Why a reload ends that another one follows at once. */
+const OUTDATED = 'the release has changed';
 const REJECTED = `reload rejected: ${OTHER_BUILD}`;
 
 /** Runs one reload at a time. However often a reload is requested during another one, exactly one more follows. */
@@ -15,6 +17,7 @@ export class ReloadQueue {
   readonly counts = { finished: 0, aborted: 0, isLastAborted: false };
   private isRunning = false;
   private isRequested = false;
+  private current: Reload | undefined;
 
   constructor(
     private readonly fleet: Primary,
@@ -27,12 +30,14 @@ export class ReloadQueue {
     return { type: 'reloads', ...this.counts };
   }
 
-  request(): void {
+  /** @param isOutdated whether a reload in progress starts what has changed meanwhile: it ends unless it has succeeded */
+  request(isOutdated = false): void {
     const { fleet, log } = this;
     if (fleet.isStopping) return log.warn('reload ignored: a shutdown is already in progress');
     if (this.isRunning && !this.isRequested) log.info('a reload is already in progress: one more follows it');
     this.isRequested = true;
     if (!this.isRunning) own('reloading', this.runAll());
+    else if (isOutdated) this.current?.end();
   }
 
   private async runAll(): Promise<void> {
@@ -54,6 +59,7 @@ export class ReloadQueue {
     log.info({ movesConnections: movesConnections() }, 'reload started');
     const reload = new Reload(fleet, this.options, (reason) => {
       fleet.isLeaving ||= wasLeaving;
+      if (reason === OUTDATED) return;
       log.error(
         { code: 'RELOAD_ABORTED', reason },
         reason === OTHER_BUILD ? REJECTED : `reload aborted: ${reason}. ${STAYING}`,
@@ -61,6 +67,7 @@ export class ReloadQueue {
       counts.aborted++;
       this.ended(true);
     });
+    this.current = reload;
     const outcome = await reload.run();
     if (!outcome) return;
     log.info(outcome, 'reload finished');
@@ -121,6 +128,7 @@ class Reload {
   private readonly pairs: Pair[] = [];
   private readonly lost: Promise<void>;
   private onLost = () => {};
+  private isOutdated = false;
 
   constructor(
     private readonly fleet: Fleet,
@@ -145,12 +153,19 @@ class Reload {
     return fleet.isStopping ? undefined : { replaced: pairs.length, workers: old.length };
   }
 
+  /** Ends it, unless it already replaces workers. */
+  end(): void {
+    this.isOutdated = true;
+    this.onLost();
+  }
+
   private get successors(): ForkedWorker[] {
     return this.pairs.map(({ successor }) => successor);
   }
 
-  /** Why a new worker cannot continue; undefined while all can. */
+  /** Why the new workers cannot continue; undefined while all can. */
   private get failure(): string | undefined {
+    if (this.isOutdated) return OUTDATED;
     const failed = this.successors.find(({ failure }) => failure !== undefined);
     if (failed?.isOtherBuild) return OTHER_BUILD;
     return failed && `new worker ${failed.id} ${failed.failure} ${ageOf(failed)}`;

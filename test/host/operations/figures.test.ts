@@ -24,7 +24,14 @@ const reportOf = (...figures: Figure[]): WorkerReport => ({
 /** A machine whose workers answer what the test sets. */
 function machineOf(answers: Map<number, WorkerReport | undefined>) {
   const facts = {
-    ...{ configuredWorkers: 2, isLeaving: false, isOnPort: true, logWarning: undefined, problems: new Problems() },
+    ...{
+      configuredWorkers: 2,
+      isStarting: false,
+      isLeaving: false,
+      isOnPort: true,
+      logWarning: undefined,
+      problems: new Problems(),
+    },
     ...{ version: '1.0.0', deaths: 0, reloads: { finished: 1, aborted: 0 } },
   };
   const machine = new MachineFigures(

@@ -29,7 +29,7 @@ function reportOf(at: number, figures: readonly Figure[] = [], given: Partial<Wo
 
 const facts: OverviewFacts = {
   ...{ version: '1.0.0', host: 'machine', cores: 2, memoryLimit: 1000, configuredWorkers: 2, isLeaving: false },
-  ...{ isOnPort: true, uptime: 10, recent: [], logWarning: undefined, problems: new Problems() },
+  ...{ isStarting: false, isOnPort: true, uptime: 10, recent: [], logWarning: undefined, problems: new Problems() },
 };
 
 const received = (value: number) => figure('gjallar_messages_received_total', value, 'socketio');

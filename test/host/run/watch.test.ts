@@ -45,6 +45,17 @@ test('with --watch, a saved change is served, and one that cannot start leaves w
   save(`'two'`);
   await finished;
   expect(await greeting()).toBe('two');
+
+  // Neither of these would end by itself soon.
+  const from = app.log.length;
+  for (const [name, text] of Object.entries({ waits: 'setInterval(() => {}, 1000);', hangs: 'for (;;);' })) {
+    writeFileSync(file, `console.log('${name}'); ${text}`);
+    await app.said(new RegExp(name));
+  }
+  save(`'three'`);
+  await app.logged(({ msg }) => msg === 'reload finished', from);
+  expect(await greeting()).toBe('three');
+  expect(app.log.slice(from).filter(({ level }) => level !== 'info')).toEqual([]);
 });
 
 const application = (text: string) => `import { createServer } from 'node:http';

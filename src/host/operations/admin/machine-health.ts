@@ -16,6 +16,8 @@ export interface MachineHealth extends Health {
 export interface MachineFacts {
   /** The number of workers that should run. */
   readonly configuredWorkers: number;
+  /** Whether workers have still to start for the first time. */
+  readonly isStarting: boolean;
   readonly isLeaving: boolean;
   /** Whether clients can reach a worker; true until the first worker has started. */
   readonly isOnPort: boolean;
@@ -26,12 +28,12 @@ export interface MachineFacts {
 }
 
 /**
- * Sums up the health of the workers. A machine is ready if one of its workers is.
+ * Sums up the health of the workers. A machine is ready if one of its workers is, once all have started.
  * @param answers the health by the id of the worker; undefined for workers that do not respond
  */
 export function machineHealth(
   answers: ReadonlyMap<number, Health | undefined>,
-  { configuredWorkers, isLeaving, isOnPort, logWarning, problems }: MachineFacts,
+  { configuredWorkers, isStarting, isLeaving, isOnPort, logWarning, problems }: MachineFacts,
 ): MachineHealth {
   const known = [...answers.values()].filter((health) => health !== undefined);
   const own: Reason[] = [];
@@ -46,7 +48,7 @@ export function machineHealth(
   if (!isOnPort) own.push({ code: 'NOT_LISTENING', text: 'the application listens on no port' });
   if (logWarning !== undefined) own.push({ code: 'LOG_LOST', text: logWarning });
   problems.replace(own);
-  const isReady = known.some(({ state }) => state === 'ready');
+  const isReady = !isStarting && known.some(({ state }) => state === 'ready');
   return {
     state: isLeaving ? 'draining' : isReady ? 'ready' : 'not ready',
     problems: distinct([...known.flatMap((health) => health.problems), ...problems.down]),

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { own } from '../../../support/children.js';
+import { freePort } from '../../../support/ports.js';
 import { cleanEnvironment, runToEnd } from '../../../support/server.js';
+import { RunningService } from '../../../support/service.js';
 import { pathOf } from '../support/application.js';
 
 const main = fileURLToPath(new URL('../../../../dist/main.js', import.meta.url));
@@ -35,3 +37,42 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
   },
 );
+
+describe('while the second worker starts,', () => {
+  let service: RunningService;
+  let started: Promise<unknown>;
+  let status: () => Promise<number>;
+  beforeEach(async () => {
+    const port = await freePort();
+    service = new RunningService({
+      env: { ...cleanEnvironment(), WORKERS: '2', ADMIN_PORT: `${port}` },
+      args: ['run', pathOf('lifecycle/early.mjs')],
+      hasChannel: true,
+    });
+    started = service.start();
+    // A test may expect it to fail.
+    started.catch(() => {});
+    status = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
+    await Promise.all([service.said(/worker 1 listens/), service.said(/worker 2 waits/)]);
+  });
+  afterEach(() => service.stop());
+  const died = (worker: number) => service.logged((line) => line.code === 'WORKERS_MISSING' && line.worker === worker);
+
+  test('the server is not ready, and the first one is replaced like any other when it ends', async () => {
+    service.process.send('throw 1');
+    await died(1);
+    await service.said(/worker 3 listens/);
+    service.process.send('throw 3');
+    expect(await died(3)).toMatchObject({ delay: 100 });
+    await service.said(/worker 4 listens/);
+    expect([await status(), service.greeting]).toEqual([503, '']);
+    service.process.send('listen 2');
+    await started;
+    expect([await status(), service.greeting]).toEqual([200, expect.stringContaining('with 2 workers')]);
+  });
+
+  test('the start fails if it ends, although the first one listens', async () => {
+    service.process.send('throw 2');
+    await expect(started).rejects.toThrow('the application ended with exit code 1 before it listened');
+  });
+});
