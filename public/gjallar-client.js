@@ -94,6 +94,8 @@ const MAX_READS = 8;
 const MAX_RETRY_MS = 30_000;
 /** How many messages wait for missing ones. What exceeds that is requested. */
 const MAX_WAITING = 10_000;
+/** How many delivered messages a room knows again, if the server has lost them and finds them again. */
+const MAX_KNOWN = 1000;
 /** Errors that pass: the request is repeated. */
 const PASSING = ['LOST', 'HISTORY_UNAVAILABLE', 'OVERLOADED', 'RATE_LIMITED'];
 
@@ -435,6 +437,7 @@ class KeptRooms {
    * @returns {Promise<JoinedRoom<Events> & JoinResult>}
    */
   async join(name, options = {}) {
+    checkPosition(options.position);
     const known = this.#rooms.get(name);
     const { join, history, eventOf } = this.#events;
     const request = (event, payload) =>
@@ -596,12 +599,23 @@ export class DurableRooms extends KeptRooms {
   }
 }
 
+/** @throws RoomError BAD_PAGE */
+function checkPosition(position) {
+  const isCount = (value) => Number.isSafeInteger(value) && value >= 0;
+  const isPosition = isCount(position?.offset) && (position.tag === undefined || isCount(position.tag));
+  if ((position ?? undefined) !== undefined && !isPosition) {
+    throw new RoomError('BAD_PAGE', 'A position is { offset, tag }, as the property position of a joined room.');
+  }
+}
+
 /** One room's messages, put in order. */
 class Room {
   /** The position of the last delivered message; undefined until the first join has succeeded. */
   position;
   /** The newest tag that was delivered, of the room as it is or of messages that are lost. */
   #newest = 0;
+  /** The last tags that were delivered: where the server has lost the newest, lower tags may be new. */
+  #known = new Set();
   /** The room for the application. */
   joined;
   listeners = new Listeners();
@@ -757,7 +771,7 @@ class Room {
     const isFirst = this.#isFirst;
     this.#isFirst = false;
     const { offset, tag } = this.#reply;
-    const isSame = offset === 0 || this.position.tag === 0 || this.position.tag === tag;
+    const isSame = this.position.tag === 0 || this.position.tag === tag;
     if (this.position.offset !== offset || !isSame || this.#hasDropped) await this.#recover(isFirst);
     else this.#drain();
   }
@@ -772,7 +786,7 @@ class Room {
 
   #drain() {
     if (!this.position || this.#recovering || !this.#isListening) return;
-    this.#waiting = this.#waiting.filter(({ tag }) => tag > this.#newest).sort((a, b) => a.tag - b.tag);
+    this.#waiting = this.#waiting.filter(({ tag }) => this.#isNew(tag)).sort((a, b) => a.tag - b.tag);
     while (this.#waiting[0]?.offset === this.position.offset + 1) this.#deliver(this.#waiting.shift());
     const lacks = this.#waiting.length > 0 || this.#hasDropped;
     if (lacks && !this.#joining && !this.#isBackingOff) this.#recover(false);
@@ -781,10 +795,17 @@ class Room {
   #deliver(message) {
     const { offset, tag, deleted } = message;
     this.position = { offset, tag };
-    const isNew = tag > this.#newest && !deleted;
+    const isNew = this.#isNew(tag) && !deleted;
     this.#newest = Math.max(this.#newest, tag);
-    if (isNew) this.#tellMessage(message);
-    return isNew;
+    if (!isNew) return false;
+    this.#known.add(tag);
+    if (this.#known.size > MAX_KNOWN) this.#known.delete(this.#known.values().next().value);
+    this.#tellMessage(message);
+    return true;
+  }
+
+  #isNew(tag) {
+    return tag > this.#newest && !this.#known.has(tag);
   }
 
   /** Requests every message after the last delivered one. */
@@ -834,6 +855,8 @@ class Room {
 
   /** Delivers a page. Returns how many of its messages were new. */
   #take({ messages, after, offset, tag, lost }) {
+    // The clock of the lost messages may have been ahead: those that follow need not have higher tags.
+    if (lost) this.#newest = Math.min(this.#newest, tag);
     // What is not on the page is gone, or the client has read it before the server lost messages.
     if (after === offset) this.position = { offset, tag: offset === 0 ? this.#newest : tag };
     else if (lost || after > this.position.offset) this.position = { offset: after, tag: 0 };

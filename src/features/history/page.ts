@@ -45,6 +45,7 @@ export function positionIn({ after, before, tag }: PageQuery): Position | undefi
  * @param tagOf the tag of the message at an offset that is kept
  */
 export function placeOf(log: LogState, { offset, tag }: Position, tagOf: (offset: number) => number): Place {
+  if (tag > log.tag) return { offset: log.offset, lost: true };
   const isOlder = log.first <= offset && offset < log.offset;
   if ((isOlder ? tagOf(offset) : log.offset === offset ? log.tag : 0) === tag) return { offset, lost: false };
   // The last message that is not newer than the reader's.
@@ -67,9 +68,16 @@ interface PageRange {
   complete: boolean;
 }
 
+/** Where a reader goes on, if the store has compared it, or if it is beyond the end. */
+function placeIn({ offset, place }: LogState, { after = 0 }: PageQuery): Place | undefined {
+  return place ?? (after > offset ? { offset, lost: true } : undefined);
+}
+
 /** The offsets that answer a query, and whether part of the asked range is missing. */
-export function planPage({ first, offset, place }: LogState, query: PageQuery): PageRange {
+export function planPage(log: LogState, query: PageQuery): PageRange {
+  const { first, offset } = log;
   const { limit } = query;
+  const place = placeIn(log, query);
   const after = query.after === undefined ? undefined : (place?.offset ?? query.after);
   const before = query.after === undefined && place?.lost ? place.offset + 1 : (query.before ?? Infinity);
   const newest = Math.min(offset, before - 1);
@@ -123,9 +131,16 @@ export function buildPage(log: LogState, query: PageQuery, found: StoredMessage[
   const limit = isCut || messages.length < found.length ? Math.max(1, messages.length) : query.limit;
   const { from, to, complete } = planPage(log, { ...query, limit });
   const isWhole = messages.length === Math.max(0, to - from + 1) && (messages[0]?.offset ?? from) === from;
-  const { offset, tag, place } = log;
+  const { offset, tag } = log;
   const after = (messages[0]?.offset ?? from) - 1;
-  return { messages, after, offset, tag, complete: complete && isWhole, ...(place?.lost && { lost: true }) };
+  return {
+    messages,
+    after,
+    offset,
+    tag,
+    complete: complete && isWhole,
+    ...(placeIn(log, query)?.lost && { lost: true }),
+  };
 }
 
 /** A page of the archive; `isCut` says that it ends early because of {@link MAX_PAGE_BYTES}. */
@@ -154,7 +169,7 @@ export async function readThrough(
 ): Promise<Page> {
   const page = await store.read(conversation, query);
   const { offset } = page;
-  if (page.complete || page.lost || !archive || (query.after ?? 0) > offset) return page;
+  if (page.complete || page.lost || !archive) return page;
 
   const { after, before = offset + 1, limit } = query;
   const oldest = page.messages[0]?.offset ?? Math.min(before, offset + 1);

@@ -91,8 +91,9 @@ export interface Page extends Position {
    */
   complete: boolean;
   /**
-   * The log does not have the message that the query names: the store has lost what the reader has read, and perhaps more.
-   * The page is then next to the newest message of the log that is not newer than the one that is named.
+   * The log does not have the message that the query names, or ends before it: the store has lost what the reader has read, and
+   * perhaps more. The page is then next to the newest message of the log that is not newer than the one that is named. If all are
+   * older, the reader goes on with `offset` and `tag`, which is then lower than its own.
    */
   lost?: true;
 }

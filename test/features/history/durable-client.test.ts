@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { type Socket as Client, io as connect } from 'socket.io-client';
 import { DurableRooms as Helper, Rooms } from '../../../public/gjallar-client.js';
 import { createDurableRooms, type DurableRooms } from '../../../src/features/history/index.js';
+import { replaceTags } from '../../../src/features/history/tags.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { startNode, type TestNode } from '../../io/rooms/support/node.js';
@@ -180,4 +181,83 @@ test('rooms of a server without a history hold messages for the first listener, 
   hall.on('message', ({ text }) => heard.push(text));
   await until(() => heard.length === 1);
   expect(heard).toEqual(['Hello']);
+});
+
+/** Names what the helper says of losses, in order. */
+function completesOf(told: boolean[]) {
+  return { onRecovered: ({ complete }: { complete: boolean }) => told.push(complete) };
+}
+
+test.each([
+  ['whose tag nobody has', { offset: 2, tag: 2 ** 52 }],
+  ['before the first message, whose tag nobody has', { offset: 0, tag: 2 ** 52 }],
+  ['beyond the end', { offset: 50, tag: 2 ** 52 }],
+  ['beyond the end, without a tag', { offset: 50 }],
+])('a reader with a position %s is told, and gets what follows', async (name, position) => {
+  const room = `order:ahead ${name}`;
+  await keep(room, 1, 2, 3);
+  const { client } = await pairOn(node);
+  const told: boolean[] = [];
+  const heard: number[] = [];
+  const order = await new Helper<Events>(client).join(room, { position: position as never, ...completesOf(told) });
+  order.on('n', (number) => heard.push(number));
+  await until(() => told.length === 1);
+  await keep(room, 4, 5);
+  await until(() => heard.length === 2);
+  client.disconnect().connect();
+  await keep(room, 6);
+  await until(() => heard.length === 3);
+  expect(heard).toEqual([4, 5, 6]);
+  expect(told[0]).toBe(false);
+  expect(told.slice(1)).not.toContain(false);
+});
+
+test('a reader gets each message once where a clock was ahead before a loss, also if what was lost returns', async () => {
+  const other = await startNode(alone);
+  const tagsUntil: (() => void)[] = [];
+  const open = async (folder: string, newest: number) => {
+    const tags = { newest };
+    tagsUntil.push(replaceTags(() => tags));
+    return createDurableRooms<Events>(other.io, { rooms: 'order:*', dataDir: folder, mayJoin: () => true });
+  };
+  const first = temporaryFolder();
+  let rooms = await open(first, 2 ** 52);
+  try {
+    const { client } = await pairOn(other);
+    const told: boolean[] = [];
+    const heard: number[] = [];
+    const order = await new Helper<Events>(client).join('order:1', { last: 9, ...completesOf(told) });
+    order.on('n', (number) => heard.push(number));
+    const returnWith = async (folder: string) => {
+      await rooms.close();
+      client.disconnect();
+      rooms = await open(folder, 0);
+      const count = told.length;
+      client.connect();
+      await until(() => told.length > count);
+    };
+    for (const number of [1, 2, 3]) await rooms.to('order:1').emit('n', number);
+    await until(() => heard.length === 3);
+    await returnWith(temporaryFolder());
+    expect(told.at(-1)).toBe(false);
+    for (const number of [4, 5]) await rooms.to('order:1').emit('n', number);
+    await until(() => heard.length === 5);
+    await returnWith(first);
+    await rooms.to('order:1').emit('n', 6);
+    await until(() => heard.length === 6);
+    expect(heard).toEqual([1, 2, 3, 4, 5, 6]);
+  } finally {
+    for (const end of tagsUntil) end();
+    await rooms.close();
+    await other.close();
+  }
+});
+
+test('what is no position and no query is rejected', async () => {
+  const { client } = await pairOn(node);
+  const rooms = new Helper(client);
+  for (const position of [3, 'x', [], {}, { offset: -1 }, { offset: 1, tag: 'x' }]) {
+    await expect(rooms.join('order:1', { position: position as never })).rejects.toMatchObject({ code: 'BAD_PAGE' });
+  }
+  await expect(durable.read('order:1', null as never)).rejects.toMatchObject({ code: 'BAD_PAGE' });
 });

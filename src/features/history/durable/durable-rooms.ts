@@ -119,6 +119,7 @@ export class LocalDurableRooms {
 
   async read(room: string, query: PageQuery): Promise<KeptPage> {
     this.requireDurable(room);
+    if (typeof query !== 'object' || query === null) throw new GjallarError('BAD_PAGE');
     return readPage(this.requests, room, query, {});
   }
 

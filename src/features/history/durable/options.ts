@@ -93,8 +93,8 @@ export interface DurableRooms<Events extends object = EventsMap> {
   };
   /**
    * Reads a page of events of a room, as `read()` of the store.
-   * @throws GjallarError BAD_ROOM if the room is not durable, OVERLOADED if too many reads wait; HistoryError if the
-   *   store cannot be reached
+   * @throws GjallarError BAD_ROOM if the room is not durable, BAD_PAGE without a query, OVERLOADED if too many reads
+   *   wait; HistoryError if the store cannot be reached
    */
   read(room: string, query: PageQuery): Promise<KeptPage>;
   /** Ends the durable rooms: messages are sent as before, and not kept. A store of the application stays open. */

@@ -127,12 +127,16 @@ const head = `${open}
 local stream = KEYS[2]
 local newest, newest_tag = open(KEYS[1], stream)
 local offset, tag = tonumber(ARGV[1]), tonumber(ARGV[2])
-if not newest then return { 0, 0, 1, 0, 0, offset > 0 and tag > 0 and 1 or 0 } end
+if not newest then return { 0, 0, 1, 0, 0, tag > 0 and 1 or 0 } end
 local low = tonumber(redis.call('GET', KEYS[3]))
 local kept = at_or_after(stream, 0) or newest + 1
 local first = math.min(low or kept, kept)
 local state = { newest, newest_tag, first, low and 1 or 0, offset, 0 }
 if tag == 0 or offset == newest and tag == newest_tag then return state end
+if tag > newest_tag then
+  state[5], state[6] = newest, 1
+  return state
+end
 local its, its_tag = at_or_after(stream, offset)
 if its == offset and its_tag == tag then return state end
 

@@ -60,6 +60,10 @@ export function readContract(subject: Subject): void {
       expect(await subject.store.head(subject.room)).toEqual(start);
       const page = await subject.store.read(subject.room, { after: 0, limit: 1 });
       expect(page).toEqual({ ...start, messages: [], after: 0, complete: true });
+      for (const query of [{ after: 1 }, { after: 0, tag: 1 }]) {
+        const beyond = await subject.store.read(subject.room, { ...query, limit: 1 });
+        expect(beyond).toEqual({ ...page, complete: false, lost: true });
+      }
       const [first] = await subject.store.append(subject.room, [say('x')]);
       expect(first).toEqual({ offset: 1, tag: expect.any(Number), before: 0 });
     });
@@ -94,6 +98,8 @@ export function readContract(subject: Subject): void {
         [{ tag: third.tag, after: 9 }, 3, [4, 5]],
         [{ tag: tag + 1, after: 5 }, 5, []],
         [{ tag: tag + 1, after: 6 }, 5, []],
+        [{ tag: tag + 1, after: 0 }, 5, []],
+        [{ after: 6 }, 5, []],
         [{ tag: third.tag, before: 2 }, 1, [2, 3]],
         [{ tag: tag + 1, before: 9 }, 3, [4, 5]],
       ] as const) {
