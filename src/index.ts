@@ -65,8 +65,8 @@ export type {
   Failure,
   JoinReply,
   MessageInput,
-  Presence,
   Reply,
+  RoomPresence as Presence,
   ServerEvents,
   WhoReply,
 } from './service/chat/protocol.js';
@@ -101,5 +101,5 @@ export function onSessionExpired(
   of: AnyServer | AnyNamespace,
   listener: (session: Recovery.ExpiredSession) => void,
 ): () => void {
-  return (requireHere('./features/recovery/index.js') as typeof Recovery).onSessionExpired(of, listener);
+  return (requireHere('./features/recovery/index.js') as typeof Recovery).watchExpiries(of, listener);
 }

@@ -64,6 +64,20 @@ describe('imports', () => {
   });
 });
 
+/** What Socket.IO prescribes for a parser, and what the codecs of both versions of Engine.IO have. */
+const prescribed = new Set(['Encoder', 'decodeText', 'encodePayload', 'readPayload']);
+
+test('no two files export something else under one name', () => {
+  const files = new Map<string, string[]>();
+  for (const file of imports.keys()) {
+    const text = readFileSync(join(source, file), 'utf8');
+    const found = text.matchAll(/^export (?:abstract |async )*(?:class|interface|type|function\*?) (\w+)/gm);
+    for (const name of new Set([...found].map(([, name]) => name!)))
+      files.set(name, [...(files.get(name) ?? []), file]);
+  }
+  expect([...files].filter(([name, { length }]) => length > 1 && !prescribed.has(name))).toEqual([]);
+});
+
 test('nothing but the configuration reads the environment', () => {
   const readers = files.filter((file) => /\bprocess\.env\b/.test(readFileSync(join(source, file), 'utf8')));
   expect(

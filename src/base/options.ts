@@ -7,7 +7,7 @@ import { warnOnce } from './warnings.js';
  * What options accept: those of the library, which applications write in JavaScript, and the environment variables, which are
  * text.
  */
-export interface Kind<T> {
+export interface OptionKind<T> {
   /** In words: completes the sentence "PORT must be …". */
   readonly accepts: string;
   /** @returns the value, converted; undefined if it is not accepted */
@@ -16,13 +16,13 @@ export interface Kind<T> {
 
 /** An option with its default; without one, it may be unset. */
 export interface Row<T = unknown> {
-  readonly kind: Kind<T & {}>;
+  readonly kind: OptionKind<T & {}>;
   readonly fallback: T;
 }
 
-export function row<T extends {}>(kind: Kind<T>): Row<T | undefined>;
-export function row<T extends {}>(kind: Kind<T>, fallback: T): Row<T>;
-export function row<T extends {}>(kind: Kind<T>, fallback?: T): Row<T | undefined> {
+export function row<T extends {}>(kind: OptionKind<T>): Row<T | undefined>;
+export function row<T extends {}>(kind: OptionKind<T>, fallback: T): Row<T>;
+export function row<T extends {}>(kind: OptionKind<T>, fallback?: T): Row<T | undefined> {
   return { kind, fallback };
 }
 
@@ -34,11 +34,11 @@ export type Values<T extends Table> = { readonly [K in keyof T]: T[K] extends Ro
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A number; text of digits, such as `1e6`, is converted, as arithmetic would do. */
-export function number(min: number, max = Number.POSITIVE_INFINITY, unit = ''): Kind<number> {
+export function number(min: number, max = Number.POSITIVE_INFINITY, unit = ''): OptionKind<number> {
   return numeric('a number', min, max, unit, (value) => !Number.isNaN(value));
 }
 
-export function integer(min: number, max = Number.MAX_SAFE_INTEGER, unit = ''): Kind<number> {
+export function integer(min: number, max = Number.MAX_SAFE_INTEGER, unit = ''): OptionKind<number> {
   return numeric('an integer', min, max, unit, Number.isSafeInteger);
 }
 
@@ -48,7 +48,7 @@ function numeric(
   max: number,
   unit: string,
   isOne: (value: number) => boolean,
-): Kind<number> {
+): OptionKind<number> {
   const to = max < Number.MAX_SAFE_INTEGER ? ` to ${max}` : '';
   return {
     accepts: `${what} from ${min}${to}${unit && ` (${unit})`}`,
@@ -61,12 +61,12 @@ function numeric(
 }
 
 /** `true` or `false`. */
-export const flag: Kind<boolean> = {
+export const flag: OptionKind<boolean> = {
   accepts: 'true or false',
   read: (given) => [true, false].find((flag) => flag === given || String(flag) === given),
 };
 
-export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
+export function oneOf<const T extends string>(values: readonly T[]): OptionKind<T> {
   return {
     accepts: `one of ${values.join(', ')}`,
     read: (given) => values.find((value) => value === given),
@@ -74,13 +74,16 @@ export function oneOf<const T extends string>(values: readonly T[]): Kind<T> {
 }
 
 /** @param test what the text must be like */
-export function text(accepts = 'a string', test: RegExp | ((text: string) => boolean) = () => true): Kind<string> {
+export function text(
+  accepts = 'a string',
+  test: RegExp | ((text: string) => boolean) = () => true,
+): OptionKind<string> {
   const fits = test instanceof RegExp ? (value: string) => test.test(value) : test;
   return { accepts, read: (given) => (typeof given === 'string' && fits(given) ? given : undefined) };
 }
 
 /** A list; text is split at its commas. */
-export function list<T extends {}>(accepts: string, item: Kind<T>): Kind<T[]> {
+export function list<T extends {}>(accepts: string, item: OptionKind<T>): OptionKind<T[]> {
   return {
     accepts,
     read(given) {
@@ -93,22 +96,22 @@ export function list<T extends {}>(accepts: string, item: Kind<T>): Kind<T[]> {
 }
 
 /** Whatever a test of the application's objects lets pass. */
-export function value<T extends {}>(accepts: string, test: (given: object) => boolean): Kind<T> {
+export function value<T extends {}>(accepts: string, test: (given: object) => boolean): OptionKind<T> {
   const isObject = (given: unknown): given is T =>
     (typeof given === 'object' && given !== null) || typeof given === 'function';
   return { accepts, read: (given) => (isObject(given) && test(given) ? given : undefined) };
 }
 
-export function callback<T extends (...args: never[]) => unknown>(): Kind<T> {
+export function callback<T extends (...args: never[]) => unknown>(): OptionKind<T> {
   return value('a function', (given) => typeof given === 'function');
 }
 
-export function either<A extends {}, B extends {}>(one: Kind<A>, other: Kind<B>): Kind<A | B> {
+export function either<A extends {}, B extends {}>(one: OptionKind<A>, other: OptionKind<B>): OptionKind<A | B> {
   return { accepts: `${one.accepts}, or ${other.accepts}`, read: (given) => one.read(given) ?? other.read(given) };
 }
 
 /** An object with options of its own. Others that it has are kept. */
-export function fields<T extends object>(rows: Readonly<Record<string, Kind<unknown & {}>>>): Kind<T> {
+export function fields<T extends object>(rows: Readonly<Record<string, OptionKind<unknown & {}>>>): OptionKind<T> {
   const words = Object.entries(rows).map(([name, kind]) => `${name} (${kind.accepts})`);
   return {
     accepts: `an object with ${words.join(' and ')}`,

@@ -7,7 +7,7 @@ import { warnOfError } from './warnings.js';
  */
 
 /** A failure in the background. */
-export interface Failure {
+export interface BackgroundFailure {
   /** What has failed, as in "reading the topology of the cluster". */
   readonly work: string;
   readonly error: unknown;
@@ -17,7 +17,7 @@ export interface Failure {
 export const failures = channel('gjallar:failure');
 
 export function reportFailure(work: string, error: unknown): void {
-  const failure: Failure = { work, error };
+  const failure: BackgroundFailure = { work, error };
   if (failures.hasSubscribers) return failures.publish(failure);
   const cause = error instanceof Error ? (error.stack ?? error.message) : String(error);
   warnOfError(work, `${work} failed: ${cause}`);

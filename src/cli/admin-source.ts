@@ -10,7 +10,7 @@ import type { Primary } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../host/config/options.js';
 import { AdminServer, type AdminSource } from '../host/operations/admin/admin-server.js';
 import { machineHealth } from '../host/operations/admin/machine-health.js';
-import { MachineFigures, type PrimaryFacts, type WorkerReports } from '../host/operations/metrics/machine-figures.js';
+import { MachineFigures, type PrimaryFacts, type ReportsByWorker } from '../host/operations/metrics/machine-figures.js';
 import { HISTORY, MachineOverview } from '../host/operations/overview/machine-overview.js';
 import { statsOf } from '../host/operations/overview/overview.js';
 import type { RecentEvents } from '../host/operations/overview/recent-events.js';
@@ -47,7 +47,7 @@ export class Machine {
   ) {
     const ask = async (hasLists: boolean) => {
       const what = { inputOf: () => hasLists, timeoutMs: FIGURES_TIMEOUT_MS };
-      return (await primary.ask('figures', primary.listening, what)) as WorkerReports;
+      return (await primary.ask('figures', primary.listening, what)) as ReportsByWorker;
     };
     this.figures = new MachineFigures(ask, () => this.facts);
     this.metrics = atMostEvery(METRICS_INTERVAL_MS, () => this.figures.metrics());

@@ -6,13 +6,13 @@ import { Question } from '../base/question.js';
 /** The messages between the primary and the workers, over the channel of the cluster module. */
 
 /** How a message is sent. The application of a worker may use the same channel for messages of its own. */
-export interface Envelope<T> {
+export interface Passed<T> {
   gjallar: T;
 }
 
 /** The message in an envelope; undefined for a message of the application. */
 export function opened<T>(message: unknown): T | undefined {
-  return (message as Partial<Envelope<T>> | undefined)?.gjallar;
+  return (message as Partial<Passed<T>> | undefined)?.gjallar;
 }
 
 /** An address to listen on. */

@@ -16,7 +16,7 @@ import type { NodeApp } from './node/app.js';
 import { isNodeApp, nodeApps } from './node/load.js';
 import type { NodeWebSocket } from './node/web-socket.js';
 import type { EngineOptions, EngineSettings } from './options.js';
-import type { Relay } from './relay.js';
+import type { SessionRelay } from './relay.js';
 import { announce } from './session/announced.js';
 import { type ArrivingSession, Handshake, openingsFor } from './session/handshake.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
@@ -29,7 +29,7 @@ import type { TemplatedApp } from './uws/app.js';
 import { corkHolder } from './uws/cork-holder.js';
 
 export type { AttachOptions } from './attach.js';
-export type { Relay } from './relay.js';
+export type { SessionRelay } from './relay.js';
 
 /** The process that engines are created in, if it is a worker that shares its port with others. */
 export interface EngineHost {
@@ -61,7 +61,7 @@ declare module '../base/process.js' {
  */
 export class Engine extends EngineParts {
   /** Set if several workers share a port. */
-  relay: Relay | undefined;
+  relay: SessionRelay | undefined;
   /** Called with a request whose connection is closed because its address has made too many in one turn. */
   onFlood: ((request: EngineRequest) => void) | undefined;
   /** The session that has received a message last. While the message is handled, it is the sender. */

@@ -9,9 +9,9 @@ import {
   fields,
   flag,
   integer,
-  type Kind,
   list,
   number,
+  type OptionKind,
   oneOf,
   type Row,
   row,
@@ -214,14 +214,14 @@ export const origins = list(
   text('an origin', ORIGIN),
 );
 
-const host: Kind<string> = {
+const host: OptionKind<string> = {
   accepts: 'a host name',
   read: (given) => (typeof given === 'string' && HOST.test(given) ? given.toLowerCase() : undefined),
 };
 
 /** Text has the names of several transports, too, as in engine.io. The engine has no WebTransport, and the Server warns of it. */
 const names = list('', oneOf([...transportNames, 'webtransport']));
-const transports: Kind<readonly TransportName[]> = {
+const transports: OptionKind<readonly TransportName[]> = {
   accepts: '"polling", "websocket" or a list of both',
   read(given) {
     const read = names.read(given) as TransportName[] | undefined;

@@ -9,6 +9,7 @@
  *   history/        messages that are kept: SQLite, Redis, the archive; durable rooms
  *   presence/       the users in rooms, over all workers
  *   requests.ts     answers what clients ask of the parts
+ *   hub-link.ts     the link of a part to its service in the hub, or in this process
  *
  * Each folder has an index.ts of its own, which is its public part. They reach other workers through the services of a namespace
  * (io/rooms/services.ts) and through the hub (base/hub-service.ts).

@@ -6,9 +6,9 @@ import {
   fields,
   flag,
   integer,
-  type Kind,
   list,
   number,
+  type OptionKind,
   oneOf,
   row,
   settingsOf,
@@ -20,7 +20,7 @@ const { NaN: none, POSITIVE_INFINITY: all } = Number;
 const map = new Map();
 const named = { name: 'x', more: 1 };
 
-test.each<[kind: Kind<unknown & {}>, words: string, given: unknown[], meaning: unknown[], rejected: unknown[]]>([
+test.each<[kind: OptionKind<unknown & {}>, words: string, given: unknown[], meaning: unknown[], rejected: unknown[]]>([
   [number(1, undefined, 'ms'), 'a number from 1 (ms)', [1, ' 2.5 ', '1e3', all], [1, 2.5, 1000, all], [0, none, 'x']],
   [integer(0, 9), 'an integer from 0 to 9', [0, '9'], [0, 9], ['10', -1, '-1', '0x5', 1.5, true]],
   [flag, 'true or false', [true, 'false'], [true, false], ['TRUE', 1, 'toString']],

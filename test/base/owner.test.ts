@@ -3,7 +3,7 @@ import { cp, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, jest, test } from '@jest/globals';
-import { attempt, type Failure, failures, own, owned, raise } from '../../src/base/owner.js';
+import { attempt, type BackgroundFailure, failures, own, owned, raise } from '../../src/base/owner.js';
 import { Outbox } from '../../src/engine/delivery/outbox.js';
 import { temporaryFolder } from '../support/folder.js';
 import { until } from '../support/until.js';
@@ -15,9 +15,9 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-function heardFailures(): Failure[] {
-  const heard: Failure[] = [];
-  const listener = (failure: unknown) => heard.push(failure as Failure);
+function heardFailures(): BackgroundFailure[] {
+  const heard: BackgroundFailure[] = [];
+  const listener = (failure: unknown) => heard.push(failure as BackgroundFailure);
   failures.subscribe(listener);
   closers.push(() => failures.unsubscribe(listener));
   return heard;

@@ -14,7 +14,7 @@ import { connections } from '../../src/engine/http/exchange.js';
 import { openHubService as openRecovery } from '../../src/features/recovery/hub-service.js';
 import { openHubService as openState } from '../../src/features/state/hub-service.js';
 import { loadConfig } from '../../src/host/config/load.js';
-import { MachineFigures, type WorkerReports } from '../../src/host/operations/metrics/machine-figures.js';
+import { MachineFigures, type ReportsByWorker } from '../../src/host/operations/metrics/machine-figures.js';
 import { Orders } from '../../src/host/runtime/lifecycle/orders.js';
 import { hubAddressOf } from '../../src/host/runtime/machines/hub-address.js';
 import { startWorker } from '../../src/host/runtime/worker.js';
@@ -79,7 +79,7 @@ export async function startServiceHere(environment: Record<string, string> = {})
     const questions = new Questions();
     const ask = (_worker: number, id: number) => orders.receive({ type: 'ask', id, question: 'figures' });
     const machine = new MachineFigures(
-      async () => (await questions.ask([1], 1000, ask)) as WorkerReports,
+      async () => (await questions.ask([1], 1000, ask)) as ReportsByWorker,
       () => ({
         ...{
           configuredWorkers: 1,

@@ -50,7 +50,7 @@ export function isConnectionRejected(answer: string): boolean {
 }
 
 /** Why a connection failed. The client of a cluster has the answer of the node in another error. */
-export function reasonOf(error: Error & { lastNodeError?: Error }): string {
+export function brokerReasonOf(error: Error & { lastNodeError?: Error }): string {
   const { lastNodeError } = error;
   return lastNodeError?.message || error.message || error.name;
 }

@@ -16,7 +16,7 @@ export interface Delivery {
 }
 
 /** Sends messages in order: all of one turn of the event loop together. */
-export class Outgoing {
+export class EmitterOutgoing {
   private held: Buffer[] = [];
   private heldBytes = 0;
   /** Resolves when the server has everything that was sent so far. */

@@ -29,11 +29,11 @@ import type { GjallarError } from '../../base/errors.js';
 import { callback, row, settingsOf, text, value } from '../../base/options.js';
 import { Encoder, encodeToBytes } from '../../engine/parser/socket-io-parser.js';
 import { framesChannel } from '../backplanes/channels.js';
-import { connectionOf, type EmitterConnection, Outgoing, type RedisConnection } from './connection.js';
-import { type EventsMap, NamespaceEmitter, type Surroundings } from './target.js';
+import { connectionOf, type EmitterConnection, EmitterOutgoing, type RedisConnection } from './connection.js';
+import { type EmitterEvents, type EmitterHost, NamespaceEmitter } from './target.js';
 
 export type { Delivery, EmitterConnection, RedisConnection } from './connection.js';
-export type { EmitterTarget, EventsMap, Room } from './target.js';
+export type { EmitterEvents as EventsMap, EmitterTarget, Room } from './target.js';
 export type { NamespaceEmitter };
 
 export interface EmitterOptions {
@@ -57,8 +57,8 @@ export interface EmitterOptions {
  * `@socket.io/redis-emitter`, and `flush()`.
  */
 export class Emitter<
-  EmitEvents extends EventsMap = EventsMap,
-  ServerSideEvents extends EventsMap = EventsMap,
+  EmitEvents extends EmitterEvents = EmitterEvents,
+  ServerSideEvents extends EmitterEvents = EmitterEvents,
 > extends NamespaceEmitter<EmitEvents, ServerSideEvents> {
   /**
    * @param client a connection of `ioredis` or `redis`, or `natsConnection(client)` of `gjallar-nats`, which the caller keeps and closes. For a
@@ -78,12 +78,12 @@ const emitterOptions = {
   ),
 };
 
-function surroundingsOf(client: RedisConnection | EmitterConnection, options: EmitterOptions): Surroundings {
+function surroundingsOf(client: RedisConnection | EmitterConnection, options: EmitterOptions): EmitterHost {
   const connection = connectionOf(client);
   const { parser, onError, key = connection.defaultKey } = settingsOf('Emitter', emitterOptions, options);
   return {
     nsp: '/',
-    outgoing: new Outgoing(connection, framesChannel(key), onError),
+    outgoing: new EmitterOutgoing(connection, framesChannel(key), onError),
     encoder: encodeToBytes(parser ? new parser.Encoder() : new Encoder()),
   };
 }

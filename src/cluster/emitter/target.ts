@@ -8,18 +8,18 @@ import { encodeBroadcast } from '../wire/broadcast.js';
 import { type Addressee, type Head, NOWHERE, pack, senderOf } from '../wire/envelope.js';
 import { type Data, encodeMessage } from '../wire/message.js';
 import { types } from '../wire/types.js';
-import type { Delivery, Outgoing } from './connection.js';
+import type { Delivery, EmitterOutgoing } from './connection.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: as in socket.io, events have any arguments unless they are declared
-export type EventsMap = { [event: string]: any };
+export type EmitterEvents = { [event: string]: any };
 
 /** A room, or the id of a socket. */
 export type Room = string | number;
 
 /** What all targets of an emitter share. */
-export interface Surroundings {
+export interface EmitterHost {
   readonly nsp: string;
-  readonly outgoing: Outgoing;
+  readonly outgoing: EmitterOutgoing;
   /** That of the servers' parser. */
   readonly encoder: { encode(packet: never): unknown[] };
 }
@@ -53,10 +53,10 @@ function checkEvent(event: unknown, values: readonly unknown[], reserved: Readon
 }
 
 /** Sockets of a namespace on all servers. The methods are those of `@socket.io/redis-emitter`. */
-export class EmitterTarget<EmitEvents extends EventsMap = EventsMap> {
+export class EmitterTarget<EmitEvents extends EmitterEvents = EmitterEvents> {
   /** @internal */
   constructor(
-    protected readonly surroundings: Surroundings,
+    protected readonly surroundings: EmitterHost,
     private readonly selection: Selection = everyone,
   ) {}
 
@@ -155,8 +155,8 @@ const RESERVED = new Set(['connect', 'connection', 'new_namespace']);
 
 /** All sockets of a namespace, and the servers themselves. */
 export class NamespaceEmitter<
-  EmitEvents extends EventsMap = EventsMap,
-  ServerSideEvents extends EventsMap = EventsMap,
+  EmitEvents extends EmitterEvents = EmitterEvents,
+  ServerSideEvents extends EmitterEvents = EmitterEvents,
 > extends EmitterTarget<EmitEvents> {
   /** An emitter for another namespace. Both send in one order. */
   of(name: string): NamespaceEmitter<EmitEvents, ServerSideEvents> {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
 import { closeHandle } from '../../engine/node/node-net.private.js';
-import { ALIVE_INTERVAL_MS, type Envelope, type FromPrimary, type FromWorker } from '../protocol.js';
+import { ALIVE_INTERVAL_MS, type FromPrimary, type FromWorker, type Passed } from '../protocol.js';
 import { OTHER_WIRE } from '../wire-number.js';
 import { closeUnaccepted } from './node-cluster.private.js';
 
@@ -185,7 +185,7 @@ export class ForkedWorker {
   }
 
   send(message: FromPrimary): void {
-    const envelope: Envelope<FromPrimary> = { gjallar: message };
+    const envelope: Passed<FromPrimary> = { gjallar: message };
     this.pass(envelope as unknown as Serializable);
   }
 
@@ -201,7 +201,7 @@ export class ForkedWorker {
       if (this.handles.delete(handle)) closeHandle(handle);
     };
     this.handles.add(handle);
-    const envelope: Envelope<FromPrimary> = { gjallar: message };
+    const envelope: Passed<FromPrimary> = { gjallar: message };
     if (this.worker.isConnected()) this.worker.send(envelope as unknown as Serializable, handle, close);
     else close();
   }

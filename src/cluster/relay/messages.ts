@@ -92,13 +92,13 @@ export function encodeBody(value: unknown, rest: string | Uint8Array = ''): Buff
 }
 
 /** @throws MalformedMessage */
-export function decodeMessage(bytes: Buffer): { requestId: number; body: Buffer } {
+export function decodeRelayMessage(bytes: Buffer): { requestId: number; body: Buffer } {
   if (bytes.length < LENGTH) throw new MalformedMessage('a relayed message is too short');
   return { requestId: bytes.readUInt32LE(0), body: bytes.subarray(LENGTH) };
 }
 
 /** @throws MalformedMessage */
-export function parseJson(text: string): unknown {
+export function parseRelayJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -114,7 +114,7 @@ export function parseJson(text: string): unknown {
 export function decodeBody<T>(body: Buffer, check: (value: unknown) => T): { value: T; rest: Buffer } {
   const end = body.length < LENGTH ? Number.POSITIVE_INFINITY : LENGTH + body.readUInt32LE(0);
   if (end > body.length) throw new MalformedMessage('a relayed message is too short');
-  return { value: check(parseJson(body.toString('utf8', LENGTH, end))), rest: body.subarray(end) };
+  return { value: check(parseRelayJson(body.toString('utf8', LENGTH, end))), rest: body.subarray(end) };
 }
 
 /** Checks of the JSON in relayed messages. Each one throws a MalformedMessage. */

@@ -9,7 +9,7 @@ import {
   asResponse,
   decodeBody,
   encodeBody,
-  parseJson,
+  parseRelayJson,
   REPORT_EVERY,
   type RelayedClose,
   type RelayedProgress,
@@ -129,7 +129,7 @@ export class ReceivedUpgrade implements ReceivedConnection, FrameReceiver {
       case types.compressedBinary:
         return this.send(type, body);
       case types.end: {
-        const { code, reason } = asClose(parseJson(body.toString()));
+        const { code, reason } = asClose(parseRelayJson(body.toString()));
         this.onEnd();
         if (this.webSocket) this.host.closing.end(this.webSocket, code, reason);
         return;

@@ -13,9 +13,9 @@ import {
   asProgress,
   asRequest,
   decodeBody,
-  decodeMessage,
   decodeMove,
-  parseJson,
+  decodeRelayMessage,
+  parseRelayJson,
   type SendOp,
 } from './messages.js';
 import { type ClientGuards, RelayedExchange, RelayedUpgrade } from './owner.js';
@@ -203,7 +203,7 @@ export class Relay {
   }
 
   private onMessage(from: string, payload: Buffer, type: number): void {
-    const { requestId, body } = decodeMessage(payload);
+    const { requestId, body } = decodeRelayMessage(payload);
     const key = `${from}:${requestId}`;
     switch (type) {
       case types.request:
@@ -223,15 +223,15 @@ export class Relay {
       case types.handOver:
         return this.onHandOver(from, body);
       case types.arrived: {
-        const { sid, failure } = asArrival(parseJson(body.toString()));
+        const { sid, failure } = asArrival(parseRelayJson(body.toString()));
         return this.onArrived(sid, failure);
       }
       case types.closed: {
-        const { code, reason } = asClose(parseJson(body.toString()));
+        const { code, reason } = asClose(parseRelayJson(body.toString()));
         return this.webSocketOf(key)?.closed(code ?? 1006, reason ?? '');
       }
       case types.progress:
-        return this.webSocketOf(key)?.onProgress(asProgress(parseJson(body.toString())));
+        return this.webSocketOf(key)?.onProgress(asProgress(parseRelayJson(body.toString())));
       case types.overflow:
         return this.webSocketOf(key)?.receiver.onOverflow();
       case types.clientText:

@@ -1,4 +1,4 @@
-import type { Kind } from '../../base/options.js';
+import type { OptionKind } from '../../base/options.js';
 import type { Clock } from '../clock.js';
 import type { PacketData } from '../protocol/packet.js';
 
@@ -40,7 +40,7 @@ function fromText(list: string): Record<string, Rate> | undefined {
 
 const isPositive = (value: unknown) => typeof value === 'number' && value > 0;
 
-export const rates: Kind<RateLimits> = {
+export const rates: OptionKind<RateLimits> = {
   accepts:
     'off, or a list of events, bytes and connections, each as =<number>/<time>, such as events=100/10s,connections=60/m',
   read(given) {

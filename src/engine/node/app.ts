@@ -13,7 +13,7 @@ import { responseOn } from './node-net.private.js';
 import { Progress } from './progress.js';
 import { readMessage } from './request.js';
 import { gone, isOwned, onError } from './socket-owner.js';
-import { Topics } from './topics.js';
+import { NodeTopics } from './topics.js';
 import { isHandshake, NodeUpgradeExchange } from './upgrade.js';
 import type { NodeWebSocket } from './web-socket.js';
 import { NodeWebSockets } from './web-sockets.js';
@@ -48,7 +48,7 @@ export class NodeApp implements TemplatedApp {
   private readonly routes = new Routes<ServedRoute>();
   private readonly webSocketRoutes = new Routes<NodeWebSockets>();
   private readonly webSockets: NodeWebSockets[] = [];
-  private readonly topics = new Topics();
+  private readonly topics = new NodeTopics();
   private readonly writer = new Writer();
   private readonly progress = new Progress();
   private readonly others = hostOfOthers();

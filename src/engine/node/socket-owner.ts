@@ -19,7 +19,7 @@ interface OwnedSocket extends Duplex {
  * Passes the events of a connection to an owner, except for its end, which the app passes on. All connections share the
  * listeners, which takes the least memory.
  */
-export function own(socket: Duplex, owner: SocketOwner): void {
+export function ownSocket(socket: Duplex, owner: SocketOwner): void {
   const owned: OwnedSocket = socket;
   const isListening = owned[OWNER] !== undefined;
   owned[OWNER] = owner;

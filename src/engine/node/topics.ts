@@ -3,7 +3,7 @@ import { compressedFrameOf, frameOf, opcodes } from './frames.js';
 import type { NodeWebSocket } from './web-socket.js';
 
 /** The subscriptions of an app. A message to a topic is framed once for all its subscribers. */
-export class Topics {
+export class NodeTopics {
   private readonly subscribers = new Map<string, Set<NodeWebSocket>>();
 
   subscribe(socket: NodeWebSocket, topic: string): void {

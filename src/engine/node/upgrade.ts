@@ -6,7 +6,7 @@ import { PartsOfBody } from '../incoming/parts-of-body.js';
 import { NodeHttpExchange } from './exchange.js';
 import type { Progress } from './progress.js';
 import { readMessage } from './request.js';
-import { own, type SocketOwner } from './socket-owner.js';
+import { ownSocket, type SocketOwner } from './socket-owner.js';
 import { NodeWebSocket } from './web-socket.js';
 import type { NodeWebSockets } from './web-sockets.js';
 
@@ -28,7 +28,7 @@ export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExch
   ) {
     super(readMessage(message, host.settings.trustProxy), message, undefined, 0, host, progress);
     this.early.add(head);
-    own(message.socket, this);
+    ownSocket(message.socket, this);
   }
 
   accept(headers: ResponseHeaders, receiver: FrameReceiver): void {
@@ -39,7 +39,7 @@ export class NodeUpgradeExchange extends NodeHttpExchange implements UpgradeExch
     const isCompressed = webSockets!.compresses && acceptsDeflate(message.headers['sec-websocket-extensions']);
     const webSocket = new NodeWebSocket(socket, webSockets!, receiver, isCompressed);
     const response = responseTo(message, headers, isCompressed);
-    own(socket, webSocket);
+    ownSocket(socket, webSocket);
     if (socket.timeout) socket.setTimeout(0);
     webSocket.open(response, this.early.take());
     if (socket.isPaused()) socket.resume();

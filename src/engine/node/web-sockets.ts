@@ -5,8 +5,8 @@ import { type FrameReceiver, wrongVersion } from '../http/exchange.js';
 import { type HttpHost, handleRequest } from '../http/guarded-requests.js';
 import { FrameEvents, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
 import type { Progress } from './progress.js';
-import { own } from './socket-owner.js';
-import type { Topics } from './topics.js';
+import { ownSocket } from './socket-owner.js';
+import type { NodeTopics } from './topics.js';
 import { NodeUpgradeExchange } from './upgrade.js';
 import { NodeWebSocket } from './web-socket.js';
 import type { Writer } from './writer.js';
@@ -28,7 +28,7 @@ export class NodeWebSockets {
   constructor(
     private readonly host: RouteHost,
     private readonly route: WebSocketRoute,
-    readonly topics: Topics,
+    readonly topics: NodeTopics,
     readonly writer: Writer,
   ) {
     this.maxPayload = route.maxPayload;
@@ -54,7 +54,7 @@ export class NodeWebSockets {
   /** Takes a WebSocket over that another process had. It reads nothing until it goes on. */
   takeOver(socket: Socket, receiver: FrameReceiver, compresses: boolean): NodeWebSocket {
     const webSocket = new NodeWebSocket(socket, this, receiver, compresses);
-    own(socket, webSocket);
+    ownSocket(socket, webSocket);
     receiver.onOpen(webSocket);
     return webSocket;
   }

@@ -4,7 +4,7 @@ import { readRequest } from '../http/request.js';
 import { FrameEvents, type HttpRoute, type RouteHost, upgradeHostOf, type WebSocketRoute } from '../http/route.js';
 import type { ConnectionGuard } from '../limits/connection-guard.js';
 import type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from './app.js';
-import { type SocketData, UwsHttpExchange, UwsUpgradeExchange } from './uws-exchange.js';
+import { UwsHttpExchange, type UwsSocketData, UwsUpgradeExchange } from './uws-exchange.js';
 
 /** Values of uWebSockets.js's `compression` option. Its typings declare them as types only. */
 const DISABLED = 0;
@@ -27,7 +27,7 @@ export function routeUwsWebSockets(app: TemplatedApp, host: RouteHost, route: We
   const events = new FrameEvents(host);
   const { secure, onUpgrade } = route;
   const { trustProxy } = host.settings;
-  app.ws<SocketData>(route.pattern, {
+  app.ws<UwsSocketData>(route.pattern, {
     maxPayloadLength: route.maxPayload,
     maxBackpressure: host.slow.limit,
     compression: route.compresses ? SHARED_COMPRESSOR : DISABLED,
@@ -73,6 +73,6 @@ function webSocketClosed(app: TemplatedApp): void {
 }
 
 /** The receiver of a WebSocket. uWebSockets.js keeps it as a property of the WebSocket, which saves a native call. */
-function receiverOf(ws: WebSocket<SocketData>): FrameReceiver {
-  return (ws as unknown as SocketData).receiver;
+function receiverOf(ws: WebSocket<UwsSocketData>): FrameReceiver {
+  return (ws as unknown as UwsSocketData).receiver;
 }

@@ -21,7 +21,7 @@ import { corkHolder } from './cork-holder.js';
 import { writeHeaders, writeResponse } from './response.js';
 
 /** uWebSockets.js copies the own properties of this onto the WebSocket itself. */
-export interface SocketData {
+export interface UwsSocketData {
   receiver: FrameReceiver;
 }
 
@@ -214,7 +214,7 @@ export class UwsUpgradeExchange extends UwsHttpExchange implements UpgradeExchan
       this.res.writeStatus(statusLine(101));
       writeHeaders(this.res, headers);
     }
-    this.res.upgrade<SocketData>(
+    this.res.upgrade<UwsSocketData>(
       { receiver },
       from['sec-websocket-key'] ?? '',
       from['sec-websocket-protocol'] ?? '',

@@ -8,6 +8,7 @@
  *
  *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
  *   broadcasting.ts, heads.ts           what the adapter does with each broadcast: number it, and have it kept
+ *   version-vector.ts, offset.ts        who has received what; the same of a client, as it says it
  *   live-sessions.ts, session-expiry.ts the sockets that are connected, and the ends of their sessions
  *   returns/                            clients that return, one after the other
  *   moves.ts                            clients that go on on another worker, or come from one
@@ -21,4 +22,4 @@ export type { RecoveryState } from './messages.js';
 export { departing, expectArrival, forgetArrival } from './moves.js';
 export { outcomes } from './offset.js';
 export { depart, openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
-export { type ExpiredSession, onSessionExpired } from './session-expiry.js';
+export { type ExpiredSession, watchExpiries } from './session-expiry.js';

@@ -107,7 +107,7 @@ export interface SpaceOptions extends KeeperBounds {
 /** A packet that a client lacks. One to its socket alone has no sender. */
 export type Missed = readonly [sender: string | undefined, number: number, at: number, packets: EncodedPackets];
 
-export function bytesOf(missed: readonly Missed[]): number {
+export function bytesOfMissed(missed: readonly Missed[]): number {
   let bytes = 0;
   for (const [, , , packets] of missed) for (const part of packets) bytes += part.length;
   return bytes;

@@ -17,7 +17,7 @@ const MIN_SWEEP_INTERVAL_MS = 500;
 const MAX_SESSIONS = 100_000;
 
 /** See `onSessionExpired()` of the library. */
-export function onSessionExpired(of: AnyServer | AnyNamespace, listener: ExpiryListener): () => void {
+export function watchExpiries(of: AnyServer | AnyNamespace, listener: ExpiryListener): () => void {
   const nsp = namespaceOf(of);
   if (!wantsRecovery(nsp)) {
     throw new GjallarError('BAD_INPUT', 'No session can be recovered. Set the option connectionStateRecovery.');

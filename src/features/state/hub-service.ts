@@ -3,8 +3,8 @@ import { type Codec, serviceInHub } from '../hub-link.js';
 import { InOrder, machineTime } from './in-order.js';
 import {
   decodeFromMachine,
-  decodeMessage,
-  encodeMessage,
+  decodeStateMessage,
+  encodeStateMessage,
   type FromSequencer,
   type ToMachine,
   type ToSequencer,
@@ -16,15 +16,15 @@ type Timed = ToSequencer & { readonly at: number };
 
 /** At the end of a worker. */
 export const workerCodec: Codec<ToSequencer, FromSequencer> = {
-  encode: (messages) => messages.map((message) => encodeMessage({ ...message, at: machineTime() } as Timed)),
-  decode: (bytes) => [decodeMessage(bytes)],
+  encode: (messages) => messages.map((message) => encodeStateMessage({ ...message, at: machineTime() } as Timed)),
+  decode: (bytes) => [decodeStateMessage(bytes)],
 };
 const hubCodec: Codec<FromSequencer, Timed> = {
-  encode: (messages) => messages.map(encodeMessage),
-  decode: (bytes) => [decodeMessage(bytes)],
+  encode: (messages) => messages.map(encodeStateMessage),
+  decode: (bytes) => [decodeStateMessage(bytes)],
 };
 const machineCodec: Codec<ToMachine, ToMachine> = {
-  encode: (messages) => messages.map(encodeMessage),
+  encode: (messages) => messages.map(encodeStateMessage),
   decode: (bytes) => [decodeFromMachine(bytes)],
 };
 

@@ -4,8 +4,8 @@ import {
   callback,
   flag,
   integer,
-  type Kind,
   number,
+  type OptionKind,
   oneOf,
   type Row,
   settingsOf as readSettings,
@@ -138,7 +138,7 @@ export type StateRoomSettings = Omit<Values<typeof stateOptions>, 'store' | 'red
 };
 
 /** In UTF-16 characters. An event may have the name of a room with something before it. */
-function name(longest: number): Kind<string> {
+function name(longest: number): OptionKind<string> {
   return text(`1 to ${longest} characters`, (given) => given.length > 0 && given.length <= longest);
 }
 

@@ -1,5 +1,5 @@
 import { hasControlCharacters } from '../../base/bytes.js';
-import { type Kind, text } from '../../base/options.js';
+import { type OptionKind, text } from '../../base/options.js';
 
 /** What variables accept, besides the kinds of `base/options.ts`. */
 
@@ -9,7 +9,7 @@ export const line = text('a string without control characters', isLine);
 export const host = text('an IP address or a host name', /^[0-9A-Za-z.:-]+$/);
 
 /** A duration such as `24h`, converted to ms. */
-export function duration(example: string, max = Number.POSITIVE_INFINITY): Kind<number> {
+export function duration(example: string, max = Number.POSITIVE_INFINITY): OptionKind<number> {
   const [units, to] = max <= 86_400_000 ? ['ms, s, m or h', ` up to ${max / 3_600_000}h`] : ['ms, s, m, h or d', ''];
   return {
     accepts: `0, or a number with ${units}${to}, such as ${example}`,
@@ -21,7 +21,7 @@ export function duration(example: string, max = Number.POSITIVE_INFINITY): Kind<
   };
 }
 
-export function zeroOr(kind: Kind<number>): Kind<number> {
+export function zeroOr(kind: OptionKind<number>): OptionKind<number> {
   return { accepts: `0, or ${kind.accepts}`, read: (given) => (given === '0' ? 0 : kind.read(given)) };
 }
 

@@ -7,7 +7,7 @@ import type { RunConfig } from '../config/options.js';
  * The options of an engine: the application's own, and those of the environment for all others. What has one name in both
  * tables is one option.
  */
-export function engineOptionsOf(config: RunConfig, given: EngineOptions, idPrefix: string): EngineOptions {
+export function runEngineOptions(config: RunConfig, given: EngineOptions, idPrefix: string): EngineOptions {
   const { corsOrigin, workers } = config;
   const { connections } = config.rateLimit;
   const isCorsGiven = given.cors !== undefined || given.origins !== undefined;

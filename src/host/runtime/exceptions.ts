@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Readings } from '../../base/figures.js';
-import { type Failure, failures } from '../../base/owner.js';
+import { type BackgroundFailure, failures } from '../../base/owner.js';
 
 /** How many errors in a minute are logged. The others are only counted. */
 const MAX_LOGGED = 20;
@@ -17,7 +17,7 @@ class LostErrors {
       this.logged = 0;
     }, MINUTE_MS).unref();
     failures.subscribe((failure) => {
-      const { work, error } = failure as Failure;
+      const { work, error } = failure as BackgroundFailure;
       this.note({ error }, `${work} failed; the process continues`);
     });
   }

@@ -35,7 +35,7 @@ import { RecentEvents } from '../operations/overview/recent-events.js';
 import { audited, type Caller, WorkerReports } from '../operations/reports.js';
 import { channelPrefixOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
-import { engineOptionsOf } from './engine-options.js';
+import { runEngineOptions } from './engine-options.js';
 import { Moves } from './lifecycle/moves.js';
 import type { Orders } from './lifecycle/orders.js';
 import { openNode, reportHub, reportSilence } from './machines/hub.js';
@@ -128,7 +128,7 @@ export class MachineWorker implements EngineHost {
 
   /** The options of an engine: the application's own, and those of the environment for all others. */
   optionsFor(given: EngineOptions): EngineOptions {
-    return engineOptionsOf(this.config, given, idPrefixOf(this.node.id));
+    return runEngineOptions(this.config, given, idPrefixOf(this.node.id));
   }
 
   created(engine: Engine): void {

@@ -30,7 +30,7 @@ export { atMostEvery } from './at-most-every.js';
 export { addClientBundle, addHelper, HELPER, pageBundles } from './client-bundle.js';
 export { type AdminGuard, isSame } from './guard.js';
 export { Cors, dataHeaders, type Headers, pageHeaders } from './headers.js';
-export { decodeRoom, parseJson, readBody, readJson, type Sender, sendFailure, sendJson } from './json.js';
+export { decodeRoom, type JsonSender, parseJson, readBody, readJson, sendFailure, sendJson } from './json.js';
 export { StaticFiles } from './static-files.js';
 
 export interface HttpRouteOptions {

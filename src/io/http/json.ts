@@ -5,9 +5,9 @@ import { checkDepth } from '../../engine/parser/parser.js';
 import type { Headers } from './headers.js';
 
 /** The part of an exchange that sends a response. */
-export type Sender = Pick<HttpExchange, 'send'>;
+export type JsonSender = Pick<HttpExchange, 'send'>;
 
-export function sendJson(exchange: Sender, status: number, headers: Headers, body: unknown): void {
+export function sendJson(exchange: JsonSender, status: number, headers: Headers, body: unknown): void {
   exchange.send(status, { ...headers, 'Content-Type': 'application/json' }, `${JSON.stringify(body)}\n`);
 }
 
@@ -17,7 +17,7 @@ const challenges: Partial<Record<ErrorCode, string>> = {
 };
 
 /** The response to a request, which is reported if it is known. */
-type Answering = Sender & Partial<Pick<HttpExchange, 'request'>>;
+type Answering = JsonSender & Partial<Pick<HttpExchange, 'request'>>;
 
 export function sendFailure(exchange: Answering, headers: Headers, error: GjallarError): void {
   const { code, message, status, retryAfter } = error;

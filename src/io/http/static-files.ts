@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import mime from 'mime-types';
 import type { Headers } from './headers.js';
-import type { Sender } from './json.js';
+import type { JsonSender } from './json.js';
 
 /** A request for a file, and its response. */
-interface FileExchange extends Sender {
+interface FileExchange extends JsonSender {
   readonly request: { readonly url: string; readonly headers: Readonly<Record<string, unknown>> };
 }
 

@@ -13,7 +13,7 @@ import { OutgoingListeners } from './outgoing-listeners.js';
 import { RoomBounds } from './room-bounds.js';
 import { withRoomSets } from './room-sets.js';
 import { saveMemory } from './socket-memory.private.js';
-import { ALL, type RoomKey, type Topic, Topics, topicNameOf } from './topics.js';
+import { ALL, type Topic, type TopicKey, Topics, topicNameOf } from './topics.js';
 
 /** Creates the adapter of a namespace, in the form that `io.adapter()` accepts. */
 export type AdapterFactory = (nsp: Namespace) => Adapter;
@@ -148,7 +148,7 @@ class NativeRooms {
   /** Does what `Adapter.apply()` does, but creates no sets of own rooms. */
   private deliverToEach(options: BroadcastOptions, deliver: Deliver): void {
     const done = this.exceptedSids(options);
-    const rooms: Iterable<RoomKey> = options.rooms.size > 0 ? options.rooms : [ALL];
+    const rooms: Iterable<TopicKey> = options.rooms.size > 0 ? options.rooms : [ALL];
     for (const room of rooms) for (const id of this.topics.membersOf(room)) this.deliverOnce(id, done, deliver);
   }
 
@@ -192,7 +192,7 @@ class NativeRooms {
 
   /** Delivers a broadcast through a topic. Returns false when sending to each socket is as cheap. */
   private fanOut(options: BroadcastOptions, deliver: Deliver, broadcast: Broadcast): boolean {
-    const rooms: RoomKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
+    const rooms: TopicKey[] = options.rooms.size > 0 ? [...options.rooms] : [ALL];
     const largest = rooms.reduce((most, room) => (this.topics.sizeOf(room) > this.topics.sizeOf(most) ? room : most));
     // A busy worker drops volatile messages first.
     if (options.flags?.volatile && this.engine.load.level > 0) return true;
@@ -223,7 +223,7 @@ class NativeRooms {
   }
 
   private callListeners(
-    room: RoomKey,
+    room: TopicKey,
     topic: Topic,
     done: ReadonlySet<SocketId>,
     except: readonly NativeWebSocket[],
@@ -261,7 +261,7 @@ class NativeRooms {
   }
 
   /** Members that cannot accept a volatile packet now. */
-  private *congested(room: RoomKey, topic: Topic, done: Set<SocketId>): Iterable<NativeWebSocket> {
+  private *congested(room: TopicKey, topic: Topic, done: Set<SocketId>): Iterable<NativeWebSocket> {
     for (const id of this.topics.membersOf(room)) {
       if (done.has(id) || topic.directRecipients.has(id)) continue;
       const webSocket = this.topics.nativeSocketOf(id);

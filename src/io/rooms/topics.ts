@@ -14,10 +14,10 @@ export interface Topic {
 
 /** The room that all sockets of the namespace are in. No room of an application is a symbol. */
 export const ALL = Symbol('all');
-export type RoomKey = Room | typeof ALL;
+export type TopicKey = Room | typeof ALL;
 
 /** The name of a room's topic. */
-export function topicNameOf(namespace: string, room: RoomKey): string {
+export function topicNameOf(namespace: string, room: TopicKey): string {
   return room === ALL ? joinTexts('all', namespace) : joinTexts('room', namespace, nameOf(room));
 }
 
@@ -46,24 +46,24 @@ export class Topics {
     private readonly engine: { readonly outbox: Outbox },
   ) {}
 
-  membersOf(room: RoomKey): Iterable<SocketId> {
+  membersOf(room: TopicKey): Iterable<SocketId> {
     return room === ALL ? this.adapter.sids.keys() : membersOf(this.adapter.rooms, room);
   }
 
-  sizeOf(room: RoomKey): number {
+  sizeOf(room: TopicKey): number {
     return room === ALL ? this.adapter.sids.size : sizeOf(this.adapter.rooms, room);
   }
 
-  isMember(room: RoomKey, id: SocketId): boolean {
+  isMember(room: TopicKey, id: SocketId): boolean {
     return room === ALL ? this.adapter.sids.has(id) : isMember(this.adapter.rooms, room, id);
   }
 
-  private setOf(room: RoomKey): Members | undefined {
+  private setOf(room: TopicKey): Members | undefined {
     return room === ALL ? this.adapter.sids : createdSet(this.adapter.rooms, room);
   }
 
   /** The topic of a room of several members. A new topic is created with all present members. */
-  topicOf(room: RoomKey): Topic {
+  topicOf(room: TopicKey): Topic {
     const members = this.setOf(room)!;
     const known = this.topics.get(members);
     if (known) return known;
@@ -117,7 +117,7 @@ export class Topics {
 
   /** Lets topics reach a socket that has connected, or upgraded: in rooms that it joined before, it is a direct recipient. */
   reach(id: SocketId): void {
-    const rooms: RoomKey[] = [ALL, ...membersOf(this.adapter.sids, id)];
+    const rooms: TopicKey[] = [ALL, ...membersOf(this.adapter.sids, id)];
     for (const room of rooms) {
       const members = this.setOf(room);
       const topic = members && this.topics.get(members);

@@ -33,7 +33,7 @@ export function answerNotFound(_message: IncomingMessage, response: ServerRespon
 ownListeners.add(answerNotFound);
 
 /** Serves the engine on an http.Server. It adds its listeners as engine.io does. */
-export class Listeners {
+export class ServerListeners {
   /** Requests to the application that have no complete response. */
   waiting = 0;
   private readonly app: NodeApp;

@@ -21,11 +21,11 @@ import { defaultBus, withoutLostState } from './default-adapter.js';
 import { checkedOptions, engineOptionsOf, type GjallarOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
 import { PortOwner } from './listen/port-owner.js';
-import { Listeners } from './listeners.js';
+import { ServerListeners } from './listeners.js';
 
 /** The parts that all Socket.IO servers on one http.Server share. */
 interface Attachment {
-  readonly listeners: Listeners;
+  readonly listeners: ServerListeners;
   readonly port: PortOwner;
   /** The engines by path. */
   readonly engines: Map<string, Engine>;
@@ -179,7 +179,7 @@ function attachmentOf(server: HttpServer, options: Partial<GjallarOptions>): Att
     const { portOwner = portOwnerOfEnvironment() } = options;
     // A server that already listens may have connections, and gets its handlers when it pleases.
     const canMove = portOwner === 'auto' && uws !== undefined && server instanceof HttpServer && !server.listening;
-    const listeners = new Listeners(server);
+    const listeners = new ServerListeners(server);
     attachment = { listeners, port: new PortOwner(server, listeners, canMove), engines: new Map() };
     attachments.set(server, attachment);
   }

@@ -15,7 +15,7 @@ import { openHistory } from './conversations/kept-messages.js';
 import { chatReadings } from './metrics.js';
 import { tokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
-import type { Member } from './plain/member.js';
+import type { ChatMember } from './plain/member.js';
 import type { ChatServer } from './protocol.js';
 import type { StateSettings } from './state/service.js';
 
@@ -43,7 +43,7 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     userClaim: issued.userClaim,
     identify: (token: unknown) => issued.identify(token).then((identity) => revoked?.accept(identity) ?? identity),
   };
-  const plain = new PlainWebSockets<Member>(engine);
+  const plain = new PlainWebSockets<ChatMember>(engine);
   const chat: Chat = startChat(io as unknown as ChatServer, {
     worker,
     engine,

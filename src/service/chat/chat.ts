@@ -11,7 +11,7 @@ import { admit, identityOf } from './admission.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser } from './context.js';
 import type { KeptMessages } from './conversations/kept-messages.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
-import { publish, readRoomPage } from './conversations/publish.js';
+import { publishMessage, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
 import { echo, handlers } from './handlers/index.js';
@@ -23,7 +23,7 @@ import { admitPlain } from './plain/admit.js';
 import { type PlainDelivery, PlainMembers } from './plain/members.js';
 import { PresenceBroadcaster } from './presence/broadcaster.js';
 import { MemberLists } from './presence/member-lists.js';
-import { answerTotals, readStats, viewOf, type WorkerTotals } from './presence/stats.js';
+import { answerTotals, applicationViewOf, chatStatsOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 import { StateService, type StateSettings } from './state/service.js';
 
@@ -149,8 +149,8 @@ export function startChat(
     /** Admits a plain WebSocket; see {@link admitPlain}. */
     admit: (request: Parameters<typeof admitPlain>[2]) => admitPlain(context, plainMembers, request),
     states: context.states,
-    /** Posts to a room without joining it; see {@link publish}. */
-    publish: (...what: Tail<typeof publish>) => publish(context, ...what),
+    /** Posts to a room without joining it; see {@link publishMessage}. */
+    publish: (...what: Tail<typeof publishMessage>) => publishMessage(context, ...what),
     /** Reads a page of a room's messages; see {@link readRoomPage}. */
     read: (...what: Tail<typeof readRoomPage>) => readRoomPage(context, ...what),
     counters,
@@ -162,9 +162,9 @@ export function startChat(
     /** Ends the connections on this worker whose tokens are revoked. */
     endRevoked: () => endRevoked(context, plain.all),
     /** The rooms and users, as the operator sees them. */
-    view: viewOf(plainMembers, talkers),
+    view: applicationViewOf(plainMembers, talkers),
     /** Counts rooms and members over all workers and machines. */
-    stats: atMostEvery(1000, () => readStats(io, presence, ownTotals())),
+    stats: atMostEvery(1000, () => chatStatsOf(io, presence, ownTotals())),
     /** Verifies a token; undefined if users choose their own names. */
     identify: accounts && ((token: unknown) => identifyByToken(accounts, token)),
     /** Whether an event of the client with this connection has no reply yet. */

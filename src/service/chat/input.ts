@@ -77,7 +77,7 @@ export function readName(value: unknown): string {
 }
 
 /** The part of a conversation to read. @throws GjallarError BAD_PAGE */
-export function readPage(value: unknown): PageQuery {
+export function readPageQuery(value: unknown): PageQuery {
   return read(pageQuery, value, 'BAD_PAGE');
 }
 

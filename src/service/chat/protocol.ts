@@ -164,7 +164,7 @@ export interface DirectMessage extends PostReply {
   deleted?: true;
 }
 
-export interface Presence {
+export interface RoomPresence {
   room: string;
   members: number;
   /** The users who joined and left since the last event; absent in rooms with more than 100 members. */
@@ -194,7 +194,7 @@ export interface Ended {
 export interface ServerEvents {
   message: (message: ChatMessage) => void;
   direct: (message: DirectMessage) => void;
-  presence: (presence: Presence) => void;
+  presence: (presence: RoomPresence) => void;
   deleted: (deleted: DeletedMessages) => void;
   ended: (ended: Ended) => void;
   echo: (value: unknown) => void;

@@ -2,7 +2,7 @@ import { afterAll, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
 import { Expiries } from '../../../src/features/recovery/keeper/expiries.js';
 import type { KeptSession } from '../../../src/features/recovery/keeper/sessions.js';
-import { type ExpiredSession, onSessionExpired } from '../../../src/features/recovery/session-expiry.js';
+import { type ExpiredSession, watchExpiries } from '../../../src/features/recovery/session-expiry.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
@@ -34,7 +34,7 @@ class Scene {
   async start(bus: Backplane): Promise<Worker> {
     const node = await startMember(bus, { server: { connectionStateRecovery: recovery } });
     const expired: ExpiredSession[] = [];
-    onSessionExpired(node.io, (session) => expired.push(session));
+    watchExpiries(node.io, (session) => expired.push(session));
     node.io.on('connection', (socket) => {
       socket.data.name ??= 'ada';
       void socket.join('room');
@@ -184,7 +184,7 @@ test.concurrent(
 test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
   const node = await startNode(alone, { server: { connectionStateRecovery: recovery } });
   const expired: ExpiredSession[] = [];
-  const end = onSessionExpired(node.io, (session) => expired.push(session));
+  const end = watchExpiries(node.io, (session) => expired.push(session));
   try {
     node.io.on('connection', (socket) => socket.emit('n', 'hello', 0));
     const id = await leave({ ...node, expired } as never);
@@ -195,7 +195,7 @@ test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
     await node.close();
   }
   const without = await startNode(alone);
-  expect(() => onSessionExpired(without.io, () => {})).toThrow('connectionStateRecovery');
+  expect(() => watchExpiries(without.io, () => {})).toThrow('connectionStateRecovery');
   await without.close();
 });
 
@@ -203,7 +203,7 @@ test.concurrent('a client whose session is restored, and whom a middleware rejec
   const server = { connectionStateRecovery: { ...recovery, skipMiddlewares: false } };
   const node = await startNode(alone, { server });
   const expired: ExpiredSession[] = [];
-  onSessionExpired(node.io, (session) => expired.push(session));
+  watchExpiries(node.io, (session) => expired.push(session));
   let rejects = false;
   node.io.use((_socket, next) => next(rejects ? new Error('rejected') : undefined));
   node.io.on('connection', (socket) => socket.emit('n', 'hello', 0));

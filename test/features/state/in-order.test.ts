@@ -3,8 +3,8 @@ import { expect, test } from '@jest/globals';
 import { openHubService } from '../../../src/features/state/hub-service.js';
 import { machineTime } from '../../../src/features/state/in-order.js';
 import {
-  decodeMessage,
-  encodeMessage,
+  decodeStateMessage,
+  encodeStateMessage,
   type FromSequencer,
   type ToSequencer,
 } from '../../../src/features/state/sequencer/messages.js';
@@ -14,12 +14,13 @@ function twoWorkers() {
   const sent: { worker: number; message: FromSequencer }[] = [];
   const service = openHubService({
     ...{ isAlone: true, isLinked: undefined },
-    sendToWorker: (worker, bytes) => sent.push({ worker, message: decodeMessage<FromSequencer>(Buffer.from(bytes)) }),
+    sendToWorker: (worker, bytes) =>
+      sent.push({ worker, message: decodeStateMessage<FromSequencer>(Buffer.from(bytes)) }),
     sendToHub: () => {},
     attempt: (work) => work(),
   });
   const say = (worker: number, at: number, message: ToSequencer) =>
-    service.onMessage(worker, encodeMessage({ ...message, at } as never));
+    service.onMessage(worker, encodeStateMessage({ ...message, at } as never));
   const bounds = { maxKeys: 10, maxBytes: 1000 };
   for (const worker of [1, 2]) service.onWorkerHere?.(worker);
   for (const worker of [1, 2])

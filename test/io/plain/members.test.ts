@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
 import { GjallarError } from '../../../src/base/errors.js';
-import { type Failure, failures } from '../../../src/base/owner.js';
+import { type BackgroundFailure, failures } from '../../../src/base/owner.js';
 import { Engine } from '../../../src/engine/engine.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import type { us_listen_socket } from '../../../src/engine/uws/app.js';
@@ -24,7 +24,7 @@ async function start(admit: (path: string) => Promise<Partial<PlainMember>>) {
     app.listen('127.0.0.1', 0, (socket) => resolve(socket as us_listen_socket));
   });
   const failed: string[] = [];
-  const onFailure = (failure: unknown) => failed.push(((failure as Failure).error as Error).message);
+  const onFailure = (failure: unknown) => failed.push(((failure as BackgroundFailure).error as Error).message);
   failures.subscribe(onFailure);
   ends.push(() => {
     failures.unsubscribe(onFailure);

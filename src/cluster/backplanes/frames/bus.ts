@@ -9,7 +9,7 @@ import { decodeMessage } from '../../wire/message.js';
 import { isOfInterest, types } from '../../wire/types.js';
 import type { FrameAdapter } from './adapter.js';
 import { Interest, type Peer } from './interest/interest.js';
-import { keyOf, keysOf, type OwnRooms, type RoomKey } from './interest/rooms.js';
+import { keysOf, type OwnRooms, type RoomKey, roomKeyOf } from './interest/rooms.js';
 import { ticksNow, Withheld } from './interest/withheld.js';
 
 /**
@@ -146,7 +146,7 @@ export class FrameBus {
    */
   holdersOf(nsp: string, ids: readonly string[], workers: Iterable<string>): string[] | undefined {
     const named = new Set(ids.map(workerIn));
-    const keys = ids.map((id) => keyOf(nsp, id));
+    const keys = ids.map((id) => roomKeyOf(nsp, id));
     if (ids.length === 0 || named.has(undefined) || this.reachable().some((peer) => peer.wants(keys))) return undefined;
     return [...workers].filter((worker) => named.has(worker));
   }

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { isConnectionRejected, reasonOf } from '../broker-cause.js';
+import { brokerReasonOf, isConnectionRejected } from '../broker-cause.js';
 import type { ConnectionHealth } from '../connection-health.js';
 
 /** As {@link isClusterNode}, over a connection that is made for it. */
@@ -82,7 +82,7 @@ export function openRedis(to: string | RedisOptions, options: RedisOptions = {})
  * Opens a connection to one node of a Redis Cluster, as {@link openRedis}. When it ends, it is made to the next node.
  * @param url one or more nodes, separated by commas
  */
-export function openNode(url: string): Redis {
+export function openClusterNode(url: string): Redis {
   const { nodes, options } = clusterAddress(url);
   if (nodes.length === 1) return openRedis(url);
   let next = randomInt(nodes.length);
@@ -173,7 +173,7 @@ export function observe(
   const answering = new Set<Redis>();
   for (const redis of connections) {
     redis.on('error', (error: Error) => {
-      outage.reason = reasonOf(error);
+      outage.reason = brokerReasonOf(error);
       if (!answering.has(redis)) update();
     });
     redis.on('ready', () => {
@@ -188,7 +188,7 @@ export function observe(
           if (error.name !== 'ReplyError') return;
           // A Redis that rejects the command has answered, too, unless it rejects everything.
           if (!isConnectionRejected(error.message)) return answered();
-          outage.reason = reasonOf(error);
+          outage.reason = brokerReasonOf(error);
           update();
           if (redis.status === 'ready') setTimeout(() => redis.status === 'ready' && ask(), RETRY_INTERVAL_MS).unref();
         });

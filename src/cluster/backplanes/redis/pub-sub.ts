@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { own } from '../../../base/owner.js';
 import { ConnectionHealth } from '../connection-health.js';
 import type { PubSub, PubSubListener } from '../pub-sub.js';
-import { isClusterNode, observe, openNode } from './connection.js';
+import { isClusterNode, observe, openClusterNode } from './connection.js';
 import { Subscriptions } from './subscriptions.js';
 
 /**
@@ -21,7 +21,7 @@ export class RedisPubSub implements PubSub {
   private countsAll = false;
 
   constructor(url: string) {
-    const redis = [openNode(url), openNode(url)] as const;
+    const redis = [openClusterNode(url), openClusterNode(url)] as const;
     const [publisher, subscriber] = redis;
     this.publisher = publisher;
     this.subscriber = subscriber;

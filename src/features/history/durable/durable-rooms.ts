@@ -12,7 +12,15 @@ import { Conversations, type PostResult } from '../conversations/conversations.j
 import type { StoreHealth } from '../loss/store-health.js';
 import type { PageQuery, StoredMessage } from '../store.js';
 import { type DurableRoomsSettings, type KeptPage, matcherOf, type PostOptions } from './options.js';
-import { AUTHOR, answerRequests, checkReadable, eventOf, positionOf, readPage, textOf } from './requests.js';
+import {
+  AUTHOR,
+  answerDurableRequests,
+  checkReadable,
+  eventOf,
+  positionOf,
+  readPage,
+  textOfEvent,
+} from './requests.js';
 
 /** The event between workers. */
 const EVENT = 'gjallar:durable';
@@ -114,7 +122,7 @@ export class LocalDurableRooms {
     options: PostOptions = {},
   ): Promise<PostResult> {
     this.requireDurable(room);
-    return this.keep(room, event, textOf({ event, values, except: [] }), options);
+    return this.keep(room, event, textOfEvent({ event, values, except: [] }), options);
   }
 
   async read(room: string, query: PageQuery): Promise<KeptPage> {
@@ -145,7 +153,7 @@ export class LocalDurableRooms {
     const { adapter } = nsp;
     const answering = new WeakMap<AnySocket, () => void>();
     const onConnection = (socket: AnySocket) => {
-      answering.set(socket, answerRequests(socket, requests));
+      answering.set(socket, answerDurableRequests(socket, requests));
       if (socket.recovered) own('telling where durable rooms are', this.tellPositions(socket));
     };
     const onRoom = (room: unknown) => {
@@ -158,7 +166,7 @@ export class LocalDurableRooms {
       isDurable,
       (room, [event, ...values], except) => {
         // What cannot be encoded throws here, to the caller of emit().
-        const kept = this.keep(room, event, textOf({ event, values, except }), {});
+        const kept = this.keep(room, event, textOfEvent({ event, values, except }), {});
         own(
           'reporting an error of a durable room',
           kept.catch((error: unknown) => this.onError(error, room)),

@@ -2,7 +2,7 @@ import { GjallarError, MalformedMessage } from '../../../base/errors.js';
 import { Encoder, PacketType, placesOfAttachments, TrustedDecoder } from '../../../engine/parser/socket-io-parser.js';
 import type { AnySocket } from '../../../io/any.js';
 import { decodePackets } from '../../../io/rooms/encoded-packet.js';
-import { answerRequests as answer } from '../../requests.js';
+import { answerRequests } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
 import { fitting } from '../page.js';
 import { MAX_PAGE, type PageQuery, type Position, type StoredMessage } from '../store.js';
@@ -32,7 +32,7 @@ const encoder = new Encoder();
  * @returns the text that is kept
  * @throws what Socket.IO's encoder throws, for values that it cannot encode
  */
-export function textOf({ event, values, except }: DurableEvent): string {
+export function textOfEvent({ event, values, except }: DurableEvent): string {
   const packet = { type: PacketType.EVENT, nsp: '/', data: [event, ...values] };
   const [text, ...attachments] = encoder.encode(packet);
   const kept: Kept = { p: text as string };
@@ -101,8 +101,8 @@ interface Rooms {
  * Answers the requests of the helper `DurableRooms` of `gjallar/client`.
  * @returns what ends it
  */
-export function answerRequests(socket: AnySocket, rooms: Rooms): () => void {
-  return answer(
+export function answerDurableRequests(socket: AnySocket, rooms: Rooms): () => void {
+  return answerRequests(
     socket,
     {
       'durable:join': (room) => join(socket, room, rooms),

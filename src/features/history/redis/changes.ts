@@ -1,7 +1,7 @@
 import type { Cluster, Redis } from 'ioredis';
 import type { Change, Changes } from '../store.js';
 import { BUCKETS, type Keys } from './keys.js';
-import { idOf, messageOf, type StreamEntry, withErased } from './range.js';
+import { idOf, type StreamEntry, storedMessageOf, withErased } from './range.js';
 import type { Scripts } from './scripts.js';
 
 /** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */
@@ -96,7 +96,7 @@ async function fetch(client: (Redis | Cluster) & Scripts, keys: Keys, stretch: S
   const last = first + count - 1;
   const range = [idOf({ offset: first, tag }), idOf({ offset: last, tag: tag + count - 1 })] as const;
   const entries = (await client.xrange(keys.stream(bucket, conversation), ...range)) as StreamEntry[];
-  let found = entries.map(messageOf).filter((message) => message.tag - tag === message.offset - first);
+  let found = entries.map(storedMessageOf).filter((message) => message.tag - tag === message.offset - first);
   if (found.length < count) {
     const { meta, stream, low } = keys.of(conversation);
     const [, , oldest, hasErased] = await client.gjallarHead(3, meta, stream, low, 0, 0);

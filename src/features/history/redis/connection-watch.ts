@@ -1,6 +1,6 @@
 import { Cluster, type Redis } from 'ioredis';
 import { own } from '../../../base/owner.js';
-import { reasonOf } from '../../../cluster/backplanes/broker-cause.js';
+import { brokerReasonOf } from '../../../cluster/backplanes/broker-cause.js';
 import type { StoreEvents } from '../store.js';
 
 /** How long a connection may be down before that is told, in ms. One that breaks returns at once, unless Redis is down. */
@@ -46,7 +46,7 @@ export class ConnectionWatch {
   }
 
   private onError(error: Error): void {
-    this.reason = new Error(reasonOf(error), { cause: error });
+    this.reason = new Error(brokerReasonOf(error), { cause: error });
   }
 
   private onClose(): void {

@@ -5,7 +5,7 @@ import type { Scripts } from './scripts.js';
 
 export type StreamEntry = [id: string, fields: string[]];
 
-export function messageOf([id, [, from, , text, , at]]: StreamEntry): StoredMessage {
+export function storedMessageOf([id, [, from, , text, , at]]: StreamEntry): StoredMessage {
   const dash = id.indexOf('-');
   const [offset, tag] = [Number(id.slice(0, dash)), Number(id.slice(dash + 1))];
   return { from: from!, text: text!, at: Number(at), offset, tag };

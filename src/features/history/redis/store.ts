@@ -21,7 +21,7 @@ import { RedisAppender, readError } from './append.js';
 import { readChanges } from './changes.js';
 import { ConnectionWatch } from './connection-watch.js';
 import { BUCKETS, Keys } from './keys.js';
-import { idOf, messageOf, readRange, withErased } from './range.js';
+import { idOf, readRange, storedMessageOf, withErased } from './range.js';
 import { type Scripts, withScripts } from './scripts.js';
 
 export interface RedisHistoryOptions extends HistoryLimits {
@@ -153,7 +153,7 @@ export class RedisHistoryStore extends CheckedStore {
     const forwards = isForwards(query);
     const { stream } = this.keys.of(conversation);
     const { entries, isCut } = await this.ask(() => readRange(this.client, stream, { from, to, forwards }));
-    const found = entries.map(messageOf);
+    const found = entries.map(storedMessageOf);
     // A message that came later has a later tag.
     if (found.some(({ tag }) => tag > log.tag) || (!log.hasErased && found.length === 0)) return undefined;
     if (!log.hasErased || (isCut && found.length === 0)) return buildPage(log, query, found, isCut);

@@ -1,7 +1,7 @@
 import type { AppendJob } from '../checked-store.js';
 import { type AppendResult, type Position, resultsOf } from '../store.js';
 import { takeTags } from '../tags.js';
-import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
+import { encodeText, prepareAll, type Statements, type WriteConnection } from './connection.js';
 
 const idle = 'SELECT id FROM conversations WHERE oldest IS NULL AND touched < ? ORDER BY touched LIMIT ?';
 const idleStatements = {
@@ -13,7 +13,7 @@ const idleStatements = {
 export class Forgetter {
   private constructor(private readonly sql: Statements<keyof typeof idleStatements>) {}
 
-  static async prepare(writer: Writer): Promise<Forgetter> {
+  static async prepare(writer: WriteConnection): Promise<Forgetter> {
     return new Forgetter(await prepareAll(writer, idleStatements));
   }
 
@@ -61,7 +61,7 @@ export class Appender {
     private readonly maxMessages: number,
   ) {}
 
-  static async prepare(writer: Writer, maxMessages: number): Promise<Appender> {
+  static async prepare(writer: WriteConnection, maxMessages: number): Promise<Appender> {
     return new Appender(await prepareAll(writer, statements), maxMessages);
   }
 

@@ -3,11 +3,11 @@ export interface Statement {
   run(parameters: unknown[]): unknown;
   get(parameters: unknown[]): unknown;
 }
-export interface Reader extends Statement {
+export interface ReadStatement extends Statement {
   all(parameters: unknown[]): unknown[];
 }
 /** The connection for writing: `exec` runs on a thread of libsql's, everything else on this one. */
-export interface Writer {
+export interface WriteConnection {
   readonly inTransaction: boolean;
   exec(sql: string): Promise<void>;
   prepare(sql: string): Promise<Statement>;
@@ -17,7 +17,7 @@ export interface Writer {
 export type Statements<Name extends string> = Record<Name, Statement>;
 
 export async function prepareAll<Name extends string>(
-  writer: Writer,
+  writer: WriteConnection,
   sql: Record<Name, string>,
 ): Promise<Statements<Name>> {
   const prepared: [string, Statement][] = [];

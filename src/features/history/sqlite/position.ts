@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { replaceFile } from '../files.js';
 import { HistoryError } from '../store.js';
-import type { Reader, Writer } from './connection.js';
+import type { ReadStatement, WriteConnection } from './connection.js';
 
 /**
  * The last message of the database, in a small file beside it. It is a reader's position: a database that does not have that
@@ -41,7 +41,7 @@ const writePosition = (database: string, last: LastMessage) =>
  * Whether a database has the last message that it had before. Call it inside a transaction. The position is then that of the
  * database, so that only one caller finds a loss.
  */
-export async function hasPosition(database: string, writer: Writer): Promise<boolean> {
+export async function hasPosition(database: string, writer: WriteConnection): Promise<boolean> {
   const last = readPosition(database);
   const found = (await writer.prepare(lookup)).get([last?.serial ?? 0]) as Lookup;
   const serial = found.serial ?? 0;
@@ -72,7 +72,7 @@ export class PositionWriter {
   /** @param onReplaced called once the file is found to be another one */
   constructor(
     private readonly database: string,
-    private readonly newest: Reader,
+    private readonly newest: ReadStatement,
     private readonly onReplaced: () => void,
   ) {
     this.identity = identityOf(database);

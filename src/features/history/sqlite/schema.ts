@@ -1,7 +1,7 @@
 import type Database from 'libsql';
 import { requireOptional } from '../../../base/optional-packages.js';
 import { retryWhileBusy } from '../files.js';
-import type { Writer } from './connection.js';
+import type { WriteConnection } from './connection.js';
 import { hasPosition } from './position.js';
 
 /**
@@ -46,7 +46,7 @@ const schema = `
 export const VERSION = 1;
 
 export interface SqliteFile {
-  writer: Writer;
+  writer: WriteConnection;
   reader: Database.Database;
   /** Whether the file lacks messages that it had before, because it was replaced by an older one or removed. */
   hasLost: boolean;
@@ -58,7 +58,7 @@ export interface SqliteFile {
 export async function openFile(path: string): Promise<SqliteFile> {
   const Database = requireOptional<typeof import('libsql')>('libsql');
   const AsyncDatabase = requireOptional<typeof import('libsql/promise')>('libsql/promise');
-  const writer = await retryWhileBusy(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as Writer);
+  const writer = await retryWhileBusy(() => new AsyncDatabase(path, { timeout: 0 }) as unknown as WriteConnection);
   // Reads never wait for the writer in WAL mode; only for a recovery after a crash.
   const reader = await retryWhileBusy(() => new Database(path, { timeout: 5000 }));
   try {
@@ -75,7 +75,7 @@ export async function openFile(path: string): Promise<SqliteFile> {
   }
 }
 
-async function migrate(writer: Writer, path: string): Promise<boolean> {
+async function migrate(writer: WriteConnection, path: string): Promise<boolean> {
   await writer.exec('BEGIN IMMEDIATE');
   try {
     const { user_version: version } = (await writer.prepare('PRAGMA user_version')).get([]) as { user_version: number };

@@ -21,7 +21,7 @@ import {
   type StoredMessage,
   type StoreEvents,
 } from '../store.js';
-import { decodeText, encodeText, type Reader, type Text } from './connection.js';
+import { decodeText, encodeText, type ReadStatement, type Text } from './connection.js';
 import { type Lookup, lookup, PositionWriter } from './position.js';
 import { openFile, type SqliteFile } from './schema.js';
 import { liveBytes } from './trim.js';
@@ -87,7 +87,7 @@ interface MessageRow extends Position {
  */
 export class SqliteHistoryStore extends CheckedStore {
   private readonly dataDir: string;
-  private readonly sql: Record<keyof typeof queries, Reader>;
+  private readonly sql: Record<keyof typeof queries, ReadStatement>;
   private readonly position: PositionWriter;
   private hasLost: boolean;
   readonly lossNotices: LossNotices;
@@ -102,7 +102,7 @@ export class SqliteHistoryStore extends CheckedStore {
     const prepared = Object.entries(queries).map(([name, sql]) => [name, file.reader.prepare(sql)]);
     // To name each column of each row takes libsql a tenth of the time of a page.
     const page = file.reader.prepare(queries.page).raw(true);
-    this.sql = { ...Object.fromEntries(prepared), page } as Record<keyof typeof queries, Reader>;
+    this.sql = { ...Object.fromEntries(prepared), page } as Record<keyof typeof queries, ReadStatement>;
     this.position = new PositionWriter(join(settings.dataDir, FILE), this.sql.newest, () => {
       this.hasLost = true;
       for (const { onLost } of this.listeners) onLost?.();

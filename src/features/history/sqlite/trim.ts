@@ -1,7 +1,7 @@
 import type { EraseJob } from '../checked-store.js';
 import { OVERHEAD_BYTES } from '../page.js';
 import type { Forgetter } from './append.js';
-import { encodeText, prepareAll, type Statements, type Writer } from './connection.js';
+import { encodeText, prepareAll, type Statements, type WriteConnection } from './connection.js';
 
 /** How many rows one transaction removes: about a millisecond, in which no other process can write. */
 const CHUNK = 500;
@@ -36,7 +36,7 @@ export class Trimmer {
     private readonly forgetter: Forgetter,
   ) {}
 
-  static async prepare(writer: Writer, forgetter: Forgetter): Promise<Trimmer> {
+  static async prepare(writer: WriteConnection, forgetter: Forgetter): Promise<Trimmer> {
     return new Trimmer(await prepareAll(writer, statements), forgetter);
   }
 
@@ -111,7 +111,7 @@ export class SizeLimit {
     private readonly maxBytes: number,
   ) {}
 
-  static async prepare(writer: Writer, forgetter: Forgetter, maxBytes = Infinity): Promise<SizeLimit> {
+  static async prepare(writer: WriteConnection, forgetter: Forgetter, maxBytes = Infinity): Promise<SizeLimit> {
     return new SizeLimit(await prepareAll(writer, sizeStatements), forgetter, maxBytes);
   }
 
@@ -156,7 +156,7 @@ const eraseStatements = {
 export class Eraser {
   private constructor(private readonly sql: Statements<keyof typeof eraseStatements>) {}
 
-  static async prepare(writer: Writer): Promise<Eraser> {
+  static async prepare(writer: WriteConnection): Promise<Eraser> {
     return new Eraser(await prepareAll(writer, eraseStatements));
   }
 

@@ -3,7 +3,7 @@ import { type AppendJob, type EraseJob, weightOf } from '../checked-store.js';
 import { isBusy, retryWhileBusy } from '../files.js';
 import { type AppendResult, HistoryError } from '../store.js';
 import { Appender, Forgetter } from './append.js';
-import type { Statement, Writer } from './connection.js';
+import type { Statement, WriteConnection } from './connection.js';
 import { Eraser, SizeLimit, type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
 
 export interface WriterOptions {
@@ -37,7 +37,7 @@ export class SqliteWriter {
   private readonly batcher: Batcher<Job, Outcome>;
 
   private constructor(
-    private readonly connection: Writer,
+    private readonly connection: WriteConnection,
     private readonly options: WriterOptions,
     private readonly parts: {
       begin: Statement;
@@ -56,7 +56,7 @@ export class SqliteWriter {
     });
   }
 
-  static async prepare(connection: Writer, options: WriterOptions): Promise<SqliteWriter> {
+  static async prepare(connection: WriteConnection, options: WriterOptions): Promise<SqliteWriter> {
     const begin = await connection.prepare('BEGIN IMMEDIATE');
     const touch = await connection.prepare('UPDATE checks SET at = at');
     const forgetter = await Forgetter.prepare(connection);

@@ -5,7 +5,7 @@ import { own } from '../../../base/owner.js';
 import { workerIn } from '../../../base/worker-name.js';
 import { type Asked, Deadline, OpenQuestions } from '../../hub-link.js';
 import {
-  bytesOf,
+  bytesOfMissed,
   type Collected,
   type Found,
   type FromKeeperElsewhere,
@@ -253,7 +253,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       for (const one of collected.packets) missed.push(one);
       for (const one of VersionVector.parse(collected.upTo)) upTo.raise(...one);
     }
-    const bytes = bytesOf(missed);
+    const bytes = bytesOfMissed(missed);
     if (missed.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
     const replays = this.replays.get(worker) ?? new Replays(space.options);
     this.replays.set(worker, replays);

@@ -6,7 +6,7 @@ import { packetStepsOf } from '../../../io/socket-io.private.js';
 import { roomsFor } from '../keeper/expiries.js';
 import { FloorCheck } from '../keeper/memory.js';
 import type { LiveSession } from '../live-sessions.js';
-import { bytesOf, type Found, type Missed, type SessionState } from '../messages.js';
+import { bytesOfMissed, type Found, type Missed, type SessionState } from '../messages.js';
 import { isArriving, noteArrival } from '../moves.js';
 import type { NamespaceRecovery } from '../namespace-recovery.js';
 import { decodeOffset, MAX_LENGTH, mayBeId, NO_OFFSET, type RecoveryOutcome } from '../offset.js';
@@ -104,7 +104,7 @@ export class Returns {
     if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;
-    const bytes = bytesOf(missed) + session.rooms.reduce((sum, room) => sum + room.length, 0);
+    const bytes = bytesOfMissed(missed) + session.rooms.reduce((sum, room) => sum + room.length, 0);
     await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
     const returning = { ...found, ...start };
     if (this.later(returning)) return returning;

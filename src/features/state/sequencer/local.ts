@@ -5,7 +5,13 @@ import { thisProcess } from '../../../base/process.js';
 import { hasOthers, type ServiceChannel, serviceOf } from '../../../io/rooms/index.js';
 import { inProcess } from '../../hub-link.js';
 import { SequencerClient } from '../replica/client.js';
-import { decodeFromMachine, encodeMessage, type FromSequencer, type ToMachine, type ToSequencer } from './messages.js';
+import {
+  decodeFromMachine,
+  encodeStateMessage,
+  type FromSequencer,
+  type ToMachine,
+  type ToSequencer,
+} from './messages.js';
 import { Sequencer } from './sequencer.js';
 
 /** The client of a sequencer in this process, whose clock it shares. */
@@ -17,7 +23,7 @@ export function localClient(nsp: Namespace): SequencerClient {
     (host) => (sequencer = new Sequencer(host)),
     'state',
     isShared
-      ? { sendToHub: (process, message) => channel?.send(encodeMessage(message).toString('base64'), process) }
+      ? { sendToHub: (process, message) => channel?.send(encodeStateMessage(message).toString('base64'), process) }
       : undefined,
   );
   if (isShared) channel = joinProcesses(nsp, service);

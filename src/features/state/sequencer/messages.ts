@@ -142,7 +142,7 @@ const kinds = { deleted: 0, json: 1, bytes: 2, kind: 3, expires: 4, seq: 8, owne
  *
  *     kind (1) │ clock (8) │ expires (8)? │ seq (8)? │ owner?, origin, key, value: length (4), text or bytes
  */
-export function encodeMessage(message: ToSequencer | FromSequencer | ToMachine): Buffer {
+export function encodeStateMessage(message: ToSequencer | FromSequencer | ToMachine): Buffer {
   const { changes, ...head } = message as AnyMessage;
   // Several workers get the same changes.
   if (changes && changes !== last.changes) last = { changes, body: encodeChanges(changes) };
@@ -195,7 +195,7 @@ function encodeChanges(changes: readonly (KeyChange & { readonly seq?: number })
 }
 
 /** Decodes what the other end on this machine has encoded. @throws MalformedMessage */
-export function decodeMessage<Message extends ToSequencer | FromSequencer | ToMachine>(bytes: Buffer): Message {
+export function decodeStateMessage<Message extends ToSequencer | FromSequencer | ToMachine>(bytes: Buffer): Message {
   try {
     const first = bytes.readUInt32LE(0);
     const length = first & 0x7fff_ffff;
@@ -273,7 +273,7 @@ const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>
  * @throws MalformedMessage
  */
 export function decodeFromMachine(bytes: Buffer): ToMachine {
-  const message = decodeMessage<ToMachine>(bytes);
+  const message = decodeStateMessage<ToMachine>(bytes);
   const given = (message ?? {}) as unknown as Record<string, unknown>;
   const fields = Object.hasOwn(checks, `${given.type}`) ? checks[given.type as ToMachine['type']] : undefined;
   for (const [name, isValid] of Object.entries(fields ?? { type: () => false })) {

@@ -1,4 +1,4 @@
-import type { Kind, Row } from '../../../base/options.js';
+import type { OptionKind, Row } from '../../../base/options.js';
 
 /** One option: its environment variable, its purpose, its default, and the values it accepts. */
 export interface OptionSpec<T> extends Row<T> {
@@ -18,7 +18,7 @@ export interface OptionSpec<T> extends Row<T> {
 interface Given<T extends {}> {
   readonly name: string;
   readonly description: string;
-  readonly kind: Kind<T>;
+  readonly kind: OptionKind<T>;
   readonly fallback?: T;
   readonly default?: string;
   readonly accepts?: string;

@@ -11,7 +11,7 @@ import { owned } from '../../../base/owner.js';
 import { isCrossSite } from '../../../engine/limits/origin.js';
 import type { AdminGuard } from '../../../io/http/guard.js';
 import { dataHeaders } from '../../../io/http/headers.js';
-import { parseJson, type Sender, sendError } from '../../../io/http/json.js';
+import { type JsonSender, parseJson, sendError } from '../../../io/http/json.js';
 import { readiness } from '../health.js';
 import { type Overview, withoutNames } from '../overview/overview.js';
 import type { Caller } from '../reports.js';
@@ -143,7 +143,7 @@ export class AdminServer {
 
   private async onRequest(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const headers = dataHeaders(false);
-    const send: Sender['send'] = (status, all, body) => {
+    const send: JsonSender['send'] = (status, all, body) => {
       response.writeHead(status, all).end(request.method === 'HEAD' ? undefined : body);
     };
     try {
@@ -159,7 +159,7 @@ export class AdminServer {
     request.resume();
   }
 
-  private async answersPage(request: IncomingMessage, sender: Sender): Promise<boolean> {
+  private async answersPage(request: IncomingMessage, sender: JsonSender): Promise<boolean> {
     const { url = '', method = '', headers } = request;
     if (!AdminPage.has(pathOf(url))) return false;
     this.requireHost(headers);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { packagePath } from '../../../base/package.js';
 import { distinct, type Problems, type Reason } from '../../../base/problems.js';
 import { pageHeaders } from '../../../io/http/headers.js';
-import type { Sender } from '../../../io/http/json.js';
+import type { JsonSender } from '../../../io/http/json.js';
 import { StaticFiles } from '../../../io/http/static-files.js';
 import type { Health } from '../health.js';
 
@@ -69,7 +69,7 @@ export class AdminPage {
   private readonly headers = pageHeaders(false);
 
   /** Answers a GET or HEAD request. Returns false if the path is none of the page. */
-  serve({ url = '', headers }: IncomingMessage, sender: Sender): boolean {
+  serve({ url = '', headers }: IncomingMessage, sender: JsonSender): boolean {
     if (url.split('?', 1)[0] === PATH.slice(0, -1)) {
       // Relative, so that it works behind a proxy that puts a prefix before the path.
       sender.send(308, { ...this.headers, Location: 'admin/' }, '');

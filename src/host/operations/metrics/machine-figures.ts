@@ -15,7 +15,7 @@ export interface PrimaryFacts extends MachineFacts {
 }
 
 /** The answers by worker; undefined for one that does not answer in time. */
-export type WorkerReports = ReadonlyMap<number, WorkerReport | undefined>;
+export type ReportsByWorker = ReadonlyMap<number, WorkerReport | undefined>;
 
 /** What asks the workers. Each reader learns of the longest delays since it has asked last. */
 type Reader = 'metrics' | 'overview';
@@ -36,12 +36,12 @@ export class MachineFigures {
    * @param facts what the primary knows at present
    */
   constructor(
-    private readonly ask: (hasLists: boolean) => Promise<WorkerReports>,
+    private readonly ask: (hasLists: boolean) => Promise<ReportsByWorker>,
     private readonly facts: () => PrimaryFacts,
   ) {}
 
   /** @param reader undefined for one that shows no delays */
-  async reports(reader?: Reader, hasLists = false): Promise<WorkerReports> {
+  async reports(reader?: Reader, hasLists = false): Promise<ReportsByWorker> {
     const answers = new Map([...(await this.ask(hasLists))].map(([id, report]) => [id, report && withKnown(report)]));
     for (const [id, report] of answers) if (report) this.note(id, report.figures);
     for (const [id, counts] of this.counts) {
@@ -82,7 +82,7 @@ export class MachineFigures {
     }
   }
 
-  private own(reports: WorkerReports): Figure[] {
+  private own(reports: ReportsByWorker): Figure[] {
     const facts = this.facts();
     const { version, deaths, reloads } = facts;
     const { problems } = machineHealth(healthOf(reports), facts);
@@ -106,6 +106,6 @@ const known = (figures: readonly Figure[]): Figure[] => figures.filter(([name]) 
 
 const isLongest = ([name]: Figure): boolean => figureKinds[name].rule === 'longest';
 
-export function healthOf(reports: WorkerReports): ReadonlyMap<number, WorkerReport['health'] | undefined> {
+export function healthOf(reports: ReportsByWorker): ReadonlyMap<number, WorkerReport['health'] | undefined> {
   return new Map([...reports].map(([id, report]) => [id, report?.health]));
 }

@@ -4,7 +4,7 @@ import { joinTexts } from '../../../base/names.js';
 import type { Problem } from '../../../base/problems.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
 import { type MachineFacts, type MachineHealth, machineHealth } from '../admin/machine-health.js';
-import { healthOf, type WorkerReports } from '../metrics/machine-figures.js';
+import { healthOf, type ReportsByWorker } from '../metrics/machine-figures.js';
 import { mergeEvents, type RecentEvent } from './recent-events.js';
 import type { RoomFacts, WorkerReport } from './worker-report.js';
 
@@ -144,7 +144,7 @@ const MAX_LISTED = 20;
  * @param before what each worker had counted before, for the rates
  */
 export function overviewOf(
-  reports: WorkerReports,
+  reports: ReportsByWorker,
   before: ReadonlyMap<number, Counts>,
   facts: OverviewFacts,
 ): Omit<Overview, 'history'> {
@@ -195,7 +195,7 @@ export function overviewOf(
 }
 
 /** What `/api/stats` shows of the workers, their clients, and the sockets of each namespace. */
-export function statsOf(reports: WorkerReports): object {
+export function statsOf(reports: ReportsByWorker): object {
   const workers = [...reports].map(([id, report]) => {
     if (!report) return { id, doesRespond: false };
     const { pid, at, figures } = report;

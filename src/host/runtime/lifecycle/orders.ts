@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { GjallarError } from '../../../base/errors.js';
 import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import {
-  type Envelope,
   type FromPrimary,
   type FromWorker,
   type ListenAddress,
   opened,
+  type Passed,
 } from '../../../cluster/protocol.js';
 import { closeHandle } from '../../../engine/node/node-net.private.js';
 
@@ -102,7 +102,7 @@ export class Orders {
  */
 export function receiveOrders(): Orders {
   const send = (message: FromWorker, handle?: SendHandle) => {
-    const envelope: Envelope<FromWorker> = { gjallar: message };
+    const envelope: Passed<FromWorker> = { gjallar: message };
     // Without its primary a worker ends at once. Until then sending may fail.
     process.send?.(envelope, handle, undefined, () => {});
   };

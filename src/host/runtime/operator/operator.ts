@@ -30,12 +30,12 @@ export interface Report {
 }
 
 /** The id of this worker. */
-export type Place = Pick<Acted, 'worker' | 'machine'>;
+export type ActingWorker = Pick<Acted, 'worker' | 'machine'>;
 
 /** Carries out the operator's actions on this worker, and passes them on to the workers of all machines. */
 export class Operator {
   constructor(
-    private readonly place: Place,
+    private readonly place: ActingWorker,
     private readonly clients: () => LocalClients,
   ) {}
 
@@ -126,7 +126,7 @@ interface Connection {
 }
 
 /** What became of the clients of one worker. */
-export interface Ended {
+export interface EndedSockets {
   /** How many there were. */
   count: number;
   /** The ids of the sockets of clients that were offline. Other workers of the machine name them, too. */
@@ -134,7 +134,7 @@ export interface Ended {
 }
 
 /** Acts on the clients of this worker. */
-export async function act(clients: LocalClients, given: Action): Promise<Ended> {
+export async function act(clients: LocalClients, given: Action): Promise<EndedSockets> {
   const action = withNames(given, clients.seam);
   const target = action.type === 'disconnect' ? action.target : action;
   const count = actOnConnected(clients, action);

@@ -18,13 +18,13 @@ import type { Session } from '../../../engine/session/session.js';
 import { App, us_listen_socket_close } from '../../../engine/sockets.js';
 import type { TemplatedApp, us_listen_socket } from '../../../engine/uws/app.js';
 import type { EngineRoute } from '../engine-route.js';
-import type { Listeners } from '../listeners.js';
+import type { ServerListeners } from '../listeners.js';
 
 /** Owns the port of an http.Server in this process. */
 export type SharedOwner = Pick<PortOwner, 'takesPort' | 'listenShared' | 'retire' | 'isIdle'>;
 
 /** The ports that several processes listen on. */
-export interface SharedPorts {
+export interface PortSharing {
   /** Called with the owner of the port of each http.Server that has a Socket.IO server. */
   own(server: Server, owner: SharedOwner): void;
 }
@@ -32,7 +32,7 @@ export interface SharedPorts {
 declare module '../../../base/process.js' {
   interface ProcessHost {
     /** Undefined if this process owns its ports alone. */
-    sharedPorts?: SharedPorts;
+    sharedPorts?: PortSharing;
   }
 }
 
@@ -49,7 +49,7 @@ export class PortOwner {
   /** @param isAllowed whether uWebSockets.js may own the port */
   constructor(
     private readonly server: Server,
-    private readonly listeners: Listeners,
+    private readonly listeners: ServerListeners,
     private readonly isAllowed: boolean,
   ) {
     replaceMethod(server, 'closeAllConnections', (_server, _args, close) => {
@@ -152,7 +152,7 @@ class OwnedPort {
 
   constructor(
     private readonly server: Server,
-    listeners: Listeners,
+    listeners: ServerListeners,
     private readonly local: AddressInfo,
   ) {
     routeHttp(this.app, hostOfOthers(), {

@@ -5,7 +5,7 @@ import { nextTick, queueMicrotask, setImmediate } from '../../../base/clock.js';
 import { replaceMethod } from '../../../base/foreign-objects.private.js';
 import { own } from '../../../base/owner.js';
 import { handleOf, sharesPorts } from '../../../engine/node/node-net.private.js';
-import { type SharedOwner, type SharedPorts, taken } from './port-owner.js';
+import { type PortSharing, type SharedOwner, taken } from './port-owner.js';
 
 /** An address that an application wants to listen on. */
 export interface WantedAddress {
@@ -29,7 +29,7 @@ const plainListen = NetServer.prototype.listen;
  * Node.js can share ports. Servers without Socket.IO listen as in every worker of node:cluster, whose primary passes connections
  * on.
  */
-export class SharedListening implements SharedPorts {
+export class SharedListening implements PortSharing {
   private readonly owners = new Map<HttpServer, SharedOwner>();
   private readonly others = new Set<NetServer>();
   private readonly waiting = new Set<HttpServer>();

@@ -13,12 +13,12 @@ import type { Config, MachineWorker } from '../../../host/index.js';
 import { type RevocationStore, redisRevocations, sqliteRevocations } from '../../accounts/revocation-stores.js';
 
 /** Reads what the history no longer has. */
-export type LateArchive = Awaited<ReturnType<typeof openArchive>>['reader'];
+export type ArchiveOfChat = Awaited<ReturnType<typeof openArchive>>['reader'];
 
 /** The stores that keep the messages. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
-  archive: LateArchive | undefined;
+  archive: ArchiveOfChat | undefined;
   /** Where revoked tokens are kept; undefined if nothing is. */
   revocations: RevocationStore | undefined;
   /** Tells the operator that messages were lost; undefined if nothing is kept. */

@@ -3,7 +3,7 @@ import type { NewMessage, Page } from '../../../features/history/index.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 import { callerOf } from '../identify.js';
-import { newMessage, read, readBatch, readPage, readPostKey, readRoom, readText } from '../input.js';
+import { newMessage, read, readBatch, readPageQuery, readPostKey, readRoom, readText } from '../input.js';
 import type { ChatMessage, PostReply } from '../protocol.js';
 import { asChatMessage, postToRoom } from './post.js';
 
@@ -20,11 +20,11 @@ export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
  * Posts to a room without being a member of it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
  * which are kept all or none, next to each other.
  * @param caller the user who posts; undefined for a caller that may post to every room under any name
- * @param readInput reads the request's body; called once it is clear that the caller may publish there
+ * @param readInput reads the request's body; called once it is clear that the caller may publishMessage there
  * @param key the caller's idempotency key: a repetition with it gets the positions of the first publication
  * @throws GjallarError BAD_ROOM, BAD_INPUT, BAD_BATCH, BAD_TEXT, BAD_NAME, BAD_KEY, KEY_REUSED, ROOM_FORBIDDEN, HISTORY_…
  */
-export async function publish(
+export async function publishMessage(
   context: ChatContext,
   caller: Identity | undefined,
   room: string,
@@ -61,7 +61,7 @@ export async function readRoomPage(
 ): Promise<RoomPage> {
   const name = readRoom(room);
   if (caller) requireRoom(caller.grant, 'join', name);
-  const page = readPage(query);
+  const page = readPageQuery(query);
   if (!conversations) throw new GjallarError('HISTORY_OFF');
   const { messages, ...rest } = await conversations.read({ room: name }, page, callerOf(caller));
   return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };

@@ -4,7 +4,7 @@ import { isAllowed, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, ioRoomOf, roomsOf } from '../context.js';
 import { asChatMessage, asDirectMessage, postDirect, postToRoom } from '../conversations/post.js';
 import { identifyByToken } from '../identify.js';
-import { readName, readObject, readPage, readRoom, readText } from '../input.js';
+import { readName, readObject, readPageQuery, readRoom, readText } from '../input.js';
 import type { ChatSocket, HistoryReply, JoinReply, PostReply, Replies, TokenReply, WhoReply } from '../protocol.js';
 import { unwatch, watch } from '../state/watch.js';
 
@@ -50,7 +50,7 @@ export async function direct(context: ChatContext, socket: ChatSocket, input: un
 
 export async function history(context: ChatContext, socket: ChatSocket, input: unknown): Promise<HistoryReply> {
   const fields = readObject(input);
-  const page = readPage(fields);
+  const page = readPageQuery(fields);
   const { conversations } = context;
   if (!conversations) throw new GjallarError('HISTORY_OFF');
   if (fields.with === undefined) {

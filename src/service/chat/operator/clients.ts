@@ -3,10 +3,10 @@ import type { RunningApplication } from '../../../host/index.js';
 import type { PlainSocket } from '../../../io/plain/index.js';
 import { normalForm } from '../../accounts/identity.js';
 import { type ChatContext, ioRoomOf } from '../context.js';
-import type { Member } from '../plain/member.js';
+import type { ChatMember } from '../plain/member.js';
 import type { ChatSocket, Ended } from '../protocol.js';
 
-type PlainUser = PlainSocket<Member>;
+type PlainUser = PlainSocket<ChatMember>;
 
 /**
  * How the chat takes part in the operator's actions: clients learn why they are disconnected.

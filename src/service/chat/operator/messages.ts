@@ -11,7 +11,7 @@ import {
   type StoredMessage,
 } from '../../../features/history/index.js';
 import type { ChatContext } from '../context.js';
-import type { LateArchive } from '../conversations/kept-messages.js';
+import type { ArchiveOfChat } from '../conversations/kept-messages.js';
 import { asChatMessage, asDirectMessage, tellDeleted } from '../conversations/post.js';
 import { readName, readRoom } from '../input.js';
 import type { OffsetRange } from '../protocol.js';
@@ -19,7 +19,7 @@ import type { OffsetRange } from '../protocol.js';
 /** The stores that keep messages. */
 export interface MessageStores {
   history: HistoryStore;
-  archive: LateArchive | undefined;
+  archive: ArchiveOfChat | undefined;
 }
 
 /** How many messages had a text: in the history, and in the archive. Most of them are in both. */

@@ -6,10 +6,10 @@ import type { ChatContext } from '../context.js';
 import { identify } from '../identify.js';
 import { readRoom } from '../input.js';
 import { admitWatcher } from '../state/watch.js';
-import type { Member } from './member.js';
+import type { ChatMember } from './member.js';
 import type { PlainMembers } from './members.js';
 
-type PlainRequest = Parameters<PlainRoute<Member>['admit']>[0];
+type PlainRequest = Parameters<PlainRoute<ChatMember>['admit']>[0];
 
 /** Watches a state room. */
 const STATE = /^\/api\/state\/([^/]+)$/;
@@ -24,7 +24,7 @@ export async function admitPlain(
   context: ChatContext,
   members: PlainMembers,
   { url, _query: query }: PlainRequest,
-): Promise<Member> {
+): Promise<ChatMember> {
   const [path = ''] = url.split('?');
   const watched = STATE.exec(path)?.[1];
   if (watched === undefined && RESERVED.test(path)) throw new GjallarError('NOT_FOUND');

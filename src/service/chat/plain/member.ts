@@ -4,7 +4,7 @@ import { atTime, type Identity } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 
 /** A user on a plain WebSocket. */
-export interface Member extends PlainMember {
+export interface ChatMember extends PlainMember {
   readonly identity: Identity;
 }
 
@@ -14,7 +14,7 @@ export function memberOf(
   identity: Identity,
   room: string | undefined,
   { enter, say, leave }: Pick<PlainMember, 'enter' | 'say' | 'leave'>,
-): Member {
+): ChatMember {
   let cancelExpiry = () => {};
   return {
     room,

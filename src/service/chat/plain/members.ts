@@ -4,12 +4,12 @@ import { type ChatContext, chatRoomOf, ioRoomOf } from '../context.js';
 import { postToRoom } from '../conversations/post.js';
 import { readRoom, readText } from '../input.js';
 import type { ChatMessage } from '../protocol.js';
-import { type Member, memberOf } from './member.js';
+import { type ChatMember, memberOf } from './member.js';
 
 /** How texts reach the plain members on this worker. */
 export interface PlainDelivery {
   /** The open WebSockets. */
-  readonly all: ReadonlySet<PlainSocket<Member>>;
+  readonly all: ReadonlySet<PlainSocket<ChatMember>>;
   publish(room: string, text: string): void;
 }
 
@@ -71,7 +71,7 @@ export class PlainMembers {
   }
 
   /** @throws GjallarError BAD_ROOM, ROOM_FORBIDDEN */
-  admit(context: ChatContext, givenRoom: string, identity: Identity): Member {
+  admit(context: ChatContext, givenRoom: string, identity: Identity): ChatMember {
     const room = readRoom(givenRoom);
     const { name, displayName, grant } = identity;
     requireRoom(grant, 'join', room);

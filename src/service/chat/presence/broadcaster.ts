@@ -1,5 +1,5 @@
 import { MAX_NAMED, type PresentUsers } from '../../../features/presence/index.js';
-import type { Presence } from '../protocol.js';
+import type { RoomPresence } from '../protocol.js';
 import { namesOf, type Roster } from './member-lists.js';
 
 /** The minimum time between two broadcasts to the same room, in ms. */
@@ -15,7 +15,7 @@ export class PresenceBroadcaster {
 
   constructor(
     private readonly roster: Roster,
-    private readonly send: (presence: Presence) => void,
+    private readonly send: (presence: RoomPresence) => void,
     private readonly hasMembers: (room: string) => boolean,
     /** Whether presence has to wait, because the worker has more to do than it can. */
     private readonly isBusy: () => boolean = () => false,

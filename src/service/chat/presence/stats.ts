@@ -38,7 +38,7 @@ export function answerTotals(io: ChatServer, own: () => WorkerTotals): void {
 }
 
 /** Counts the rooms and their members, which all workers know, and asks the others for the rest. */
-export async function readStats(io: ChatServer, presence: Presence, own: WorkerTotals): Promise<ChatStats> {
+export async function chatStatsOf(io: ChatServer, presence: Presence, own: WorkerTotals): Promise<ChatStats> {
   const { answers } = await askServers(io.of('/') as unknown as Namespace, EVENT, null, areTotals);
   const totals = { ...own, workers: answers.length + 1 };
   for (const { clients, messages } of answers) {
@@ -64,7 +64,7 @@ function areTotals(value: unknown): value is WorkerTotals {
 const NAMESPACE = '/';
 
 /** The rooms and users of the chat, as the operator sees them. */
-export function viewOf(plainMembers: PlainMembers, users: TopKeys): ApplicationView {
+export function applicationViewOf(plainMembers: PlainMembers, users: TopKeys): ApplicationView {
   const nameOf: ApplicationView['nameOf'] = (namespace, room) =>
     namespace === NAMESPACE ? chatRoomOf(room) : undefined;
   return {

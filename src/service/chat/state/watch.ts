@@ -3,7 +3,7 @@ import { requireRate, type StateFormat } from '../../../features/state/index.js'
 import type { Identity } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 import { readObject, readRoom } from '../input.js';
-import { type Member, memberOf } from '../plain/member.js';
+import { type ChatMember, memberOf } from '../plain/member.js';
 import type { ChatSocket, WatchReply } from '../protocol.js';
 
 /** Sends the client the newest values of a state room from now on. */
@@ -45,7 +45,7 @@ export function admitWatcher(
   given: string,
   identity: Identity,
   query: Readonly<Record<string, string>>,
-): Member {
+): ChatMember {
   const { states } = context;
   const maxRate = query.maxRate === undefined ? undefined : Number(query.maxRate);
   requireRate(maxRate);

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { Peer } from '../../../../src/cluster/backplanes/frames/interest/interest.js';
-import { keyOf, OwnRooms } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
+import { OwnRooms, roomKeyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
 
 test('are announced when the first member enters and the last one leaves, with what cancels out left out', () => {
   const calls: string[] = [];
@@ -11,12 +11,12 @@ test('are announced when the first member enters and the last one leaves, with w
   rooms.add('/', 'a');
   rooms.add('/', 'brief');
   rooms.remove('/', 'brief');
-  expect(rooms.takeChanges()).toEqual({ added: [keyOf('/', 'a')], removed: [] });
+  expect(rooms.takeChanges()).toEqual({ added: [roomKeyOf('/', 'a')], removed: [] });
   rooms.remove('/', 'a');
   rooms.add('/', 'a');
   expect(rooms.takeChanges()).toEqual({ added: [], removed: [] });
   rooms.remove('/', 'a');
-  expect(rooms.takeChanges()).toEqual({ added: [], removed: [keyOf('/', 'a')] });
+  expect(rooms.takeChanges()).toEqual({ added: [], removed: [roomKeyOf('/', 'a')] });
   expect(calls).toEqual(['new', 'new', 'old', 'old']);
 });
 
@@ -30,7 +30,9 @@ test('a worker that has announced nothing yet, or whose rooms are forgotten, get
 });
 
 test('keys differ by namespace and room', () => {
-  const keys = ['/', '/a', '/a/b'].flatMap((nsp) => ['', 'b', 'a', 'ab', 'ba', 'ü'].map((room) => keyOf(nsp, room)));
+  const keys = ['/', '/a', '/a/b'].flatMap((nsp) =>
+    ['', 'b', 'a', 'ab', 'ba', 'ü'].map((room) => roomKeyOf(nsp, room)),
+  );
   expect(new Set(keys).size).toBe(keys.length);
   for (const key of keys) expect(key).toBe(key & 0x7fffffff);
 });

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { workerIn } from '../../../../src/base/worker-name.js';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import type { FrameAdapter } from '../../../../src/cluster/backplanes/frames/adapter.js';
-import { keyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
+import { roomKeyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
 import { decodeBroadcast } from '../../../../src/cluster/wire/broadcast.js';
 import { Envelope } from '../../../../src/cluster/wire/envelope.js';
 import { ENVELOPES } from '../../../../src/cluster/wire/hub-frame.js';
@@ -301,7 +301,7 @@ describe.each([
     const [victim, attacker] = [pairs[3]!, pairs[0]!];
     const { id } = victim.socket;
     const room = roomLike(id);
-    expect([room === id, keyOf('/', room)]).toEqual([false, keyOf('/', id)]);
+    expect([room === id, roomKeyOf('/', room)]).toEqual([false, roomKeyOf('/', id)]);
     await attacker.socket.join(room);
     for (let number = 0; number < 30; number++) {
       // Time for the workers to learn of the room.

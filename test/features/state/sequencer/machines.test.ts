@@ -1,5 +1,9 @@
 import { afterEach, expect, test } from '@jest/globals';
-import { decodeFromMachine, encodeMessage, type ToMachine } from '../../../../src/features/state/sequencer/messages.js';
+import {
+  decodeFromMachine,
+  encodeStateMessage,
+  type ToMachine,
+} from '../../../../src/features/state/sequencer/messages.js';
 import type { SequencedRoom } from '../../../../src/features/state/sequencer/room.js';
 import { Sequencer } from '../../../../src/features/state/sequencer/sequencer.js';
 import { eventually } from '../../../support/until.js';
@@ -17,7 +21,7 @@ function twoMachines() {
   const sent: ToMachine[] = [];
   const [one, two]: Sequencer[] = ['one', 'two'].map((name) => {
     const send = (message: ToMachine) => {
-      const read = decodeFromMachine(encodeMessage(message));
+      const read = decodeFromMachine(encodeStateMessage(message));
       sent.push(read);
       if (!isLost.now(read)) (name === 'one' ? two! : one!).onHubMessage(name, read);
     };

@@ -2,8 +2,8 @@ import { expect, test } from '@jest/globals';
 import { MalformedMessage } from '../../../../src/base/errors.js';
 import {
   decodeFromMachine,
-  decodeMessage,
-  encodeMessage,
+  decodeStateMessage,
+  encodeStateMessage,
   type FromSequencer,
 } from '../../../../src/features/state/sequencer/messages.js';
 
@@ -19,14 +19,16 @@ const changes = [
 
 test('a message is read as it was written', () => {
   const message = { type: 'changes', room: '0\x1e/\x1equotes', seq: 5, acked: 7, changes } as unknown as FromSequencer;
-  expect(decodeMessage(encodeMessage(message))).toEqual(message);
+  expect(decodeStateMessage(encodeStateMessage(message))).toEqual(message);
   const reply = { type: 'reply', room: 'r', answers: 3, error: 'STATE_FULL' } as FromSequencer;
-  expect(decodeMessage(encodeMessage(reply))).toEqual(reply);
+  expect(decodeStateMessage(encodeStateMessage(reply))).toEqual(reply);
 });
 
 test('values do not keep the bytes that they came in', () => {
   const bytes = { ...change, key: 'bytes', value: Buffer.alloc(100) };
-  const read = decodeFromMachine(encodeMessage({ type: 'page', room: 'r', changes: [bytes, ...changes.slice(4)] }));
+  const read = decodeFromMachine(
+    encodeStateMessage({ type: 'page', room: 'r', changes: [bytes, ...changes.slice(4)] }),
+  );
   const [first] = (read as { changes: readonly { value: unknown }[] }).changes;
   // The message has 200,000. Small values share the pool of Node.js, whose size depends on its version.
   expect((first!.value as Buffer).buffer.byteLength).toBeLessThan(100_000);
@@ -34,8 +36,8 @@ test('values do not keep the bytes that they came in', () => {
 
 test('what another machine says is checked', () => {
   const fine = { type: 'changes', room: 'r', changes: changes.map((each) => ({ ...each, seq: undefined })) };
-  expect(decodeFromMachine(encodeMessage(fine as never))).toEqual(fine);
-  const bytes = encodeMessage(fine as never);
+  expect(decodeFromMachine(encodeStateMessage(fine as never))).toEqual(fine);
+  const bytes = encodeStateMessage(fine as never);
   const wrong: unknown[] = [
     { ...fine, type: 'other' },
     { ...fine, type: '__proto__' },
@@ -50,7 +52,7 @@ test('what another machine says is checked', () => {
     { ...fine, changes: [{ ...changes[0]!, clock: -1 }] },
   ];
   for (const message of wrong)
-    expect(() => decodeFromMachine(encodeMessage(message as never))).toThrow(MalformedMessage);
+    expect(() => decodeFromMachine(encodeStateMessage(message as never))).toThrow(MalformedMessage);
   for (const cut of [0, 3, 10, bytes.length - 1]) {
     expect(() => decodeFromMachine(bytes.subarray(0, cut))).toThrow(MalformedMessage);
   }

@@ -167,7 +167,7 @@ const relays: Target = {
     ...[ofRequest(serialize({ id: 1 })), ofRequest(serialize({ ...moving, additions: { names: 1, bare: [] } }))],
   ],
   run(input) {
-    const decoded = orRejected(() => relay.decodeMessage(input), isMalformed);
+    const decoded = orRejected(() => relay.decodeRelayMessage(input), isMalformed);
     if (!decoded) return;
     for (const check of checks) orRejected(() => relay.decodeBody<unknown>(decoded.body, check), isMalformed);
     orRejected(() => relay.decodeMove(decoded.body), isMalformed);

@@ -1,5 +1,5 @@
 import { MalformedMessage } from '../../../../src/base/errors.js';
-import { checkReadable, eventOf, textOf } from '../../../../src/features/history/durable/requests.js';
+import { checkReadable, eventOf, textOfEvent } from '../../../../src/features/history/durable/requests.js';
 import {
   buildPage,
   bytesOf,
@@ -63,6 +63,7 @@ const range = (from: number, to: number) => Array.from({ length: Math.max(0, to 
 
 /** The same as `placeOf`, without haste. */
 function idealPlaceOf(log: LogState, { offset, tag }: Position): Place {
+  if (tag > log.tag) return { offset: log.offset, lost: true };
   const kept = range(log.first, log.offset);
   const all = log.first > log.offset ? [log.offset] : kept;
   if (all.some((one) => one === offset && tagOf(one) === tag)) return { offset, lost: false };
@@ -72,8 +73,16 @@ function idealPlaceOf(log: LogState, { offset, tag }: Position): Place {
   return { offset: older.at(-1) ?? log.first - 1, lost: offset > 0 };
 }
 
+/** A reader without a tag is compared by its offset alone. */
+function placeIn({ offset, place }: LogState, { after = 0 }: PageQuery): Place | undefined {
+  return after > offset && !place ? { offset, lost: true } : place;
+}
+
 /** The offsets that there would be on a page if nothing had ever been removed. */
-function idealOf({ offset: newest, place }: LogState, { after, before, limit }: PageQuery) {
+function idealOf(log: LogState, query: PageQuery) {
+  const { offset: newest } = log;
+  const { after, before, limit } = query;
+  const place = placeIn(log, query);
   const from = after === undefined ? 0 : (place?.offset ?? after);
   const end = after === undefined && place?.lost ? place.offset + 1 : (before ?? Number.POSITIVE_INFINITY);
   const asked = range(1, newest).filter((offset) => offset > from && offset < end);
@@ -82,7 +91,7 @@ function idealOf({ offset: newest, place }: LogState, { after, before, limit }: 
 
 function check(page: Page, log: LogState, query: PageQuery, hasAll: boolean): void {
   const { ideal, asked } = idealOf(log, query);
-  const isLost = log.place?.lost === true;
+  const isLost = placeIn(log, query)?.lost === true;
   expectSame([page.lost === true, page.offset, page.tag], [isLost, log.offset, log.tag]);
   const offsets = page.messages.map(({ offset }) => offset);
   expectSame(offsets, range(page.after + 1, page.after + offsets.length));
@@ -147,9 +156,9 @@ const pages: Target = {
 /** What a durable room keeps of an event. */
 const events: Target = {
   seeds: [
-    textOf({ event: 'a', values: [1, 'b', null], except: [] }),
-    textOf({ event: 'a', values: [Buffer.of(1, 2), { deep: Buffer.of(3) }], except: ['room'] }),
-    textOf({ event: 'a', values: [{ _placeholder: true, num: 0 }], except: [] }),
+    textOfEvent({ event: 'a', values: [1, 'b', null], except: [] }),
+    textOfEvent({ event: 'a', values: [Buffer.of(1, 2), { deep: Buffer.of(3) }], except: ['room'] }),
+    textOfEvent({ event: 'a', values: [{ _placeholder: true, num: 0 }], except: [] }),
     ...['', '{}', '{"p":"2[1]"}', '{"p":1}', '{"p":"51-[\\"a\\"]"}', 'null', '{"p":"2[\\"a\\"]","b":[1]}'],
   ],
   run(input) {
@@ -160,7 +169,7 @@ const events: Target = {
       (error) => error instanceof MalformedMessage,
     );
     if (!event) return;
-    const again = textOf(event);
+    const again = textOfEvent(event);
     const isReadable = orRejected(
       () => {
         checkReadable(again);

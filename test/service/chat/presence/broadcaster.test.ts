@@ -1,6 +1,6 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { PresenceBroadcaster } from '../../../../src/service/chat/presence/broadcaster.js';
-import type { Presence } from '../../../../src/service/chat/protocol.js';
+import type { RoomPresence } from '../../../../src/service/chat/protocol.js';
 
 afterEach(() => {
   jest.useRealTimers();
@@ -10,7 +10,7 @@ test('presence waits while the worker is busy, and loses no change', () => {
   jest.useFakeTimers();
   let users = new Set(['Astrid']);
   let isBusy = true;
-  const sent: Presence[] = [];
+  const sent: RoomPresence[] = [];
   const broadcaster = new PresenceBroadcaster(
     { usersOf: () => ({ members: users.size, users }) } as never,
     (presence) => sent.push(presence),

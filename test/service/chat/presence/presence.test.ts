@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
-import type { Presence } from '../../../../src/service/chat/protocol.js';
+import type { RoomPresence } from '../../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk } from '../../../support/clients.js';
 import { sharedServer } from '../../../support/server.js';
 import { until } from '../../../support/until.js';
@@ -13,7 +13,7 @@ afterEach(disconnectAll);
 
 /** Someone in a room, with everything that they were told of it. */
 class Witness {
-  readonly told: Presence[] = [];
+  readonly told: RoomPresence[] = [];
   private readonly watchers = new Set<() => void>();
 
   private constructor(readonly client: ChatClient) {

@@ -3,7 +3,7 @@ import { MAX_NAMED, type PresenceMessage, PresenceRegistry } from '../../../../s
 import type { OpenService } from '../../../../src/io/rooms/index.js';
 import { PresenceBroadcaster } from '../../../../src/service/chat/presence/broadcaster.js';
 import { MemberLists } from '../../../../src/service/chat/presence/member-lists.js';
-import type { Presence } from '../../../../src/service/chat/protocol.js';
+import type { RoomPresence } from '../../../../src/service/chat/protocol.js';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -238,7 +238,7 @@ describe('the list of members', () => {
 
 describe('presence', () => {
   test('of a room is told four times a second at most, and not at all when nothing is left of a change', () => {
-    const told: Presence[] = [];
+    const told: RoomPresence[] = [];
     const here = new Set(['Witness']);
     const teller = new PresenceBroadcaster(
       { usersOf: () => ({ members: here.size, users: new Set(here) }) },
@@ -264,7 +264,7 @@ describe('presence', () => {
   });
 
   test('carries the display names of those who join and leave', () => {
-    const told: Presence[] = [];
+    const told: RoomPresence[] = [];
     const wire = new Wire();
     const roster: PresenceRegistry = wire.add('a', (room) => teller.note(room));
     const teller: PresenceBroadcaster = new PresenceBroadcaster(

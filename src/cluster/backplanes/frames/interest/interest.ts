@@ -2,7 +2,7 @@ import { nextTick } from '../../../../base/clock.js';
 import type { Node } from '../../../node.js';
 import { numbers, numbersOf, pack } from '../../../wire/envelope.js';
 import { types } from '../../../wire/types.js';
-import { keyOf, OwnRooms, type RoomKey, WORKERS } from './rooms.js';
+import { OwnRooms, type RoomKey, roomKeyOf, WORKERS } from './rooms.js';
 import { Fences, ticksNow } from './withheld.js';
 
 /** Another worker, and what this one knows of its rooms. */
@@ -156,7 +156,7 @@ export class Interest {
   /** Members of these workers will enter rooms: from now on, the workers count as having some until they answer. */
   expect(nsp: string, rooms: readonly string[], peers: readonly Peer[]): void {
     if (peers.length === 0) return;
-    const keys = rooms.map((room) => keyOf(nsp, room));
+    const keys = rooms.map((room) => roomKeyOf(nsp, room));
     const number = this.fences.start(peers.map(({ id }) => id));
     for (const peer of peers) peer.expect(keys, number);
   }

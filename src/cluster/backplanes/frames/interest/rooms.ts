@@ -12,7 +12,7 @@ const OFFSET = 0x811c9dc5;
 const SEPARATOR = 0x1f;
 
 /** The FNV-1a hash of a namespace and a room in it. */
-export function keyOf(nsp: string, room: string): RoomKey {
+export function roomKeyOf(nsp: string, room: string): RoomKey {
   const hash = hashed(Math.imul(hashed(OFFSET, nsp) ^ SEPARATOR, PRIME), room);
   return (hash ^ (hash >>> 15)) & 0x7fffffff;
 }
@@ -22,10 +22,10 @@ export const WORKERS = '';
 
 /** The keys by which a message to rooms finds its way. One to an id is also for the worker that the id names. */
 export function keysOf(nsp: string, rooms: readonly string[]): RoomKey[] {
-  const keys = rooms.map((room) => keyOf(nsp, room));
+  const keys = rooms.map((room) => roomKeyOf(nsp, room));
   for (const room of rooms) {
     const worker = workerIn(room);
-    if (worker !== undefined) keys.push(keyOf(WORKERS, worker));
+    if (worker !== undefined) keys.push(roomKeyOf(WORKERS, worker));
   }
   return keys;
 }
@@ -55,7 +55,7 @@ export class OwnRooms {
 
   /** Call this when the first member has entered a room, unless its name is an id that names this worker. */
   add(nsp: string, room: string): void {
-    const key = keyOf(nsp, room);
+    const key = roomKeyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;
     this.counts.set(key, count + 1);
     if (count > 0) return;
@@ -65,7 +65,7 @@ export class OwnRooms {
 
   /** Call this when the last member has left. */
   remove(nsp: string, room: string): void {
-    const key = keyOf(nsp, room);
+    const key = roomKeyOf(nsp, room);
     const count = this.counts.get(key) ?? 0;
     if (count > 1) this.counts.set(key, count - 1);
     else {

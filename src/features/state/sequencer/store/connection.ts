@@ -2,7 +2,7 @@ import type { Cluster, Redis } from 'ioredis';
 import { queueMicrotask } from '../../../../base/clock.js';
 import { owned } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import { reasonOf } from '../../../../cluster/backplanes/broker-cause.js';
+import { brokerReasonOf } from '../../../../cluster/backplanes/broker-cause.js';
 import { type StoreClient, withStoreScript } from './fields.js';
 import type { RoomStore } from './store.js';
 
@@ -154,7 +154,7 @@ function connect(url: string, events: ClientEvents): () => void {
       return;
     }
     client = isCluster ? openCluster(url) : openRedis(url);
-    const onError = (error: Error) => events.onError(reasonOf(error));
+    const onError = (error: Error) => events.onError(brokerReasonOf(error));
     client.on('error', onError);
     client.on('node error', onError);
     for (const event of ['ready', '+node']) client.on(event, events.onReady);
@@ -174,13 +174,13 @@ function connect(url: string, events: ClientEvents): () => void {
 async function whyNot(redis: Redis): Promise<string> {
   let reason = '';
   redis.on('error', (error: Error) => {
-    reason ||= reasonOf(error);
+    reason ||= brokerReasonOf(error);
   });
   try {
     await redis.ping();
     return reason;
   } catch (error) {
-    return reason || reasonOf(error as Error);
+    return reason || brokerReasonOf(error as Error);
   } finally {
     redis.disconnect();
   }
