@@ -111,6 +111,25 @@ export const found: Readonly<Record<string, Script>> = {
       [829.93, 'post', 1, 0],
     ],
   },
+  'a worker that begins to follow a durable room also delivers what the store has after the announced messages': {
+    ...{ seed: 355719537, clients: 4, workers: 3, machines: 1, durable: true },
+    actions: [
+      [222.15, 'post', 6, 1],
+      [222.15, 'follow', 0, 0],
+      [225.17000000000002, 'post', 6, 0],
+      [232.38000000000002, 'post', 5, 1],
+      [328.38000000000005, 'post', 6, 0],
+      [329.47, 'post', 3, 0],
+      [329.47, 'fail store', 0, 302],
+      [397.2900000000001, 'post', 6, 0],
+      [414.32000000000005, 'follow', 2, 0],
+      [634.2299999999999, 'post', 5, 0],
+      [639.5399999999998, 'post', 0, 0],
+      [646.2499999999999, 'post', 0, 0],
+      [646.2499999999999, 'mute store', 0, 1870],
+      [662.6099999999999, 'cut', 0, 0],
+    ],
+  },
   'a new hub compares a value once it has what the workers have': {
     ...{ seed: 187000392, clients: 1, workers: 3, machines: 1 },
     actions: [

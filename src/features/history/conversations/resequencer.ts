@@ -28,7 +28,7 @@ export class Resequencer {
   /** Messages that are newer than those that were delivered, by their offsets. */
   private readonly waiting = new Map<number, LinkedMessage>();
   private attempts = 0;
-  private reading: Promise<void> | undefined;
+  private reading: Promise<unknown> | undefined;
   private timer: NodeJS.Timeout | undefined;
   /** Whether it has ended, and delivers nothing more. */
   isClosed = false;
@@ -58,16 +58,22 @@ export class Resequencer {
    * @param withAnnounced whether to start with the first message that has arrived meanwhile, if it is older
    */
   start(withAnnounced = false): Promise<void> {
-    this.reading = this.store
+    const starting = this.store
       .head(this.key)
       .then((head) => {
         const early = withAnnounced ? oldestOf(this.arrived.filter(({ tag }) => tag <= head.tag)) : undefined;
         this.startAfter(early ? { offset: early.offset - 1, tag: early.before } : head);
+        return head;
       })
       .finally(() => {
         this.reading = undefined;
       });
-    return this.reading.then(() => this.drain());
+    this.reading = starting;
+    return starting.then((head) => {
+      this.drain();
+      // A later message may have been announced before this one began.
+      this.receivePosition(head);
+    });
   }
 
   /** Starts behind a known position. */
