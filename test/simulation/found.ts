@@ -130,6 +130,15 @@ export const found: Readonly<Record<string, Script>> = {
       [662.6099999999999, 'cut', 0, 0],
     ],
   },
+  'a join of a durable room that fails after its client has reconnected does not take the client out of it': {
+    ...{ seed: 1, clients: 1, workers: 1, machines: 1, durable: true },
+    actions: [
+      [500, 'all', 0],
+      [900, 'mute store', 0, 100],
+      [950, 'follow', 0, 0],
+      [1040, 'cut', 0, 0],
+    ],
+  },
   'a new hub compares a value once it has what the workers have': {
     ...{ seed: 187000392, clients: 1, workers: 3, machines: 1 },
     actions: [

@@ -132,8 +132,9 @@ async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<obj
   try {
     return { room, ...(await conversations.follow(nameOf(room))) };
   } catch (error) {
-    // A client whose request is rejected is no member. The helper has no handle by which it could leave.
-    if (!isMember) await socket.leave(room);
+    // A client whose request is rejected is no member. The helper has no handle by which it could leave. If the client has
+    // reconnected meanwhile, the room is that of its new socket, which has the same id.
+    if (!isMember && socket.connected) await socket.leave(room);
     throw error;
   }
 }
