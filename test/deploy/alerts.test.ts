@@ -56,7 +56,7 @@ test('the runbook names log lines that exist, and tools that the image has', () 
   expect(docs).not.toContain('redis-cli');
   const lines = {
     'src/host/runtime/backplane.ts': ['the backplane is up'],
-    'src/cluster/backplanes/frames/hub/hub-health.ts': ['frames of other workers were lost: messages may be missing'],
+    'src/cluster/hub/hub-health.ts': ['frames of other workers were lost: messages may be missing'],
     'src/host/runtime/machines/hub.ts': ['the relay to other machines is up'],
     'src/host/runtime/engine-events.ts': ['new connections are accepted again', 'the worker is no longer overloaded'],
     'src/host/operations/reports.ts': ['a client was disconnected', 'a client was rejected'],
