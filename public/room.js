@@ -260,5 +260,5 @@ export class Room extends EventTarget {
   }
 }
 
-/** What tells a message of the room from all others; `undefined` if the server keeps no messages. */
-export const keyOf = ({ tag }) => tag;
+/** What tells a message of the room from all others, as text; `undefined` if the server keeps no messages. */
+export const keyOf = ({ tag }) => tag?.toString();
