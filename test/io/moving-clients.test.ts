@@ -15,6 +15,7 @@ const busy = () => isBusy(clientOf(socket.conn)!);
 
 beforeEach(async () => {
   const server = createServer().listen(0);
+  if (!server.listening) await nextEvent(server, 'listening');
   io = new Server(server);
   const connected = nextEvent<[Socket]>(io, 'connection');
   client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, { transports: ['websocket'] });
