@@ -2,6 +2,7 @@ import { clearTimeout, queueMicrotask, setTimeout } from '../base/clock.js';
 import { MalformedMessage } from '../base/errors.js';
 import type { HubLink, HubService, HubServiceHost, OpenHubService } from '../base/hub-service.js';
 import { type ProcessHost, thisProcess } from '../base/process.js';
+import { Question } from '../base/question.js';
 import { within } from '../base/within.js';
 
 /** What a question has beside its content. */
@@ -21,6 +22,8 @@ export interface LinkAnswer {
 /** A question without what the one that asks it adds. */
 export type Asked<Message> = Message extends LinkQuestion ? Omit<Message, keyof LinkQuestion> : never;
 
+/** The longest time of a timer of Node.js, in ms. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
 /** How long an answer may be on its way, in ms. */
 const ON_ITS_WAY_MS = 250;
 
@@ -55,42 +58,39 @@ export class Deadline {
 
 /** Questions that wait for their answers: of workers to their hub, of a hub to workers and to other hubs. */
 export class OpenQuestions<Other, Reply> {
-  private readonly open = new Map<number, { missing: Set<Other>; replies: Map<Other, Reply>; done: () => void }>();
+  private readonly open = new Map<number, Question<Other, Reply>>();
   private last = 0;
 
   /** Resolves with what those have answered that were asked, once all have, are gone, or the time is over. */
-  async ask(
+  ask(
     others: Iterable<Other>,
     ms: number,
     send: (other: Other, question: LinkQuestion) => void,
   ): Promise<Map<Other, Reply>> {
-    const [missing, replies] = [new Set(others), new Map<Other, Reply>()];
-    if (missing.size === 0) return replies;
     const request = ++this.last;
-    const all = new Promise<void>((done) => this.open.set(request, { missing, replies, done }));
-    const question = { request, ms: Number.isFinite(ms) ? ms : undefined };
-    for (const other of [...missing]) send(other, question);
-    await within(ms, all);
-    this.open.delete(request);
-    return replies;
+    return new Promise((resolve) => {
+      const question = new Question<Other, Reply>(others, Math.min(ms, MAX_TIMER_MS), ({ answers }) => {
+        this.open.delete(request);
+        resolve(answers);
+      });
+      this.open.set(request, question);
+      if (question.missing.size === 0) return question.end();
+      const numbered = { request, ms: Number.isFinite(ms) ? ms : undefined };
+      for (const other of [...question.missing]) send(other, numbered);
+    });
   }
 
   /** @returns false if nobody waits for it */
   answered(other: Other, number: number, reply: Reply): boolean {
     const question = this.open.get(number);
     if (!question?.missing.has(other)) return false;
-    question.replies.set(other, reply);
-    this.end(question, other);
+    question.answered(other, reply);
     return true;
   }
 
   /** One that does not answer any more. */
   gone(other: Other): void {
-    for (const question of this.open.values()) this.end(question, other);
-  }
-
-  private end({ missing, done }: { missing: Set<Other>; done: () => void }, other: Other): void {
-    if (missing.delete(other) && missing.size === 0) done();
+    for (const question of [...this.open.values()]) question.gone(other);
   }
 }
 
