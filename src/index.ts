@@ -32,7 +32,6 @@ export type {
   Event,
   ExtendedError,
   RemoteSocket,
-  ServerOptions,
 } from 'socket.io';
 export { type ErrorCode, errorCodes, GjallarError } from './base/errors.js';
 export type { CloseReason } from './engine/counters.js';
@@ -55,7 +54,7 @@ export {
   type SocketCount,
 } from './io/rooms/cluster-sockets.js';
 export type { AdapterClass, AdapterFactory } from './io/rooms/native-rooms.js';
-export type { GjallarOptions, PortOwnerName } from './io/server/engine-options.js';
+export type { PortOwnerName, ServerOptions } from './io/server/engine-options.js';
 export { type Attachable, Server } from './io/server/server.js';
 export { Namespace, Socket } from './io/server/types.js';
 export type {
@@ -87,7 +86,7 @@ export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass
  * over, the client has returned too late or lacks packets that are gone, or the operator has ended the session.
  *
  * ```
- * onSessionExpired(io, ({ id, data }) => leaveGame(data.player));
+ * onSessionExpired(io, ({ id, data }) => leaveGame(data?.player));
  * ```
  *
  * Call it on every worker, before clients connect. One of the workers is told, up to 5 s after the end of the time. If the
@@ -97,9 +96,10 @@ export function createAdapter(engine: Engine, bus: AdapterFactory | AdapterClass
  * @returns what ends it
  * @throws GjallarError BAD_INPUT without the option `connectionStateRecovery`
  */
-export function onSessionExpired(
-  of: AnyServer | AnyNamespace,
-  listener: (session: Recovery.ExpiredSession) => void,
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export function onSessionExpired<Data = any>(
+  of: AnyServer<Data> | AnyNamespace<Data>,
+  listener: (session: Recovery.ExpiredSession<Data>) => void,
 ): () => void {
   return (requireHere('./features/recovery/index.js') as typeof Recovery).watchExpiries(of, listener);
 }

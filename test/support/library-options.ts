@@ -14,7 +14,7 @@ export interface LibraryOption {
 export function libraryOptions(): LibraryOption[] {
   return files.flatMap((file) => {
     const text = readFileSync(root + file, 'utf8');
-    const body = /export interface (?:EngineOptions|GjallarOptions)[^{]*\{\n(.*?)\n\}/s.exec(text)![1]!;
+    const body = /export interface (?:EngineOptions|ServerOptions)[^{]*\{\n(.*?)\n\}/s.exec(text)![1]!;
     return [...body.matchAll(/\/\*\*((?:(?!\*\/).)*)\*\/\s*(\w+)\?:/gs)].map(([, comment, name]) => {
       const words = comment!
         .replace(/\n\s*\*/g, '\n')

@@ -2,7 +2,7 @@
  * State rooms: the newest value of each key, for every client, however slow.
  *
  * ```
- * const quotes = createStateRoom<Quote>(io, 'quotes', { mayJoin: (socket) => true, maxKeys: 10_000 });
+ * const quotes: StateRoom<Quote> = createStateRoom(io, 'quotes', { mayJoin: (socket) => socket.data.pays });
  * quotes.set('AAPL', { bid: 187.1, ask: 187.2 });
  * ```
  *
@@ -37,10 +37,11 @@ export type { StateChange, StateMeta, StatePatch, StateRoom, StateRoomEvents, St
  * @param name 1 to 128 characters
  * @throws GjallarError BAD_INPUT for options out of range, or if the namespace has a room of this name
  */
-export function createStateRoom<Value = unknown>(
-  of: AnyServer | AnyNamespace,
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export function createStateRoom<Value = unknown, Data = any>(
+  of: AnyServer<Data> | AnyNamespace<Data>,
   name: string,
-  options: StateRoomOptions = {},
+  options: StateRoomOptions<Data> = {},
 ): StateRoom<Value> {
   return openStateRoom(of, name, options) as unknown as StateRoom<Value>;
 }

@@ -17,13 +17,14 @@ import { thisProcess } from '../../base/process.js';
 import { redisServer } from '../../cluster/backplanes/redis/address.js';
 import type { AnySocket } from '../../io/any.js';
 
-/** The options of a state room. */
-export interface StateRoomOptions {
+/** The options of a state room. `Data` is the type of `socket.data`. */
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export interface StateRoomOptions<Data = any> {
   /**
    * Whether a client may join by itself, as `StateMap` of `gjallar/client` does. Otherwise, it gets ROOM_FORBIDDEN.
    * @default only the application lets clients join
    */
-  mayJoin?: (socket: AnySocket) => boolean | Promise<boolean>;
+  mayJoin?: (socket: AnySocket<Data>) => boolean | Promise<boolean>;
   /**
    * How many updates a second each client gets at most, from 0.01 to 1,000. A client may ask for fewer.
    * @default as many as it reads

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ServerOptions } from 'socket.io';
+import type { ServerOptions as StockOptions } from 'socket.io';
 import {
   callback,
   checked,
@@ -30,18 +30,18 @@ interface KilledWorkers {
   killedWorkers?: boolean;
 }
 
-/** The options of socket.io's Server, and those of gjallar's engine. */
-export interface GjallarOptions extends ServerOptions, Omit<EngineOptions, keyof ServerOptions> {
+/** The options of `Server`: socket.io's, and those of gjallar's engine. */
+export interface ServerOptions extends StockOptions, Omit<EngineOptions, keyof StockOptions> {
   /**
    * Which library listens on the port of an http.Server. With "auto", uWebSockets.js does if the server serves nothing but
    * Socket.IO: when `listen()` is called, the application has no listener for its requests. Otherwise, and always with
    * "node", node:http listens. @default GJALLAR_PORT_OWNER, or "auto"
    */
   portOwner?: PortOwnerName;
-  connectionStateRecovery: ServerOptions['connectionStateRecovery'] & KilledWorkers;
+  connectionStateRecovery: StockOptions['connectionStateRecovery'] & KilledWorkers;
 }
 
-/** The options of {@link GjallarOptions}: what each accepts. Socket.IO has their defaults. */
+/** The options of {@link ServerOptions}: what each accepts. Socket.IO has their defaults. */
 const serverOptions = {
   ...engineOptions,
   portOwner: row(oneOf(['auto', 'node'])),
@@ -68,13 +68,13 @@ const serverOptions = {
  * @returns those that are set, converted
  * @throws GjallarError BAD_INPUT
  */
-export function checkedOptions(options: Partial<ServerOptions>): Partial<GjallarOptions> {
+export function checkedOptions(options: Partial<ServerOptions>): Partial<ServerOptions> {
   const known = checked('Server', serverOptions, options);
   const ignored = ignoredIn(options);
   if (ignored.length > 0) {
     warnOnce('GJALLAR_OPTION_IGNORED', `gjallar ignores these options of socket.io: ${ignored.join(', ')}.`);
   }
-  return known as Partial<GjallarOptions>;
+  return known as Partial<ServerOptions>;
 }
 
 /** The engine's options among those of a server. */

@@ -7,7 +7,7 @@ import * as stock from 'socket.io';
 import { checkCopy } from '../../base/process.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { checkVersion, installedCopy } from '../socket-io-version.js';
-import type { GjallarOptions } from './engine-options.js';
+import type { ServerOptions } from './engine-options.js';
 import { install } from './install.js';
 import type { ServerMembers } from './types.js';
 
@@ -19,8 +19,8 @@ export type Attachable = HttpServer | HttpsServer | Http2Server | Http2SecureSer
 
 /** socket.io's class, with the members of gjallar in its type. */
 const Base = stock.Server as unknown as new <Listen extends object, Emit extends object, Between extends object, Data>(
-  attachable?: Attachable | Partial<GjallarOptions>,
-  options?: Partial<GjallarOptions>,
+  attachable?: Attachable | Partial<ServerOptions>,
+  options?: Partial<ServerOptions>,
 ) => ServerMembers<Listen, Emit, Between, Data> & stock.Server<Listen, Emit, Between, Data>;
 
 /**
@@ -45,7 +45,7 @@ export class Server<
    * @param attachable an HTTP server, a port, or a uWebSockets.js app; optional
    * @param options socket.io's options, and those of {@link EngineOptions}
    */
-  constructor(attachable?: Attachable | Partial<GjallarOptions>, options?: Partial<GjallarOptions>) {
+  constructor(attachable?: Attachable | Partial<ServerOptions>, options?: Partial<ServerOptions>) {
     super(attachable, options);
   }
 }

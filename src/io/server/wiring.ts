@@ -1,5 +1,5 @@
 import { Server as HttpServer } from 'node:http';
-import type { Namespace, Server, ServerOptions } from 'socket.io';
+import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
 import { thisProcess } from '../../base/process.js';
 import { Engine } from '../../engine/engine.js';
@@ -18,7 +18,7 @@ import {
 } from '../rooms/index.js';
 import { type PrivateServer, privateParts } from '../socket-io-server.private.js';
 import { defaultBus, withoutLostState } from './default-adapter.js';
-import { checkedOptions, engineOptionsOf, type GjallarOptions } from './engine-options.js';
+import { checkedOptions, engineOptionsOf, type ServerOptions } from './engine-options.js';
 import { EngineRoute } from './engine-route.js';
 import { PortOwner } from './listen/port-owner.js';
 import { ServerListeners } from './listeners.js';
@@ -115,7 +115,7 @@ export class Wiring implements RoomsEngine {
   }
 
   /** Serves clients on the application's HTTP server. */
-  attachServer(server: HttpServer, options: Partial<GjallarOptions>): void {
+  attachServer(server: HttpServer, options: Partial<ServerOptions>): void {
     const { inside } = this;
     const engine = this.engineWith(options);
     const { addTrailingSlash = true } = options;
@@ -172,7 +172,7 @@ function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-function attachmentOf(server: HttpServer, options: Partial<GjallarOptions>): Attachment {
+function attachmentOf(server: HttpServer, options: Partial<ServerOptions>): Attachment {
   let attachment = attachments.get(server);
   if (!attachment) {
     warnOfPortableSockets();

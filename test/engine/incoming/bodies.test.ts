@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { Engine } from '../../../src/engine/engine.js';
-import { type GjallarOptions, Server } from '../../../src/index.js';
+import { Server, type ServerOptions } from '../../../src/index.js';
 import { closeAll, run } from '../../io/server/support/servers.js';
 import { until } from '../../support/until.js';
 import { closeEngines } from '../support/engine.js';
@@ -16,7 +16,7 @@ afterEach(async () => {
 });
 
 describe.each(['auto', 'node'] as const)('with the port owner %s', (portOwner) => {
-  async function start(options: Partial<GjallarOptions> = {}) {
+  async function start(options: Partial<ServerOptions> = {}) {
     const { io, port, url } = await run(Server, undefined, { portOwner, ...options });
     return { engine: io.engine as unknown as Engine, port, url: `${url}/socket.io/?EIO=4` };
   }

@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { socketsInUse } from '../../../src/engine/uws/uws.js';
-import { type GjallarOptions, Server } from '../../../src/index.js';
+import { Server, type ServerOptions } from '../../../src/index.js';
 import { nextEvent } from '../../support/clients.js';
 import { until } from '../../support/until.js';
 import { get } from './support/requests.js';
@@ -66,7 +66,7 @@ const cases: [string, () => Promise<number>, boolean][] = [
     async () => {
       const http = createServer();
       closeLater(new Server(http));
-      closeLater(new Server(http, { path: '/other' } as Partial<GjallarOptions>));
+      closeLater(new Server(http, { path: '/other' } as Partial<ServerOptions>));
       return listen(http);
     },
     true,

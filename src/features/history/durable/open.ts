@@ -16,8 +16,11 @@ const open = new WeakSet<Namespace>();
  * Keeps the messages of some rooms, so that a client that was offline gets what it missed, from any worker and machine:
  *
  * ```
- * const mayJoin = (socket, room) => socket.data.orders.includes(room);
- * const orders = await createDurableRooms<Events>(io, { rooms: 'order:*', dataDir: './data', mayJoin });
+ * const orders = await createDurableRooms(io, {
+ *   rooms: 'order:*',
+ *   dataDir: './data',
+ *   mayJoin: (socket, room) => socket.data.orders.includes(room),
+ * });
  * await orders.to('order:7').emit('status', { paid: true });   // resolves once it is kept
  * ```
  *
@@ -34,14 +37,16 @@ const open = new WeakSet<Namespace>();
  * @throws GjallarError BAD_INPUT if options are missing or contradict each other, if `rooms` would match every room, or if
  *   the namespace has durable rooms already; HistoryError if the file cannot be opened
  */
-export function createDurableRooms<Events extends object>(
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export function createDurableRooms<Events extends object, Data = any>(
   // biome-ignore lint/suspicious/noExplicitAny: only the events that the server sends matter
-  of: Server<any, Events, any, any> | Namespace<any, Events, any, any>,
-  options: DurableRoomsOptions,
+  of: Server<any, Events, any, Data> | Namespace<any, Events, any, Data>,
+  options: DurableRoomsOptions<Data>,
 ): Promise<DurableRooms<Events>>;
-export function createDurableRooms<Events extends object = EventsMap>(
-  of: AnyServer | AnyNamespace,
-  options: DurableRoomsOptions,
+// biome-ignore lint/suspicious/noExplicitAny: the same
+export function createDurableRooms<Events extends object = EventsMap, Data = any>(
+  of: AnyServer<Data> | AnyNamespace<Data>,
+  options: DurableRoomsOptions<Data>,
 ): Promise<DurableRooms<Events>>;
 export async function createDurableRooms(
   of: AnyServer | AnyNamespace,

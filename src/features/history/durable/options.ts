@@ -4,8 +4,9 @@ import type { AnySocket } from '../../../io/any.js';
 import type { PostResult } from '../conversations/conversations.js';
 import { type HistoryStore, limitOptions, type Page, type PageQuery } from '../store.js';
 
-/** Which rooms are durable, where their messages are kept, and who may enter them. */
-export interface DurableRoomsOptions {
+/** Which rooms are durable, where their messages are kept, and who may enter them. `Data` is the type of `socket.data`. */
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export interface DurableRoomsOptions<Data = any> {
   /**
    * Names of durable rooms, of at most 512 characters. `*` stands for any characters, as in `order:*`; each name needs
    * other characters too.
@@ -22,7 +23,7 @@ export interface DurableRoomsOptions {
    * Whether a client may enter a room with the helper `DurableRooms` of `gjallar/client`. Otherwise, the helper
    * gets ROOM_FORBIDDEN. @default a client can only follow rooms in which the application has put it
    */
-  readonly mayJoin?: (socket: AnySocket, room: string) => boolean | Promise<boolean>;
+  readonly mayJoin?: (socket: AnySocket<Data>, room: string) => boolean | Promise<boolean>;
   /**
    * How many bytes one message may have when it is encoded. Beyond it, `emit()` rejects with MESSAGE_TOO_LARGE.
    * @default 256 KiB

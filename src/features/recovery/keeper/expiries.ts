@@ -132,13 +132,14 @@ export class Waits {
 }
 
 /** The session of a client that can no longer be recovered. */
-export interface ExpiredSession {
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export interface ExpiredSession<Data = any> {
   /** The id that its socket had. */
   readonly id: string;
   /** Empty if a bound had dropped the session before. */
   readonly rooms: readonly string[];
   /** `socket.data`; undefined if a bound had dropped the session before. */
-  readonly data: unknown;
+  readonly data: Data | undefined;
 }
 
 export type ExpiryListener = (session: ExpiredSession) => void;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import type { GjallarOptions } from '../../../../src/index.js';
+import type { ServerOptions } from '../../../../src/index.js';
 import { clientFrame, handshake, opcodes, RawWebSocket } from '../../../engine/bases/support/frames.js';
 import { closeConnections, RawConnection } from '../../../engine/support/tcp.js';
 import { classes, closeAll, run } from '../support/servers.js';
@@ -16,7 +16,7 @@ const [[, StockServer], [, Server]] = classes;
 
 /** What node:http hands to the application does not pass through gjallar: see test/io/server/frameworks.test.ts. */
 const listener: RequestListener = (_message, response) => response.end('application');
-const kinds: [string, typeof Server, Partial<GjallarOptions>][] = [
+const kinds: [string, typeof Server, Partial<ServerOptions>][] = [
   ['socket.io', StockServer, {}],
   ['gjallar', Server, {}],
 ];
@@ -42,7 +42,7 @@ test.each(kinds)('a cookie of a listener on %s comes beside that of the engine',
 });
 
 test.each(kinds)('allowRequest on %s can add headers to the response of a poll', async (_name, Class, options) => {
-  const allowRequest: GjallarOptions['allowRequest'] = (request, done) => {
+  const allowRequest: ServerOptions['allowRequest'] = (request, done) => {
     const { res } = request as unknown as { res?: ServerResponse };
     res?.setHeader('X-Allowed', 'yes');
     done(null, true);

@@ -3,7 +3,7 @@ import { createServer, type Server as HttpServer, type RequestListener } from 'n
 import type { AddressInfo, ListenOptions } from 'node:net';
 import { Server as StockServer } from 'socket.io';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
-import { type GjallarOptions, Server } from '../../../../src/index.js';
+import { Server, type ServerOptions } from '../../../../src/index.js';
 import { leave } from '../../../support/clients.js';
 
 /** The class an application makes its server of. What holds for the one must hold for the other. */
@@ -39,7 +39,7 @@ export interface Running {
 export async function run(
   Class: typeof Server,
   listener?: RequestListener,
-  options: Partial<GjallarOptions> = {},
+  options: Partial<ServerOptions> = {},
   listen: ListenOptions = { port: 0, host: '127.0.0.1' },
 ): Promise<Running> {
   const http = createServer(listener);
