@@ -99,6 +99,51 @@ test('nest: a gateway and a controller', async () => {
   expect(await said).toEqual([one.id, 'Hello!']);
 });
 
+test('event-schemas: what a schema rejects reaches no listener, and its client learns why', async () => {
+  const schemas = example('event-schemas');
+  const build = schemas.spawn(scriptOf('event-schemas', 'build'));
+  expect(await once(build.child, 'exit')).toEqual([0, null]);
+  const url = await schemas.serve({}, ['node', 'dist/server.js']);
+  const socket = client(url);
+  const heard: unknown[] = [];
+  socket.on('said', (...values) => heard.push(values));
+
+  // valibot, and zod, which adds a default and trims.
+  expect(await socket.emitWithAck('join', '')).toEqual({
+    ok: false,
+    code: 'BAD_INPUT',
+    message: 'Invalid length: Expected >=1 but received 0',
+  });
+  expect(await socket.emitWithAck('join', 'hall')).toEqual({ ok: true });
+  expect(await socket.emitWithAck('say', { room: 'hall', text: ' Hello! ', other: 1 })).toEqual({ ok: true });
+  const { code, message } = await socket.emitWithAck('say', { room: 'hall', text: '  ', tags: [1] });
+  expect([code, message.split('; ').map((issue: string) => issue.split(': ').slice(0, -1))]).toEqual([
+    'BAD_INPUT',
+    [
+      ['text', expect.stringContaining('Too small')],
+      ['tags', '0', 'Invalid input'],
+    ],
+  ]);
+  for (const values of [[], [null], [{ room: 'hall', text: 'x' }, 'more'], [{ __proto__: null }]]) {
+    expect(await socket.emitWithAck('say', ...values)).toMatchObject({ ok: false, code: 'BAD_INPUT' });
+  }
+
+  // Without an acknowledgement; and an event that is a member of every object has no schema.
+  const rejected = nextEvent(socket, 'rejected');
+  socket.emit('say', 7);
+  expect(await rejected).toEqual([
+    'say',
+    { ok: false, code: 'BAD_INPUT', message: expect.stringContaining('expected object') },
+  ]);
+  socket.emit('constructor', 1);
+  socket.emit('say', { room: 'hall', text: 'Last', tags: ['x'] });
+  while (heard.length < 2) await nextEvent(socket, 'said');
+  expect(heard).toEqual([
+    ['Hello!', []],
+    ['Last', ['x']],
+  ]);
+});
+
 test('several-workers: a room on four workers', async () => {
   const url = await example('several-workers').serve({ DRAIN_TIMEOUT: '0' });
   // The primary prints nothing itself; the others may still be starting.

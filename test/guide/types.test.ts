@@ -26,6 +26,15 @@ const programs: Record<string, string> = {
   'durable.ts': blockOf('docs/guide/durable-rooms.md', 'import { createServer }'),
   'durable-client.ts': blockOf('docs/guide/durable-rooms.md', 'import { DurableRooms }'),
   'durable-redis.ts': blockOf('docs/guide/durable-rooms.md', 'import { createDurableRooms, R'),
+  'checked-events.ts': readFileSync(join(root, 'examples/event-schemas/src/checked-events.ts'), 'utf8'),
+  'events.ts': `${blockOf('docs/guide/event-schemas.md', 'import { createServer }')}
+    type Sent = import('./checked-events.js').SentEvents<typeof schemas>;
+    declare const client: import('socket.io-client').Socket<ToClients, Sent>;
+    client.emit('say', { room: 'hall', text: 'Hello!' });
+    // @ts-expect-error: the schema wants a text
+    client.emit('say', { room: 'hall' });
+    // @ts-expect-error: a server listens only to events with a schema
+    io.on('connection', (socket) => socket.on('shout', () => {}));`,
   'expired.ts': blockOf('docs/guide/recovery.md', 'import { onSessionExpired }'),
   'options.ts': blockOf('docs/reference/library.md', 'import { createServer }'),
   'presence.ts': blockOf('docs/guide/presence.md', '// server.mjs'),

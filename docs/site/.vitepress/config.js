@@ -103,6 +103,7 @@ export default defineConfig({
           page('State rooms', '/docs/guide/live-data'),
           page('Presence', '/docs/guide/presence'),
           page('Emit from other processes', '/docs/guide/emitter'),
+          page('Schemas for events', '/docs/guide/event-schemas'),
           page('Compare stock and gjallar', '/docs/guide/compare'),
           page('Gallery', '/docs/gallery'),
           page('Test your application', '/docs/guide/testing'),
