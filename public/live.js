@@ -38,7 +38,7 @@ class Watcher {
   constructor(transports) {
     const { name, token } = recall();
     const socket = io({ transports, forceNew: true, auth: token ? { token } : { name: name || 'live' } });
-    this.quotes = new StateMap(socket, `state:${ROOM}`, { watch: 'watch', room: ROOM });
+    this.quotes = new StateMap(socket, ROOM, { watch: 'watch' });
     this.quotes.on('change', (keys) => this.#note(keys));
     const show = ({ message }) => write(byId('problem'), message);
     socket.on('connect_error', show);

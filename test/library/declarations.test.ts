@@ -93,7 +93,7 @@ const programs = {
     if (engine.load.level >= 3 || engine.load.rejectsMessages) throw new GjallarError('OVERLOADED');`,
   client: `import { DurableRooms, Rooms, type SocketLike, StateMap } from 'gjallar/client';
     interface Events { status(status: { paid: boolean }): void }
-    export async function follow(socket: SocketLike & { onAny(): void; offAny(): void }) {
+    export async function follow(socket: SocketLike) {
       const live = new StateMap<{ bid: number }>(socket, 'quotes', { maxRate: 5 });
       live.on('change', (keys) => keys.map((key) => live.get(key)?.bid)).on('error', ({ code }) => code.length);
       const order = await new DurableRooms<Events>(socket).join('order:7', { last: 20 });

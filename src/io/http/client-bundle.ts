@@ -21,12 +21,12 @@ export function addClientBundle(files: StaticFiles, path: string, accept = allBu
   return files.add(path, join(folder, 'client-dist'), (name) => accept.test(name), `"${version}"`);
 }
 
-/** gjallar's helper for clients, which pages import from beside the bundle. */
-export const HELPER = 'gjallar-client.js';
+/** The modules of gjallar's helper for clients: pages import `gjallar-client.js` from beside the bundle. */
+export const helperModules = /^gjallar-client(-\w+)?\.js$/;
 
 /** Adds the helper for clients at a path that ends in a slash. */
 export function addHelper(files: StaticFiles, path: string): StaticFiles {
-  return files.add(path, packagePath('public'), (name) => name === HELPER);
+  return files.add(path, packagePath('public'), (name) => helperModules.test(name));
 }
 
 export interface ServeClientOptions {

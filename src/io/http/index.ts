@@ -27,7 +27,7 @@ import { sendError } from './json.js';
 export type { BodyStream, HttpExchange, ResponseHeaders } from '../../engine/http/exchange.js';
 export { WorkQueue } from '../../engine/limits/work-queue.js';
 export { atMostEvery } from './at-most-every.js';
-export { addClientBundle, addHelper, HELPER, pageBundles } from './client-bundle.js';
+export { addClientBundle, addHelper, helperModules, pageBundles } from './client-bundle.js';
 export { type AdminGuard, isSame } from './guard.js';
 export { Cors, dataHeaders, type Headers, pageHeaders } from './headers.js';
 export { decodeRoom, type JsonSender, parseJson, readBody, readJson, sendFailure, sendJson } from './json.js';

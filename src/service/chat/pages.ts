@@ -8,7 +8,7 @@ import {
   addHelper,
   answerHttp,
   type Cors,
-  HELPER,
+  helperModules,
   pageBundles,
   pageHeaders,
   StaticFiles,
@@ -28,7 +28,7 @@ export interface PagesOptions {
  * says where to go.
  */
 export function servePages(app: TemplatedApp, engine: Engine, { cors, reports, secure, demoPage }: PagesOptions): void {
-  const isServed = (name: string) => demoPage || name === HELPER;
+  const isServed = (name: string) => demoPage || helperModules.test(name);
   const files = new StaticFiles().add('/', packagePath('public'), isServed);
   addHelper(addClientBundle(files, '/socket.io/', pageBundles), '/socket.io/');
   // Relative, so that they work behind a proxy that puts a prefix before the path.

@@ -48,12 +48,30 @@ test.each(['socket.io.js', 'socket.io.min.js', 'socket.io.esm.min.js', 'socket.i
   },
 );
 
-const helper = readFileSync(new URL('../../../public/gjallar-client.js', import.meta.url), 'utf8');
+const publicFile = (name: string) => readFileSync(new URL(`../../../public/${name}`, import.meta.url), 'utf8');
+const helper = publicFile('gjallar-client.js');
+
+test('the declarations of the helper name what it exports', async () => {
+  const exported: object = await import('../../../public/gjallar-client.js');
+  const declared = publicFile('gjallar-client.d.ts')
+    .split(/^export class /m)
+    .slice(1);
+  const nameOf = (text: string) => /^\w+/.exec(text)![0];
+  expect(declared.map(nameOf).sort()).toEqual(Object.keys(exported).sort());
+  for (const text of declared) {
+    const { prototype } = (exported as Record<string, { prototype: object }>)[nameOf(text)]!;
+    const [body] = text.split(/^}/m, 1);
+    for (const [, method] of body!.matchAll(/^ {2}(?:get )?(?!constructor)(\w+)[(<]/gm))
+      expect(method! in prototype).toBe(true);
+  }
+});
 
 test('the helper for clients is beside the bundle, on an app and on an http.Server', async () => {
   const ofApp = await fetch(`${url}/live/gjallar-client.js`, { headers: { Origin: 'https://app.example' } });
   expect(ofApp.headers.get('access-control-allow-origin')).toBe('https://app.example');
   expect(await ofApp.text()).toBe(helper);
+  for (const [, name] of helper.matchAll(/from '\.\/(.*)'/g))
+    expect((await fetch(`${url}/live/${name}`)).status).toBe(200);
   // Connections that are kept would hold up the end of each server.
   const close = { headers: { connection: 'close' } };
   for (const [handler, options, status] of [
