@@ -16,6 +16,7 @@ import {
   type SessionState,
   WINDOW_MS,
 } from './messages.js';
+import { VersionVector } from './version-vector.js';
 
 /** The bytes of changes that a worker posts in a window. What is more waits for the next one. */
 const WINDOW_RATE: Rate = { amount: 256 * 1024, per: WINDOW_MS };
@@ -41,8 +42,8 @@ export interface LiveSession {
   readonly connection: string;
   /** Undefined once all packets are newer. */
   floors: Floors | undefined;
-  /** What the client had received when it connected and this worker had not: a version vector. */
-  readonly alsoReceived: string | undefined;
+  /** What the client has received and this worker had not when it connected: a version vector. */
+  alsoReceived: string | undefined;
   replayed: Replayed | undefined;
   /** When it was connected. */
   readonly connectedAt: number;
@@ -200,6 +201,16 @@ export class LiveSessions {
     if (session.isShared) return;
     session.isShared = true;
     this.post({ type: 'shared', pid: session.pid });
+  }
+
+  /** The connection of the client goes on elsewhere: it has what was replayed, too. */
+  depart(session: LiveSession): void {
+    const { alsoReceived, replayed } = session;
+    if (replayed) {
+      const received = VersionVector.union(VersionVector.parse(alsoReceived), VersionVector.parse(replayed.numbers));
+      Object.assign(session, { alsoReceived: `${received}`, replayed: undefined, told: 'nothing' });
+    }
+    this.away(session);
   }
 
   /** The client is disconnected, and may return. */

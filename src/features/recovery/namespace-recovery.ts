@@ -230,10 +230,8 @@ export class NamespaceRecovery {
   depart(socket: Socket): { pid: string; offset: string } | undefined {
     const session = this.live.get(pidOf(socket));
     if (!session || !this.bus.isUp || socket.rooms.size > this.host.bounds.maxRooms) return undefined;
-    const { pid, lastDirect, floor, replayed } = session;
-    // It has what was replayed, too.
-    const direct = Math.max(lastDirect, floor, replayed ? replayed.direct + 1 : 0);
-    return { pid, offset: this.heads.offset(this.heads.nextTime(), direct) };
+    const { pid, lastDirect, floor } = session;
+    return { pid, offset: this.heads.offset(this.heads.nextTime(), Math.max(lastDirect, floor)) };
   }
 
   private onGone(sid: SocketId): void {
@@ -241,7 +239,7 @@ export class NamespaceRecovery {
     if (session) {
       // As stock does for other reasons: after `disconnecting`, and before `disconnect`.
       if (departing.has(sid)) {
-        this.live.away(session);
+        this.live.depart(session);
         this.hurry();
       }
       this.ahead.remove(sid);
