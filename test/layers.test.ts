@@ -11,8 +11,6 @@ const source = fileURLToPath(new URL('../src', import.meta.url));
  * uWebSockets.js reads when it is loaded, and for applications that run unmodified.
  */
 const environmentReaders = [
-  // What the primary has told this process.
-  join('base', 'clock.ts'),
   join('cli', 'commands.ts'),
   join('cli', 'primary.ts'),
   join('cli', 'run.ts'),

@@ -17,13 +17,10 @@ export let { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval,
 export const { queueMicrotask } = globalThis;
 export const { nextTick } = process;
 
-/** The environment variable with the {@link timeOrigin} of the machine. */
-export const TIME_ORIGIN = 'GJALLAR_TIME_ORIGIN';
-
 /** When the clock of {@link hrtime}, which all processes of a machine share, was 0: in ms since 1970, as its primary knew it at the start. */
-export let timeOrigin = Number(process.env[TIME_ORIGIN] ?? Date.now() - msOf(system.hrtime()));
+export let timeOrigin = Date.now() - msOf(system.hrtime());
 
-/** For a thread, which does not get the variable. */
+/** For a worker or a hub: that of its primary. */
 export function setTimeOrigin(origin: number): void {
   timeOrigin = origin;
 }

@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from './clock.js';
+
 /** A question to several that each of them answers once, or is gone before. */
 export class Question<Who, Answer = void> {
   readonly answers = new Map<Who, Answer>();

@@ -1,3 +1,5 @@
+import { clearTimeout, setTimeout } from './clock.js';
+
 /**
  * Settles as a promise does, or as `late` does after a time: with what it returns or throws, by default with undefined.
  * What the promise does later has no effect.

@@ -111,6 +111,8 @@ export const ALIVE_INTERVAL_MS = 1000;
 
 /** The environment variable with the folder of the workers' sockets. */
 export const MESH_DIRECTORY = 'GJALLAR_MESH_DIRECTORY';
+/** The environment variable with the origin of the machine's clock, see `base/clock.ts`. */
+export const TIME_ORIGIN = 'GJALLAR_TIME_ORIGIN';
 
 /** The environment variable with the id of the machine: 8 random characters for each start of the primary. */
 export const MACHINE_ID = 'GJALLAR_MACHINE_ID';

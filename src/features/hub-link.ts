@@ -1,4 +1,4 @@
-import { clearTimeout, queueMicrotask, setTimeout } from '../base/clock.js';
+import { clearTimeout, performance, queueMicrotask, setTimeout } from '../base/clock.js';
 import { MalformedMessage } from '../base/errors.js';
 import type { HubLink, HubService, HubServiceHost, OpenHubService } from '../base/hub-service.js';
 import { type ProcessHost, thisProcess } from '../base/process.js';

@@ -26,7 +26,17 @@ export function movableClock(): MovableClock {
   performance.now = () => before + sinceHere();
   const [started] = time.hrtime();
   const hrtime = (): [number, number] => [started + Math.floor(sinceHere() / 1000), (sinceHere() % 1000) * 1e6];
-  time.replaceTime({ ...time, hrtime: Object.assign(hrtime, { bigint: time.hrtime.bigint }) });
+  const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
+  const clear = (own: typeof clearTimeout, systems: typeof clearTimeout) => (timer: NodeJS.Timeout | undefined) => {
+    systems(timer);
+    own(timer);
+  };
+  time.replaceTime({
+    ...{ ...time, setTimeout, setInterval, performance: { now: () => performance.now() } },
+    clearTimeout: clear(clearTimeout, time.clearTimeout) as typeof clearTimeout,
+    clearInterval: clear(clearInterval, time.clearInterval) as typeof clearInterval,
+    hrtime: Object.assign(hrtime, { bigint: time.hrtime.bigint }),
+  });
   const clock: MovableClock = {
     ahead: (ms) => jest.advanceTimersByTimeAsync(ms),
     until: async (ask, step = 100) => {

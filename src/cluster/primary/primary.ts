@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import { TIME_ORIGIN, timeOrigin } from '../../base/clock.js';
+import { timeOrigin } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import { makeSocketFolder } from '../../base/socket-folders.js';
@@ -22,6 +22,7 @@ import {
   Questions,
   type Readiness,
   socketOf,
+  TIME_ORIGIN,
 } from '../protocol.js';
 import { OTHER_BUILD, OTHER_WIRE, WIRE_NUMBER, wire } from '../wire-number.js';
 import { ForkedWorker, Watchdog } from './forked-worker.js';

@@ -1,8 +1,9 @@
 import cluster from 'node:cluster';
 import { constants } from 'node:os';
 import type { DestinationStream } from 'pino';
+import { setTimeOrigin } from '../../base/clock.js';
 import { raise } from '../../base/owner.js';
-import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY } from '../../cluster/protocol.js';
+import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, TIME_ORIGIN } from '../../cluster/protocol.js';
 import { type Orders, receiveOrders } from './lifecycle/orders.js';
 
 /**
@@ -52,6 +53,7 @@ export function passSigterm(): unknown[] {
 /** The surroundings of a worker that a primary has forked. */
 export function forkedSurroundings(): Surroundings {
   const orders = receiveOrders();
+  setTimeOrigin(Number(process.env[TIME_ORIGIN]));
   return {
     id: cluster.worker!.id,
     directory: process.env[MESH_DIRECTORY]!,
