@@ -2,17 +2,6 @@ import type { Script } from './script.js';
 
 /** The shortest scripts that have shown a fault, by what should be. */
 export const found: Readonly<Record<string, Script>> = {
-  'a client that returns after its clock was set twice gets what it has missed': {
-    ...{ seed: 385334871, clients: 1, workers: 2, machines: 1 },
-    actions: [
-      [278.57000000000005, 'step clock', 1, -13519],
-      [278.57000000000005, 'cut', 1, 759],
-      [291.33000000000004, 'pause hub', 0, 112],
-      [384.92000000000013, 'all', 3],
-      [388.71000000000015, 'pause hub', 0, 170],
-      [418.22000000000014, 'step clock', 1, 8905],
-    ],
-  },
   'a client of machines whose clocks differ gets what was sent to it before it left': {
     ...{ seed: 38385877, clients: 1, workers: 3, machines: 2, skewMs: 1336 },
     actions: [
@@ -190,34 +179,6 @@ export const found: Readonly<Record<string, Script>> = {
       [364.9399999999999, 'all', 3],
     ],
   },
-  'what a new worker sends after the clock was set back is not taken for older than what a client has': {
-    ...{ seed: 102459963, clients: 2, workers: 2, machines: 1 },
-    actions: [
-      [687.26, 'kill worker', 3],
-      [756.48, 'step clock', 1, -1903275],
-      [766.04, 'all', 3],
-      [791.26, 'kill worker', 6],
-      [791.26, 'step clock', 0, -431],
-      [845.45, 'direct', 6, 1],
-    ],
-  },
-  'what one machine sends whose clock was set back is not taken for older than what a client of another one has': {
-    ...{ seed: 291677473, clients: 4, workers: 2, machines: 2 },
-    actions: [
-      [883.9299999999998, 'cut', 4, 1191],
-      [926.3499999999998, 'step clock', 0, -2101],
-      [926.3499999999998, 'cut', 0, 0],
-      [961.0899999999998, 'direct', 5, 4],
-    ],
-  },
-  'what is kept goes when it is old, although the clock was set back': {
-    ...{ seed: 574717927, clients: 1, workers: 2, machines: 1 },
-    actions: [
-      [491.0300000000001, 'step clock', 0, 3051724],
-      [923.5200000000001, 'room', 7, 1],
-      [934.6000000000001, 'step clock', 0, -485],
-    ],
-  },
   'a machine that is here again after an outage gets what another one changes': {
     ...{ seed: 235171998, clients: 3, workers: 3, machines: 2 },
     actions: [
@@ -335,6 +296,49 @@ export const found: Readonly<Record<string, Script>> = {
       [509.70000000000005, 'cut', 4, 0],
       [744.4600000000002, 'all', 5],
       [787.3000000000002, 'kill worker', 1],
+    ],
+  },
+  'a value that comes late from another machine, after deletions were forgotten, does not replace a later one': {
+    ...{ seed: 1, clients: 1, workers: 3, machines: 2 },
+    actions: [
+      [647.1099999999999, 'set', 6, 1],
+      [1163.84, 'kill hub', 1],
+      [1183.02, 'churn', 4],
+      [1183.02, 'set', 1, 1],
+    ],
+  },
+  'a key whose deletion a new hub hears of first stays deleted': {
+    ...{ seed: 720408593, clients: 1, workers: 2, machines: 1 },
+    actions: [
+      [284.85999999999996, 'set', 2, 0],
+      [454.06999999999994, 'churn', 3],
+      [456.8999999999999, 'kill hub', 1],
+      [484.25999999999993, 'delete', 6, 0],
+    ],
+  },
+  'what a worker sets after a patch that waits for a new hub does not replace what another one sets later': {
+    ...{ seed: 5000, clients: 1, workers: 3, machines: 1 },
+    actions: [
+      [431.54, 'pause worker', 6, 271],
+      [545.82, 'set', 6, 1],
+      [546.8500000000001, 'kill hub', 0],
+      [672.0900000000001, 'pause worker', 3, 268],
+      [698.1600000000002, 'patch', 4, 0],
+      [775.6200000000002, 'set', 7, 1],
+    ],
+  },
+  'of two values that two machines set in one millisecond, the same one stays when a hub ends': {
+    ...{ seed: 5086, clients: 1, workers: 3, machines: 2, maps: true },
+    actions: [
+      [785.16, 'own', 7, 0],
+      [833.81, 'cut', 2, 0],
+      [1011.17, 'kill hub', 1],
+      [1011.17, 'patch', 6, 1],
+      [1133.33, 'direct', 7, 2],
+      [1157.6299999999999, 'room', 0, 1],
+      [1170.36, 'set', 4, 0],
+      [1170.36, 'set', 6, 0],
+      [1448.35, 'kill hub', 1],
     ],
   },
 };

@@ -14,7 +14,7 @@ type ActionOf =
   | readonly [kind: 'pause hub', machine: number, ms: number]
   | readonly [kind: 'kill worker', worker: number]
   | readonly [kind: 'kill hub', machine: number]
-  | readonly [kind: 'set' | 'swap' | 'delete' | 'own', worker: number, key: number]
+  | readonly [kind: 'set' | 'swap' | 'delete' | 'own' | 'patch', worker: number, key: number]
   | readonly [kind: 'churn', worker: number]
   | readonly [kind: 'fail carrier', carrier: number, ms: number]
   | readonly [kind: 'step clock', machine: number, ms: number]
@@ -35,6 +35,8 @@ export interface Setup {
   readonly presence?: boolean;
   /** Whether clients follow the state room. */
   readonly maps?: boolean;
+  /** Whether workers patch a value as soon as they have opened its room. */
+  readonly patches?: boolean;
   /** By how much the clock of each machine is ahead of that of the one before, in ms. */
   readonly skewMs?: number;
 }
@@ -59,15 +61,11 @@ const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] 
   [6, (random) => ['swap', random.below(8), random.below(2)]],
   [4, (random) => ['delete', random.below(8), random.below(3)]],
   [4, (random) => ['own', random.below(8), random.below(2)]],
+  [4, (random) => ['patch', random.below(8), random.below(2)]],
+  [2, (random) => ['churn', random.below(8)]],
 ];
 
 type Weighted = typeof weighted;
-
-/**
- * What also happens on one machine whose hub stays. After deletions were forgotten, a key that arrives late, from another machine or
- * at a new hub, gets a time of its own, and may replace a later change.
- */
-const ofOne: Weighted = [[1, (random) => ['churn', random.below(8)]]];
 
 /** What also happens where there are durable rooms. */
 const ofDurable: Weighted = [
@@ -81,14 +79,12 @@ const ofDurable: Weighted = [
 
 const listed = (all: Weighted) => all.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
 
-const killHub = (random: Random): ActionOf => ['kill hub', random.below(2)];
-
 /** What happens seldom, to some scripts. */
 const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
   // By any amount up to an hour: mostly by little.
   (random) => ['step clock', random.below(2), someMs(random)],
-  killHub,
+  (random) => ['kill hub', random.below(2)],
 ];
 
 const faultsOfStore: typeof faults = [
@@ -104,14 +100,11 @@ export function scriptOf(seed: number, random: Random): Script {
   const setup = {
     ...{ seed, clients: 2 + random.below(4), workers: 2 + random.below(2), machines },
     ...{ durable: random.chance(0.4), presence: random.chance(0.3), maps: random.chance(0.3) },
+    patches: random.chance(0.3),
     ...(machines > 1 && random.chance(0.2) && { skewMs: someMs(random) }),
   };
   const fault = random.pick(setup.durable && random.chance(0.6) ? faultsOfStore : faults);
-  const usual = listed([
-    ...weighted,
-    ...(machines === 1 && fault !== killHub ? ofOne : []),
-    ...(setup.durable ? ofDurable : []),
-  ]);
+  const usual = listed([...weighted, ...(setup.durable ? ofDurable : [])]);
   const faultChance = random.chance(0.5) ? 0.02 : 0;
   const count = 20 + random.below(150);
   const pauseMs = 1 + random.below(60);

@@ -72,6 +72,7 @@ class Simulation {
     this.states = new States(
       () => scheduler.now,
       (error) => scheduler.fail(error),
+      given.patches,
     );
     const { machines = 1, skewMs = 0, durable, presence, maps } = given;
     if (durable) this.durables = new Durables(scheduler);
@@ -211,9 +212,11 @@ class Simulation {
       case 'swap':
       case 'delete':
       case 'own':
+      case 'patch':
       case 'churn':
         if (worker)
           this.scheduler.add(now, worker.process, () => {
+            if (kind === 'patch') return this.states.patch(worker.name, `patch${other}`);
             if (kind === 'swap') return this.states.swap(worker.name, `swap${other} of ${worker.machine.id}`);
             return this.states[kind](worker.name, other);
           });

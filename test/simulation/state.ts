@@ -22,6 +22,19 @@ const OWNED = 'own';
 /** How many keys are set and deleted at once. */
 const CHURN = 30;
 
+/** Which all workers patch when they start. */
+const STARTS = 'starts';
+/** Near the end of a hub, a patch may set the whole value that its worker knows, in ms. */
+const BEFORE_HUB_MS = 1000;
+const AFTER_HUB_MS = 3000;
+
+/** A call of patch() that has succeeded. Each one sets a field of its own. */
+interface Patch {
+  readonly key: string;
+  readonly field: string;
+  readonly atMs: number;
+}
+
 interface Write {
   readonly worker: string;
   /** Undefined if it deletes the key. */
@@ -39,6 +52,8 @@ export class States {
   private readonly rooms = new Map<string, StateRoom>();
   private readonly writes = new Map<string, Write[]>();
   private readonly swaps: Swap[] = [];
+  private readonly patches: Patch[] = [];
+  private readonly hubsDownMs: number[] = [];
   private readonly maps = new Map<string, StateMap>();
   /** By worker and key. */
   private readonly seen = new Map<string, { last: unknown; readonly before: Set<unknown> }>();
@@ -47,11 +62,14 @@ export class States {
   constructor(
     private readonly now: () => number,
     private readonly fail: (error: unknown) => void,
+    private readonly hasPatches = false,
   ) {}
 
   open({ io, name }: Worker): void {
     const room = createStateRoom(io!, 'values', { mayJoin: () => true, maxKeys: 20 });
     this.rooms.set(name, room);
+    // Before the room is ready.
+    if (this.hasPatches) void this.patch(name, STARTS).catch(this.fail);
     room.on('change', (keys) => {
       for (const key of keys) this.see(name, key, room.get(key));
     });
@@ -78,6 +96,7 @@ export class States {
   /** No worker, and no client of one machine, sees a value again after another one. */
   private see(who: string, key: string, value: unknown): void {
     const id = `${who} ${key}`;
+    if (typeof value === 'object') return;
     const known = this.seen.get(id) ?? { last: undefined, before: new Set() };
     this.seen.set(id, known);
     // A partition takes an owned key away, and brings it back.
@@ -123,6 +142,14 @@ export class States {
     return value;
   }
 
+  /** Sets a field. */
+  async patch(worker: string, key: string): Promise<void> {
+    const field = `${worker}:${++this.order}`;
+    const atMs = this.now();
+    await this.rooms.get(worker)?.patch(key, { [field]: 1 });
+    this.patches.push({ key, field, atMs });
+  }
+
   /** @param key of one machine alone: between machines, it is not atomic */
   async swap(worker: string, key: string): Promise<void> {
     const room = this.rooms.get(worker);
@@ -147,6 +174,7 @@ export class States {
 
   /** The hub is down. What no worker has that is left is lost: all who had it were killed soon after each other. */
   hubDown(): void {
+    this.hubsDownMs.push(this.now());
     const isKept = (key: string, value: string | undefined) =>
       [...this.rooms.values()].some((room) => room.get(key) === value);
     for (const [key, ofKey] of this.writes) {
@@ -174,10 +202,20 @@ export class States {
       if (values(room) !== values(first[1]))
         throw new Violation('not the same', `${first[0]} has ${values(first[1])}, ${name} has ${values(room)}`);
     }
+    // Between machines, the last value of a key counts as a whole.
+    if (isAlone) this.hasAllPatches(first[1]);
     for (const [key, ofKey] of this.writes) {
       const found = first[1].get(key) as string | undefined;
       if (!this.mayBe(found, key, ofKey, isAlone))
         throw new Violation('not the newest', `${key}=${found} of ${ofKey.map(({ value }) => value)}`);
+    }
+  }
+
+  private hasAllPatches(room: StateRoom): void {
+    for (const { key, field, atMs } of this.patches) {
+      if (this.hubsDownMs.some((downMs) => atMs > downMs - BEFORE_HUB_MS && atMs < downMs + AFTER_HUB_MS)) continue;
+      const found = room.get(key) as Record<string, number> | undefined;
+      if (!found?.[field]) throw new Violation('patch', `${key} has no ${field}: ${JSON.stringify(found)}`);
     }
   }
 

@@ -57,6 +57,7 @@ export class Entries {
   forgottenSeq = 0;
   /** The latest time of a deletion that is forgotten. */
   forgottenClock = 0;
+  private remembersAll = false;
   /** Called with each deletion that is forgotten. */
   onForget: ((key: string, clock: number) => void) | undefined;
   private readonly byKey = new Map<string, StateEntry>();
@@ -79,14 +80,14 @@ export class Entries {
     return this.byKey.get(key);
   }
 
-  /**
-   * Applies a change, unless the key has a newer one, or may have been deleted later than that. Returns whether it was applied.
-   */
-  apply(change: KeyChange): boolean {
-    const before = this.byKey.get(change.key);
-    if (before ? !isNewer(change, before) : change.clock <= this.forgottenClock) return false;
-    this.put(change, this.seq + 1);
-    return true;
+  /** Whether no deletion is forgotten: what it has deleted already may still arrive. */
+  get isFilling(): boolean {
+    return this.remembersAll;
+  }
+
+  set isFilling(isFilling: boolean) {
+    this.remembersAll = isFilling;
+    if (!isFilling) this.forgetSome();
   }
 
   /** Applies a change whose place is known. */
@@ -103,7 +104,7 @@ export class Entries {
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);
-      if (this.deleted.size > this.maxDeleted) this.forgetSome();
+      if (!this.remembersAll) this.forgetSome();
     }
     this.log.push(entry);
     this.seqs.push(seq);
@@ -139,6 +140,7 @@ export class Entries {
   }
 
   private forgetSome(): void {
+    if (this.deleted.size <= this.maxDeleted) return;
     for (const key of this.deleted) {
       if (this.deleted.size <= this.maxDeleted) return;
       const entry = this.byKey.get(key)!;

@@ -20,12 +20,6 @@ import { storeAddressOf } from './sequencer/store/address.js';
 import type { StateRoom, StateRoomEvents, StateRoomStats } from './state-room.js';
 import { decodeValue, type Encoded, encodeValue, MAX_PATCH_BYTES, MAX_VALUE_BYTES, patchedValue } from './values.js';
 
-/** The fields that a patch changes, and the value with them, both encoded. */
-interface Patched {
-  readonly fields: string;
-  readonly value: string;
-}
-
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** In UTF-8. */
 const MAX_KEY_BYTES = 256;
@@ -43,6 +37,8 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   private readonly store: StoreReports | undefined;
   private isStoreDown = false;
   private closing: Promise<void> | undefined;
+  /** Bytes of patches that wait until the room is ready. */
+  private waitingBytes = 0;
 
   constructor(
     nsp: Namespace,
@@ -88,20 +84,35 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
 
   patch(key: string, fields: Record<string, unknown>): Promise<void> {
     this.checkKey(key);
-    const { fields: encoded, value } = this.patched(key, fields);
-    this.checkPlace(key, value);
+    // The rest of the value was checked when it was set.
+    const encoded = encodeValue(fields);
     if (Buffer.byteLength(encoded) > MAX_PATCH_BYTES) throw new GjallarError('STATE_PATCH_SIZE');
-    const done = this.replica.patch(key, encoded, value);
+    const done = this.replica.isReady ? this.patchNow(key, encoded) : this.patchOnceReady(key, encoded);
     // Whoever does not wait for it has seen all errors that this worker knows.
     done.catch(() => {});
     return done;
   }
 
-  private patched(key: string, fields: unknown): Patched {
-    // The rest of the value was checked when it was set.
-    const encoded = encodeValue(fields);
-    const patched = patchedValue(this.overlay.get(key), encoded);
-    if (typeof patched === 'object') return { fields: encoded as string, value: patched.value };
+  private patchNow(key: string, fields: Encoded): Promise<void> {
+    const value = this.patched(key, fields);
+    this.checkPlace(key, value);
+    return this.replica.patch(key, fields, value);
+  }
+
+  /** Before, this worker does not know the value. */
+  private async patchOnceReady(key: string, fields: Encoded): Promise<void> {
+    const bytes = keyBytesOf(key, fields);
+    if (this.waitingBytes + bytes > this.settings.maxBytes) throw new GjallarError('OVERLOADED');
+    this.waitingBytes += bytes;
+    await this.ready();
+    this.waitingBytes -= bytes;
+    if (this.closing) throw closedError(this.name);
+    await this.patchNow(key, fields);
+  }
+
+  private patched(key: string, fields: Encoded): string {
+    const patched = patchedValue(this.overlay.get(key), fields);
+    if (typeof patched === 'object') return patched.value;
     if (patched === 'BAD_STATE_VALUE') {
       throw new GjallarError(patched, 'patch() changes fields of an object. Use set() for any other value.');
     }
@@ -269,7 +280,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   private admit(reader: StateReader, format: StateFormat, options: JoinOptions | null): Member {
     const { version, maxRate } = options ?? {};
     requireRate(maxRate);
-    if (this.closing) throw new GjallarError('BAD_INPUT', `The state room "${this.name}" is closed. Create it again.`);
+    if (this.closing) throw closedError(this.name);
     if (this.publisher.members.isCrowded(MAX_BEHIND)) throw new GjallarError('STATE_BUSY');
     const rate = Math.min(maxRate ?? Number.POSITIVE_INFINITY, this.settings.maxRate ?? Number.POSITIVE_INFINITY);
     const member = new Member(reader, format, 1000 / rate);
@@ -322,3 +333,6 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     }
   }
 }
+
+const closedError = (name: string) =>
+  new GjallarError('BAD_INPUT', `The state room "${name}" is closed. Create it again.`);

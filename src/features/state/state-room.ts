@@ -64,8 +64,10 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
 
   /**
    * Changes fields of a key whose value is an object, or that has none yet, as in RFC 7396: null deletes a field. The other fields
-   * keep what any worker of the machine has set before, and the key keeps its ttl; clients receive the whole value.
-   * @returns resolves once it is done, and rejects with the codes below if another worker has changed the key meanwhile
+   * keep what any worker of the machine has set before, and the key keeps its ttl; clients receive the whole value. Until the room is
+   * ready, the call waits: `get` has the change afterwards.
+   * @returns resolves once it is done, and rejects with the codes below if another worker has changed the key meanwhile, or if the
+   *   call had to wait; with OVERLOADED if more than `maxBytes` wait
    * @throws GjallarError as set(), BAD_STATE_VALUE if the value of the key or `fields` is no object, and STATE_PATCH_SIZE if
    *   the value is larger than 65,536 bytes before or after the change
    */

@@ -1,4 +1,4 @@
-import { randomBytes } from '../../base/random.js';
+import { randomBytes, randomInt } from '../../base/random.js';
 
 /** Names one life of a room in a sequencer. */
 export function newEpoch(): string {
@@ -43,12 +43,19 @@ export function isTick(value: unknown): value is number {
 export class HybridClock {
   private last = 0;
 
-  /** @param timeMs the time of day in ms, which may jump backwards */
-  constructor(private readonly timeMs: () => number = Date.now) {}
+  /**
+   * @param timeMs the time of day in ms, which may jump backwards
+   * @param offset of its ticks in a millisecond: two clocks seldom make the same tick. A change that a worker tells two hubs in turn
+   *   has two origins, so that these must not decide between it and another one
+   */
+  constructor(
+    private readonly timeMs: () => number = Date.now,
+    private readonly offset = randomInt(0, UNITS_PER_MS),
+  ) {}
 
   /** The next tick. */
   tick(): number {
-    this.last = Math.max(this.last + 1, this.timeMs() * UNITS_PER_MS);
+    this.last = Math.max(this.last + 1, this.timeMs() * UNITS_PER_MS + this.offset);
     return this.last;
   }
 

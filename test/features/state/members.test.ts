@@ -47,7 +47,7 @@ test.each([
   const clock = new TestClock();
   const outbox = new Outbox({ publish: () => true, numSubscribers: () => 0 }, 25, clock);
   const entries = new Entries(10);
-  entries.apply({ key: 'k', value: 'x'.repeat(MB), clock: 1, origin: 'a' });
+  entries.put({ key: 'k', value: 'x'.repeat(MB), clock: 1, origin: 'a' }, 1);
   const members = new Members({
     ...{ entries, outbox, published: entries.seq, compressFrom: undefined },
     ...{ versionAt: () => 'v', topicOf: () => 't' },

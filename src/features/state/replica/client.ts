@@ -1,4 +1,4 @@
-import { nextTick } from '../../../base/clock.js';
+import { nextTick, performance } from '../../../base/clock.js';
 import { GjallarError } from '../../../base/errors.js';
 import { randomBytes } from '../../../base/random.js';
 import { FeatureLink, type Wire } from '../../hub-link.js';

@@ -49,7 +49,7 @@ export class Replica {
   private written = 0;
   /** Keys that this worker has changed, and Redis may not have. */
   private readonly changed = new Set<string>();
-  private isReady = false;
+  isReady = false;
   private isClosed = false;
   private waiting: (() => void)[] = [];
 
@@ -90,7 +90,7 @@ export class Replica {
   }
 
   /** Changes fields of a key. */
-  async patch(key: string, fields: string, patched: string): Promise<void> {
+  async patch(key: string, fields: Encoded, patched: string): Promise<void> {
     if (!this.isShared) this.overlay.add(this.newChange(key, patched), this.client.nextNumber);
     await this.client.patch(this, this.newChange(key, fields));
   }

@@ -1,3 +1,4 @@
+import { clearInterval, setInterval } from '../../../base/clock.js';
 import { own, owned } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
 import { OpenQuestions } from '../../hub-link.js';
@@ -27,8 +28,6 @@ export interface SharedRoom {
   readonly sequenced: SequencedRoom;
   /** The number of the latest change that the other machines were sent. */
   sentToMachines: number;
-  /** Up to this time, everything of another machine has been here, by its hub. */
-  readonly known: Map<string, number>;
 }
 
 export interface MachinesHost {
@@ -44,8 +43,7 @@ export interface MachinesHost {
 interface Pull {
   readonly hub: string;
   readonly room: SharedRoom;
-  readonly knownUpTo: number;
-  latest: number;
+  readonly knownUpTo: ReadonlyMap<string, number>;
   taken: number;
   readonly done: () => void;
 }
@@ -53,6 +51,8 @@ interface Pull {
 interface Machine {
   /** Names its sequencer, if it has told of keys with an owner. */
   node: string | undefined;
+  /** The rooms of which everything that it had is here. */
+  readonly pulled: Set<string>;
   readonly different: Map<string, { count: number; patience: number }>;
   /** The epochs of its rooms, and since when what it changes arrives here without a gap. */
   readonly epochs: Map<string, { readonly epoch: string; readonly since: number }>;
@@ -73,7 +73,7 @@ export class Machines {
   constructor(private readonly host: MachinesHost) {}
 
   onHere(hub: string): void {
-    this.hubs.set(hub, { node: undefined, different: new Map(), epochs: new Map() });
+    this.hubs.set(hub, { node: undefined, pulled: new Set(), different: new Map(), epochs: new Map() });
     this.timer ??= setInterval(
       owned('comparing state rooms with other machines', () => this.sendDigests()),
       DIGEST_MS,
@@ -99,6 +99,7 @@ export class Machines {
   /** Resolves once a new room has what the other machines have of it; undefined if there are none. */
   fill(room: SharedRoom): Promise<unknown> | undefined {
     if (this.hubs.size === 0) return undefined;
+    for (const { pulled } of this.hubs.values()) pulled.delete(room.sequenced.name);
     return Promise.all([...this.hubs.keys()].map((hub) => this.pull(hub, room)));
   }
 
@@ -150,7 +151,7 @@ export class Machines {
       bytes = 0;
     };
     for (const entry of entries.after(after)) {
-      if (entry.origin !== this.host.node && entry.origin !== `${this.host.node}~`) continue;
+      if (!room.sequenced.isOwn(entry)) continue;
       changes.push(changeOf(entry));
       bytes += entry.bytes;
       if (bytes > PAGE_BYTES) send();
@@ -175,7 +176,9 @@ export class Machines {
         const { changes, next } = room ? pageOf(room.sequenced.entries, message.after) : { changes: [] };
         // Of keys with an owner, each machine tells its own alone.
         const given = changes.filter(({ owner, origin }) => owner === undefined || origin === this.host.node);
-        return this.host.sendToHub(hub, { type: 'page', room: message.room, changes: given.map(changeOf), next });
+        const known = room && next === undefined ? [...room.sequenced.knownUpTo] : undefined;
+        const page = { type: 'page', room: message.room, changes: given.map(changeOf) } as const;
+        return this.host.sendToHub(hub, { ...page, next, known });
       }
       case 'page': {
         const pull = this.pulls.get(pullOf(hub, message.room));
@@ -183,28 +186,28 @@ export class Machines {
         const { sequenced } = pull.room;
         for (const change of message.changes) {
           this.noteOwner(hub, change);
-          pull.latest = Math.max(pull.latest, change.clock);
-          if (sequenced.merge(change, pull.knownUpTo) === 'taken') pull.taken++;
+          const wasHere = change.clock <= (pull.knownUpTo.get(change.origin) ?? -1);
+          if (sequenced.merge(change, wasHere) === 'taken') pull.taken++;
         }
         this.host.changed(pull.room);
         if (message.next !== undefined)
           return this.host.sendToHub(hub, { type: 'pull', room: message.room, after: message.next });
-        pull.room.known.set(hub, pull.latest);
+        for (const [origin, clock] of message.known ?? []) sequenced.hasKnown(origin, clock);
+        this.hubs.get(hub)!.pulled.add(message.room);
         pull.done();
       }
     }
   }
 
   private take(room: SharedRoom, hub: string, changes: readonly KeyChange[]): void {
-    const known = room.known.get(hub);
-    let latest = known ?? 0;
+    const { sequenced } = room;
+    const hasAll = this.hubs.get(hub)!.pulled.has(sequenced.name);
     for (const change of changes) {
       this.noteOwner(hub, change);
       // It was made just now, although its time may be before that of others: so it was not deleted since.
-      room.sequenced.merge(change, -1);
-      latest = Math.max(latest, change.clock);
+      sequenced.merge(change, false);
+      if (hasAll) sequenced.hasKnown(change.origin, change.clock);
     }
-    if (known !== undefined) room.known.set(hub, latest);
     this.host.changed(room);
   }
 
@@ -221,12 +224,11 @@ export class Machines {
     const { name } = room.sequenced;
     const id = pullOf(hub, name);
     if (!this.hubs.has(hub) || this.pulls.has(id)) return 0;
-    const latest = room.known.get(hub) ?? -1;
     let done = () => {};
     const isDone = new Promise<void>((resolve) => {
       done = resolve;
     });
-    const pull = { hub, room, knownUpTo: latest, latest, taken: 0, done };
+    const pull = { hub, room, knownUpTo: room.sequenced.knownUpTo, taken: 0, done };
     this.pulls.set(id, pull);
     this.host.sendToHub(hub, { type: 'pull', room: name, after: 0 });
     await within(PULL_MS, isDone);

@@ -121,8 +121,11 @@ export type ToMachine =
       readonly room: string;
       readonly changes: readonly KeyChange[];
       readonly next?: number | undefined;
+      /** On the last page: up to which times the sender has had everything, by the sequencer that made it. */
+      readonly known?: readonly Known[] | undefined;
     };
 
+export type Known = readonly [origin: string, clock: number];
 export type Digest = readonly [room: string, count: number, sum: number, isQuiet: boolean, epoch: string];
 
 export interface StateBounds {
@@ -257,6 +260,8 @@ const areChanges: Check = (value) =>
   Array.isArray(value) &&
   value.every(({ key, origin, owner = origin }: KeyChange) => key !== '' && ORIGIN.test(origin) && ORIGIN.test(owner));
 
+const isKnown: Check = (value) => Array.isArray(value) && ORIGIN.test(value[0]) && isTick(value[1]);
+
 const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>>> = {
   changes: { room: isText, changes: areChanges },
   digests: {
@@ -265,7 +270,10 @@ const checks: Readonly<Record<ToMachine['type'], Readonly<Record<string, Check>>
   pull: { room: isText, after: isCount },
   ping: { request: isCount },
   pong: { answers: isCount },
-  page: { room: isText, changes: areChanges, next: (value) => value === undefined || isCount(value) },
+  page: {
+    ...{ room: isText, changes: areChanges, next: (value) => value === undefined || isCount(value) },
+    known: (value) => value === undefined || (Array.isArray(value) && value.every(isKnown)),
+  },
 };
 
 /**

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { performance } from '../../../base/clock.js';
 import type { ErrorCode } from '../../../base/errors.js';
 import { Entries, isNewer, type KeyChange, keyBytesOf, type StateEntry } from '../entries.js';
 import { type Encoded, MAX_PATCH_BYTES, MAX_VALUE_BYTES, patchedValue } from '../values.js';
@@ -9,11 +10,14 @@ import type { Digest, NumberedChange, StateBounds } from './messages.js';
 const MAX_OVER = 4;
 /** Approximate size of one message. */
 export const PAGE_BYTES = 262_144;
+/** Of how many sequencers a room knows what it has had of them. Each start of a hub makes a further one. */
+const MAX_KNOWN = 64;
 /** Without a change for so long, a room is quiet, in ms. */
 const QUIET_MS = 1000;
 
-/** Of all names of sequencers, it comes before. */
+/** Of all names of sequencers, it comes before; a name that begins with the other one comes behind. */
 const OLDER = '-';
+const NEWER = '~';
 
 /** Changes after a number, and the number after which the next page begins. */
 export interface EntryPage {
@@ -42,6 +46,8 @@ export class SequencedRoom {
   private changedAt = 0;
   /** The latest time of a change of this machine. */
   private latest = 0;
+  /** Up to these times, all changes of other sequencers have been here. */
+  private readonly known = new Map<string, number>();
   private digested: { readonly seq: number; readonly sum: number } | undefined;
 
   /** @param node names the sequencer, uniquely in the cluster and over time */
@@ -62,9 +68,9 @@ export class SequencedRoom {
    */
   set({ key, clock: madeAt, value, expires, owner }: KeyChange): void {
     const { entries, node: origin } = this;
-    if (value === undefined && entries.get(key) === undefined) return;
-    // In the order of this machine, and after deletions that are forgotten.
-    const clock = Math.max(madeAt, this.latest + 1, entries.forgottenClock + 1);
+    if (value === undefined && entries.get(key) === undefined && !entries.isFilling) return;
+    // In the order of this machine.
+    const clock = Math.max(madeAt, this.latest + 1);
     const change = { key, clock, origin, value, expires, owner };
     this.clock.heard(clock);
     const before = entries.find(key);
@@ -134,26 +140,44 @@ export class SequencedRoom {
 
   /**
    * Takes what another machine, a worker or Redis has, if it is newer.
-   * @param knownUpTo a key of before this time has been here: if it is unknown, it was deleted since
+   * @param wasHere whether the change has been here: if its key is unknown, it was deleted since
    * @param maxOver what exceeds this multiple of the bounds is left
    * @returns whether it was taken, or left because of the bounds
    */
-  merge(change: KeyChange, knownUpTo = Number.POSITIVE_INFINITY, maxOver = MAX_OVER): 'taken' | 'left' | 'older' {
-    const { entries, clock } = this;
-    const { key, value } = change;
-    clock.heard(change.clock);
+  merge(change: KeyChange, wasHere: boolean, maxOver = MAX_OVER): 'taken' | 'left' | 'older' {
+    const { entries } = this;
+    const { key, value, clock } = change;
+    this.clock.heard(clock);
     const before = entries.find(key);
     if (before && !isNewer(change, before)) return 'older';
     if (!this.hasPlace(key, value, maxOver)) return 'left';
     // Of a key with an owner, its machine alone tells, and while it has it.
-    if (before || change.owner || change.clock > entries.forgottenClock) this.put(change);
+    if (before || change.owner || clock > entries.forgottenClock) this.put(change);
     else if (value === undefined) return 'older';
-    // Its deletion is forgotten here: the other side learns of it again.
-    else if (change.clock <= knownUpTo)
-      this.put({ key, clock: entries.forgottenClock, origin: `${this.node}~`, value: undefined });
-    // With its own time it would count as deleted, here and elsewhere.
-    else this.put({ ...change, clock: clock.tick(), origin: this.node });
+    // Its deletion is forgotten here: the other side learns of it again, and keeps what was set later.
+    else if (wasHere) this.put({ key, clock, origin: `${NEWER}${this.node}`, value: undefined });
+    else this.put(change);
     return 'taken';
+  }
+
+  /** Whether a change is of this machine alone: other machines and Redis learn of it from here. */
+  isOwn({ origin }: Pick<KeyChange, 'origin'>): boolean {
+    return origin === this.node || origin === `${NEWER}${this.node}`;
+  }
+
+  /** Up to which times all changes have been here, by the sequencer that made them. */
+  get knownUpTo(): Map<string, number> {
+    return new Map(this.known).set(this.node, this.latest);
+  }
+
+  /** All changes of a sequencer up to a time have been here. */
+  hasKnown(origin: string, clock: number): void {
+    if (origin === this.node || origin.startsWith(NEWER)) return;
+    const latest = Math.max(clock, this.known.get(origin) ?? 0);
+    // The ones that changed something last are at the end.
+    this.known.delete(origin);
+    this.known.set(origin, latest);
+    if (this.known.size > MAX_KNOWN) this.known.delete(this.known.keys().next().value!);
   }
 
   /** A number and a sum of what it has, the same wherever the same is. */

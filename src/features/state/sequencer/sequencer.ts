@@ -1,11 +1,11 @@
-import { delay, nextTick } from '../../../base/clock.js';
+import { clearTimeout, delay, nextTick, performance, setTimeout } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
 import type { HubService, HubServiceHost } from '../../../base/hub-service.js';
 import { own } from '../../../base/owner.js';
 import { randomBytes } from '../../../base/random.js';
 import { within } from '../../../base/within.js';
 import type { LinkQuestion } from '../../hub-link.js';
-import type { StateEntry } from '../entries.js';
+import type { KeyChange, StateEntry } from '../entries.js';
 import { HybridClock } from '../version.js';
 import { KeyExpiry } from './expiry.js';
 import { Machines, type SharedRoom } from './machines.js';
@@ -15,7 +15,7 @@ import type { StoreAddress } from './store/address.js';
 import { StoreConnection } from './store/connection.js';
 import { RoomStore } from './store/store.js';
 
-/** How many calls of compareAndSet() of a room wait until it is ready. */
+/** How many calls of compareAndSet() and patch() of a room wait until it is ready. */
 const MAX_HELD = 10_000;
 /** Linked workers tell which rooms they have within this time, in ms. */
 const INTRODUCTION_MS = 20;
@@ -46,9 +46,13 @@ interface Follower {
   /** The last change of the worker that was applied, and the last that it was told of. */
   acked: number;
   toldAcked: number;
-  /** Whether the sequencer lacks what it has. */
+  /** What it has of a sequencer that is gone, unless it has told. */
+  had: { readonly epoch: string; readonly number: number } | undefined;
   isGiving: boolean;
 }
+
+/** A request that changes a value. */
+type Update = Extract<Request, { type: 'patch' | 'compareAndSet' }> & LinkQuestion;
 
 interface Room extends SharedRoom {
   readonly workers: Map<number, Follower>;
@@ -57,8 +61,10 @@ interface Room extends SharedRoom {
   waits: number;
   isReady: boolean;
   idle: NodeJS.Timeout | undefined;
-  /** Calls of compareAndSet() that wait until it is ready. */
-  held: (() => void)[];
+  /** Up to which number the workers have told what they have of a sequencer that is gone, by its epoch. */
+  readonly given: Map<string, number>;
+  /** What waits until it is ready: the values may not be here before. */
+  held: { readonly worker: number; readonly request: Update }[];
 }
 
 /** Gives the changes of the workers of a machine one order, and exchanges them with other machines and Redis. */
@@ -147,6 +153,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
       case 'more':
         return this.sendPage(room, worker, follower, message.after);
       case 'changes':
+        this.replaceHeld(room, worker, message.changes);
         for (const change of message.changes) room.sequenced.set(change);
         follower.acked = message.last;
         this.flushSoon(room);
@@ -172,19 +179,29 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
         );
       else this.openStore(room, store);
     }
-    const follower: Follower = { node, isOpen: false, sent: 0, acked: 0, toldAcked: 0, isGiving: false };
-    room.workers.set(worker, follower);
     const { entries, epoch: known } = room.sequenced;
+    const had = number > 0 && epoch !== known ? { epoch, number } : undefined;
+    const follower: Follower = {
+      ...{ node, isOpen: false, sent: 0, acked: 0, toldAcked: 0, had, isGiving: false },
+    };
+    room.workers.set(worker, follower);
     if (epoch === known && number >= entries.forgottenSeq && room.isReady) {
       follower.sent = number;
       return this.sendPage(room, worker, follower, number);
     }
-    if (number > 0 && epoch !== known) {
-      follower.isGiving = true;
-      return this.host.sendToWorker(worker, { type: 'give', room: name, after: 0 });
-    }
-    if (room.isReady) this.sendPage(room, worker, follower, 0);
-    else this.readyIfDone(room);
+    if (!room.isReady) this.readyIfDone(room);
+    else if (!this.lacks(room, follower)) this.sendPage(room, worker, follower, 0);
+    else this.ask(room, worker, follower);
+  }
+
+  /** Whether a worker has what nobody has told yet: what another one has of the same sequencer, up to the same number, is the same. */
+  private lacks(room: Room, { had }: Follower): boolean {
+    return had !== undefined && had.number > (room.given.get(had.epoch) ?? 0);
+  }
+
+  private ask(room: Room, worker: number, follower: Follower): void {
+    follower.isGiving = true;
+    this.host.sendToWorker(worker, { type: 'give', room: room.sequenced.name, after: 0 });
   }
 
   private create(name: string, bounds: SequencedRoom['bounds']): Room {
@@ -197,8 +214,9 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     const room: Room = {
       sequenced: new SequencedRoom(name, bounds, this.node, this.clock, onChange),
       ...{ sentToMachines: 0, known: new Map(), workers: new Map(), store: undefined },
-      ...{ waits: 0, isReady: false, idle: undefined, held: [] },
+      ...{ waits: 0, isReady: false, idle: undefined, given: new Map(), held: [] },
     };
+    room.sequenced.entries.isFilling = true;
     this.rooms.set(name, room);
     const meet = !this.host.isAlone ? MEET_MS - (performance.now() - this.startedAt) : 0;
     if (this.told) this.awaitFor(room, this.told);
@@ -237,10 +255,33 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   /** Gives the room to its workers once it has what there is. */
   private readyIfDone(room: Room): void {
     if (room.isReady || room.waits > 0) return;
-    for (const { isGiving } of room.workers.values()) if (isGiving) return;
+    const followers = [...room.workers];
+    if (followers.some(([, { isGiving }]) => isGiving)) return;
+    const [first] = followers
+      .filter(([, follower]) => this.lacks(room, follower))
+      .sort(([, one], [, other]) => other.had!.number - one.had!.number);
+    if (first) return this.ask(room, ...first);
     room.isReady = true;
-    for (const [worker, follower] of room.workers) this.sendPage(room, worker, follower, 0);
-    for (const handle of room.held.splice(0)) handle();
+    room.sequenced.entries.isFilling = false;
+    const done = room.held.splice(0).map(({ worker, request }) => ({ worker, request, fields: update(room, request) }));
+    for (const [worker, follower] of followers) this.sendPage(room, worker, follower, 0);
+    for (const { worker, request, fields } of done) this.reply(room, worker, request, fields);
+  }
+
+  /** A worker has set keys. Its patches of them that wait have no effect any more. */
+  private replaceHeld(room: Room, worker: number, changes: readonly KeyChange[]): void {
+    if (room.held.length === 0) return;
+    const keys = new Set(changes.map(({ key }) => key));
+    room.held = room.held.filter(({ worker: by, request }) => {
+      if (by !== worker || request.type !== 'patch' || !keys.has(request.changes[0].key)) return true;
+      this.reply(room, worker, request, {});
+      return false;
+    });
+  }
+
+  private reply({ sequenced }: Room, worker: number, { request: answers }: LinkQuestion, fields: object): void {
+    this.flush();
+    this.host.sendToWorker(worker, { type: 'reply', room: sequenced.name, answers, ...fields });
   }
 
   private sendPage(room: Room, worker: number, follower: Follower, from: number): void {
@@ -264,15 +305,17 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     let taken = 0;
     for (const change of changes) {
       if (change.owner !== undefined) room.sequenced.setAgain(change);
-      else if (room.sequenced.merge(change, -1) === 'taken') taken++;
+      else if (room.sequenced.merge(change, false) === 'taken') taken++;
     }
     // The sequencer to which a worker said it may not have stored it.
     if (taken > 0) room.store?.syncSoon();
     if (last !== undefined) follower.acked = last;
     this.flushSoon(room);
     if (next !== undefined) this.host.sendToWorker(worker, { type: 'give', room: message.room, after: next });
-    if (!isAll) return;
+    const { had } = follower;
+    if (!isAll || !had) return;
     follower.isGiving = false;
+    room.given.set(had.epoch, had.number);
     if (room.isReady) this.sendPage(room, worker, follower, 0);
     else this.readyIfDone(room);
   }
@@ -283,25 +326,18 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     follower: Follower,
     request: Request & LinkQuestion & { room: string },
   ): void {
-    const { sequenced, store } = room;
-    const reply = (fields: object) => {
-      this.flush();
-      this.host.sendToWorker(worker, { type: 'reply', room: sequenced.name, answers: request.request, ...fields });
-    };
+    const { store } = room;
+    const reply = (fields: object) => this.reply(room, worker, request, fields);
     switch (request.type) {
       case 'patch':
-        follower.acked = request.number;
-        this.flushSoon(room);
-        return reply({ error: sequenced.patch(request.changes[0]) });
-      case 'compareAndSet': {
-        // The value may not be here yet.
-        if (!room.isReady) {
-          if (room.held.length >= MAX_HELD) return reply({ error: 'OVERLOADED' });
-          return void room.held.push(() => this.answer(room, worker, follower, request));
+      case 'compareAndSet':
+        if (request.type === 'patch') follower.acked = request.number;
+        if (room.isReady) {
+          this.flushSoon(room);
+          return reply(update(room, request));
         }
-        const found = sequenced.compareAndSet(...request.changes);
-        return reply(typeof found === 'string' ? { error: found } : { isDone: found });
-      }
+        if (room.held.length >= MAX_HELD) return reply({ error: 'OVERLOADED' });
+        return void room.held.push({ worker, request });
       case 'ping':
       case 'continue': {
         const answer = () => {
@@ -401,6 +437,13 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
       isFirst = false;
     }
   }
+}
+
+/** @returns the fields of the reply */
+function update({ sequenced }: Room, request: Update): object {
+  if (request.type === 'patch') return { error: sequenced.patch(request.changes[0]) };
+  const found = sequenced.compareAndSet(...request.changes);
+  return typeof found === 'string' ? { error: found } : { isDone: found };
 }
 
 /** @throws MalformedMessage if changes were dropped because the room is far over its bounds */

@@ -1,3 +1,4 @@
+import { clearTimeout, performance, setTimeout } from '../../../../base/clock.js';
 import { own } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
 import { changeOf, isNewer, type KeyChange, type StateEntry } from '../../entries.js';
@@ -169,7 +170,7 @@ export class RoomStore {
     return unwritten;
   }
 
-  private readonly isOwn = ({ origin }: StateEntry): boolean => origin === this.node || origin === `${this.node}~`;
+  private readonly isOwn = (entry: StateEntry): boolean => this.room.isOwn(entry);
 
   private get markField(): string {
     return `w${this.node}`;
@@ -379,9 +380,9 @@ export class RoomStore {
       const value = kind === storedKinds.deleted || !stored ? undefined : decodeStored(kind, stored);
       const isNone = kind !== storedKinds.deleted && value === undefined;
       // What was left has not been here, so it was not deleted either.
-      const knownUpTo = this.left.has(key) ? -1 : this.knownUpTo;
+      const wasHere = clock <= this.knownUpTo && !this.left.has(key);
       const change = { key, clock, origin, value, expires };
-      if (isNone || this.room.merge(change, knownUpTo, 1) === 'left') left.set(key, clock);
+      if (isNone || this.room.merge(change, wasHere, 1) === 'left') left.set(key, clock);
     }
   }
 }
