@@ -4,6 +4,9 @@ import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from '
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
+import { minifySync } from 'rolldown/experimental';
+import { parseAst } from 'rolldown/parseAst';
+import { reachable } from './declarations.js';
 
 const root = dirname(fileURLToPath(import.meta.url));
 const source = join(root, 'src');
@@ -57,10 +60,7 @@ const processes = {
 };
 /** What all of these load is small, and one file for all processes. */
 const MOST = ['library', 'runner', 'hub'];
-/**
- * Packages that become a part of the bundle. zod loads the messages of its errors in 60 languages, of which the bundle has
- * none.
- */
+/** Packages that become a part of the bundle, which has only what is used of them. */
 const INLINED = ['zod'];
 
 /** The modules that a file imports when it is loaded. */
@@ -141,23 +141,18 @@ const licenses = {
   },
 };
 
-/** Removes declarations that users cannot reach, which are larger than the bundle, and what an earlier build has left. */
+/** Cuts the declarations to what users can reach, and removes what an earlier build has left. */
 const rest = {
   name: 'rest',
   writeBundle(_options, bundle) {
     const types = Object.values(exported).flatMap(({ types, default: other }) => types ?? other?.types ?? []);
-    const reached = new Set(types.filter((path) => path.startsWith('./dist/')).map((path) => join(root, path)));
-    for (const file of reached) {
-      const text = readFileSync(file, 'utf8');
-      for (const [, path] of text.matchAll(/(?:from |import |import\(|declare module )["'](\.[^"']+)\.js["']/g)) {
-        reached.add(resolve(dirname(file), `${path}.d.ts`));
-      }
-    }
+    const reached = reachable(types.filter((path) => path.startsWith('./dist/')).map((path) => join(root, path)));
     for (const name of readdirSync(dist, { recursive: true })) {
       const file = join(dist, name);
       const isOld = /\.js(\.map)?$/.test(name) && !Object.hasOwn(bundle, name);
       if (isOld || (name.endsWith('.d.ts') && !reached.has(file))) rmSync(file);
     }
+    for (const [file, text] of reached) writeFileSync(file, text);
   },
 };
 
@@ -172,6 +167,29 @@ const acyclic = {
     for (const file of Object.keys(bundle)) visit(file, []);
   },
 };
+
+/** Only coverage needs maps: the sources are not in the package. */
+const sourcemap = process.argv.includes('--sourcemap');
+
+const BODIES = ['Program', 'BlockStatement', 'ClassBody', 'SwitchCase', 'StaticBlock'];
+
+/**
+ * Makes the code small, and keeps what stack traces and profiles show: each statement has a line of its own, and functions,
+ * classes and members have their names.
+ */
+function compact(code, name) {
+  const options = { compress: false, mangle: { keepNames: true }, codegen: { removeWhitespace: true } };
+  const { code: text, errors } = minifySync(name, code, { module: false, ...options });
+  if (errors.length > 0) throw new Error(`${name}: ${errors[0].message}`);
+  const starts = [];
+  const visit = (node) => {
+    if (BODIES.includes(node?.type)) starts.push(...[node.body ?? node.consequent].flat().map(({ start }) => start));
+    if (typeof node === 'object' && node) for (const child of Object.values(node)) visit(child);
+  };
+  visit(parseAst(text, { sourceType: 'script', lang: 'js' }));
+  starts.sort((one, other) => one - other);
+  return starts.map((start, index) => text.slice(index === 0 ? 0 : start, starts[index + 1])).join('\n');
+}
 
 /** The names that a list of an import or export statement gives: `a as b, c`. */
 const namesIn = (list) =>
@@ -207,9 +225,15 @@ const commonJs = {
     // Each line stays a line, so the map of lines, which coverage needs, stays right.
     return { code: converted.replace(/^(?!#!)/m, '"use strict"; '), map: null };
   },
+  generateBundle(_options, bundle) {
+    if (sourcemap) return;
+    for (const chunk of Object.values(bundle))
+      if (chunk.type === 'chunk') chunk.code = compact(chunk.code, chunk.fileName);
+  },
   writeBundle() {
     copyFileSync(join(root, 'public/gjallar-client.d.ts'), join(dist, 'client.d.ts'));
-    copyFileSync(join(source, 'service/api/openapi.json'), join(dist, 'openapi.json'));
+    const api = JSON.parse(readFileSync(join(source, 'service/api/openapi.json'), 'utf8'));
+    writeFileSync(join(dist, 'openapi.json'), JSON.stringify(api));
     // Of the files of this folder alone: the rest of the package are ES modules.
     writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
     // Node.js waits for an ES module that it imports before the program.
@@ -245,8 +269,7 @@ await build({
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: 'chunk-[name].js',
-    // Only coverage needs maps: the sources are not in the package.
-    sourcemap: process.argv.includes('--sourcemap'),
+    sourcemap,
     comments: false,
     codeSplitting: {
       includeDependenciesRecursively: false,

@@ -28,7 +28,16 @@ export const handshakeErrors = {
   OVERLOADED: { code: 8, status: 503, message: 'The server is overloaded' },
 } as const satisfies Record<string, HandshakeError>;
 
-const list = {
+interface ListedError {
+  readonly status: number;
+  readonly message: string;
+}
+
+/** Its type has the codes alone, so that declarations have no messages. */
+const listed = <Code extends string>(errors: Readonly<Record<Code, ListedError>>) => errors;
+
+/** The documented codes with their HTTP status and message. */
+export const errorCodes = listed({
   BAD_INPUT: {
     status: 400,
     message: 'The input is invalid. Check its fields and types in the documentation.',
@@ -244,12 +253,9 @@ const list = {
     message: 'An emitter lost messages. Check the connection to Redis or NATS, and emit the messages again.',
   },
   INTERNAL: { status: 500, message: 'The server failed. Try again; if it fails again, check the server log.' },
-} as const satisfies Record<string, { status: number; message: string }>;
+});
 
-export type ErrorCode = keyof typeof list;
-
-/** The documented codes with their HTTP status and message. */
-export const errorCodes: Readonly<Record<ErrorCode, { readonly status: number; readonly message: string }>> = list;
+export type ErrorCode = keyof typeof errorCodes;
 
 /** Close codes of plain WebSockets that differ from 1008, "policy violation" (RFC 6455, section 7.4.1). */
 const closeCodes: Partial<Record<ErrorCode, number>> = {
@@ -284,13 +290,13 @@ export class GjallarError extends Error {
    */
   constructor(
     code: ErrorCode,
-    message: string = list[code].message,
+    message: string = errorCodes[code].message,
     readonly retryAfter?: number,
   ) {
     super(message);
     this.name = 'GjallarError';
     this.code = code;
-    this.status = list[code].status;
+    this.status = errorCodes[code].status;
   }
 }
 

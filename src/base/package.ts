@@ -32,3 +32,10 @@ export const requireHere = createRequire(new URL('any.js', built));
 /** The version of this package, and the site with its documentation. */
 export const { version, homepage }: Package =
   typeof PACKAGE === 'undefined' ? JSON.parse(readFileSync(packageFile('package.json'), 'utf8')) : PACKAGE;
+
+/**
+ * Where a reader finds a page of the documentation: on its site, or in the repository.
+ * @param page its path in the repository
+ */
+export const pageOf = (page: string): string =>
+  homepage ? `${homepage.replace(/\/$/, '')}/${page.replace(/md$/, 'html')}` : `${page} of gjallar`;

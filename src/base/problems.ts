@@ -9,7 +9,11 @@ interface ProblemKind {
   readonly isWarning?: true;
 }
 
-const list = {
+/** Its type has the codes alone, so that declarations have no texts. */
+const listed = <Code extends string>(problems: Readonly<Record<Code, ProblemKind>>) => problems;
+
+/** All codes of problems, with their remedies. */
+export const problemCodes = listed({
   REDIS_UNREACHABLE: {
     remedy:
       'Check that Redis runs and that REDIS_URL is right: gjallar doctor tries it. The server reconnects by itself.',
@@ -125,12 +129,9 @@ const list = {
     remedy:
       'Find out why Redis lost it: a restart without appendonly yes, a failover, FLUSHALL, or eviction. The servers write what they have again.',
   },
-} as const satisfies Record<string, ProblemKind>;
+});
 
-export type ProblemCode = keyof typeof list;
-
-/** All codes of problems, with their remedies. */
-export const problemCodes: Readonly<Record<ProblemCode, ProblemKind>> = list;
+export type ProblemCode = keyof typeof problemCodes;
 
 /** What is wrong: a code, and its text, which is public: the log alone has the words of servers and databases. */
 export interface Reason {

@@ -1,3 +1,4 @@
+import { pageOf } from './package.js';
 /** Lets something happen at most once in a time, such as a line of the log, and counts how often it was due. */
 export class Seldom {
   private readonly kinds = new Map<string, { at: number; count: number }>();
@@ -34,7 +35,7 @@ const errors = new Seldom(10_000);
  */
 export function warnOnce(code: string, message: string, key = message, page = 'docs/compatibility.md'): void {
   if (advice.due(key) === undefined) return;
-  process.emitWarning(`${message} See ${page} of gjallar.`, { type: 'GjallarWarning', code });
+  process.emitWarning(`${message} See ${pageOf(page)}.`, { type: 'GjallarWarning', code });
 }
 
 /** Emits a warning about an error at most once in 10 s for each kind: clients may control how many there are. */

@@ -4,7 +4,7 @@ import { relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { GjallarError } from '../base/errors.js';
 import { logGreeting } from '../base/log.js';
-import { packageFile, packagePath, version } from '../base/package.js';
+import { packageFile, packagePath, pageOf, version } from '../base/package.js';
 import { loadRunConfig } from '../host/config/load.js';
 import type { RunConfig } from '../host/config/options.js';
 import { withMeantOption } from '../host/config/unknown.js';
@@ -15,7 +15,7 @@ import { packageFolderOf } from './watch.js';
 
 /** What keeps users or rooms in the memory of one worker cannot be noticed from outside. */
 const CHECK =
-  '. Workers share no memory: docs/guide/several-workers.md of gjallar has five questions that show whether the ' +
+  `. Workers share no memory: ${pageOf('docs/guide/several-workers.md')} has five questions that show whether the ` +
   'application is ready';
 
 /** What suits somebody who changes the application, unless it is set: one log to read, and a reload that waits for nobody. */

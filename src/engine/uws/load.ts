@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { isMainThread } from 'node:worker_threads';
 import { GjallarError } from '../../base/errors.js';
-import { requireHere } from '../../base/package.js';
+import { pageOf, requireHere } from '../../base/package.js';
 import type { Sockets } from './app.js';
 import { checkRuntime, otherRuntime } from './runtime.js';
 
@@ -21,7 +21,7 @@ const [major] = versions.node.split('.');
 /** The binaries that gjallar lists as optional dependencies, for Node's major versions. Node 20 and 22 need glibc 2.27. */
 const VERSIONS: Record<string, string> = { 20: '20.51.4', 22: '20.51.4', 24: '20.69.0', 26: '20.69.0' };
 
-const PAGE = 'docs/guide/node-versions.md lists the systems with a binary for Node.js';
+const PAGE = `${pageOf('docs/guide/node-versions.md')} lists the systems with a binary for Node.js`;
 /** One for all reasons, which the page tells apart. */
 const REMEDY = VERSIONS[major!]
   ? `run: npm install @uwsjs/${platform}-${arch}-${major}@${VERSIONS[major!]}; ${PAGE}`

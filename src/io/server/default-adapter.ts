@@ -1,7 +1,7 @@
 import type { Namespace, Server } from 'socket.io';
 import type { Adapter } from 'socket.io-adapter';
 import { queueMicrotask } from '../../base/clock.js';
-import { requireHere } from '../../base/package.js';
+import { pageOf, requireHere } from '../../base/package.js';
 import { thisProcess } from '../../base/process.js';
 import { ownWindow, type SharedWindow } from '../../engine/delivery/shared-window.js';
 import { Engine } from '../../engine/engine.js';
@@ -61,7 +61,7 @@ export function withoutLostState(bus: AdapterFactory | AdapterClass): AdapterFac
       turnOffRecovery(nsp);
       process.emitWarning(
         `connectionStateRecovery is off, because ${adapter.constructor.name} cannot recover anything. Use ` +
-          '@socket.io/redis-streams-adapter instead, or remove the option. See docs/compatibility.md.',
+          `@socket.io/redis-streams-adapter instead, or remove the option. See ${pageOf('docs/compatibility.md')}.`,
         { type: 'GjallarWarning', code: 'GJALLAR_NO_RECOVERY' },
       );
     }

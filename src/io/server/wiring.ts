@@ -1,6 +1,7 @@
 import { Server as HttpServer } from 'node:http';
 import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
+import { pageOf } from '../../base/package.js';
 import { thisProcess } from '../../base/process.js';
 import { Engine } from '../../engine/engine.js';
 import * as parser from '../../engine/parser/parser.js';
@@ -202,7 +203,8 @@ const local = ['Adapter', 'SessionAwareAdapter'];
 const IN_THE_LIBRARY =
   'The application sets an adapter. It joins rooms, not sessions: if several processes serve the clients, one on polling ' +
   'gets "Session ID unknown" from a process that does not have its session. Use sticky sessions, WebSocket as the only ' +
-  'transport, or npx gjallar run with GJALLAR_REDIS_URL, which needs neither. See docs/move.md of gjallar.';
+  'transport, or npx gjallar run with GJALLAR_REDIS_URL, which needs neither. ' +
+  `See ${pageOf('docs/move.md')}.`;
 
 const IN_A_WORKER =
   'the application sets an adapter, which joins the rooms of several machines, but not their sessions; set ' +

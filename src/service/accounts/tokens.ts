@@ -1,5 +1,5 @@
 import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { GjallarError } from '../../base/errors.js';
 import { type Accounts, type Grant, type Identity, normalForm } from './identity.js';
 
@@ -16,9 +16,10 @@ export interface TokenOptions {
   userClaim?: string;
 }
 
-const patterns = z.array(z.string().overwrite(normalForm).min(1).max(129)).max(1000).optional();
+const pattern = z.string().check(z.overwrite(normalForm), z.minLength(1), z.maxLength(129));
+const patterns = z.optional(z.array(pattern).check(z.maxLength(1000)));
 /** Strict, because a misspelt key would otherwise grant every room. */
-const grant = z.strictObject({ join: patterns, publish: patterns }).default({});
+const grant = z._default(z.strictObject({ join: patterns, publish: patterns }), {});
 
 /** Accounts by JSON Web Tokens (RFC 7519), verified as RFC 8725 requires, with a list of accepted algorithms. */
 export class TokenAccounts implements Accounts {

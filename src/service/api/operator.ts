@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { GjallarError } from '../../base/errors.js';
 import { type HttpExchange, readJson } from '../../io/http/index.js';
 import { MAX_ROOMS_LISTED } from '../chat/presence/stats.js';
@@ -7,7 +7,7 @@ import { type Api, type Call, type Operation, segmentOf, withIntegers } from './
 /** About how long a room is in a response, in bytes. */
 const ROOM_BYTES = 100;
 
-const statsQuery = z.object({ limit: z.int().min(1).max(MAX_ROOMS_LISTED).default(100) });
+const statsQuery = z.object({ limit: z._default(z.int().check(z.gte(1), z.lte(MAX_ROOMS_LISTED)), 100) });
 
 /** Totals over all workers and machines, and the largest rooms if their names may be shown. */
 export async function readStats({ request }: Call, { port, chat }: Api): Promise<object> {

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod/mini';
 import { type ErrorCode, GjallarError } from '../../base/errors.js';
 import { MAX_PAGE, type PageQuery } from '../../features/history/index.js';
 import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
@@ -10,52 +10,52 @@ import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const isName = (value: string) => value.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(value);
 
-export const roomName = z.string().overwrite(normalForm).min(1).max(128).refine(isName);
-const userName = z
-  .string()
-  // Before the trim, which would remove U+FEFF.
-  .refine((value) => !hasInvisibleCharacters(value))
-  .trim()
-  .overwrite(normalForm)
-  .min(1)
-  .max(64)
-  .refine(isName);
-const text = z
-  .string()
-  .min(1)
-  .max(10_000)
-  .refine((value) => value.isWellFormed());
+const normal = z.overwrite(normalForm);
+const name = z.refine<string>(isName);
+const least = z.minLength(1);
 
-const position = z.int().min(0).optional();
+export const roomName = z.string().check(normal, least, z.maxLength(128), name);
+const userName = z.string().check(
+  // Before the trim, which would remove U+FEFF.
+  z.refine<string>((value) => !hasInvisibleCharacters(value)),
+  z.trim(),
+  normal,
+  least,
+  z.maxLength(64),
+  name,
+);
+const text = z.string().check(
+  least,
+  z.maxLength(10_000),
+  z.refine<string>((value) => value.isWellFormed()),
+);
+
+const position = z.optional(z.int().check(z.gte(0)));
 const pageQuery = z.object({
   tag: position,
   after: position,
   before: position,
-  limit: z.int().min(1).max(MAX_PAGE).default(50),
+  limit: z._default(z.int().check(z.gte(1), z.lte(MAX_PAGE)), 50),
 });
 
 /** The maximum number of messages in one batch. */
 export const MAX_BATCH = 100;
 /** A message of the HTTP API. Each of its fields has an error code of its own. */
-export const newMessage = z.object({ text, from: userName.default('api') });
+export const newMessage = z.object({ text, from: z._default(userName, 'api') });
 /** Its messages are checked one by one. */
-const batch = z.array(z.record(z.string(), z.unknown())).min(1).max(MAX_BATCH);
-export const postKey = z
-  .string()
-  .regex(/^[\x20-\x7e]{1,200}$/)
-  .optional();
+const batch = z.array(z.record(z.string(), z.unknown())).check(least, z.maxLength(MAX_BATCH));
+export const postKey = z.optional(z.string().check(z.regex(/^[\x20-\x7e]{1,200}$/)));
 
-const time = z.int().min(0);
 /** What the operator revokes. */
 export const revocation = z.object({
-  jti: z.string().min(1).max(256).optional(),
-  user: userName.optional(),
-  before: time.optional(),
-  expires: time.optional(),
+  jti: z.optional(z.string().check(least, z.maxLength(256))),
+  user: z.optional(userName),
+  before: position,
+  expires: position,
 });
 
 /** @throws GjallarError */
-export function read<T>(schema: z.ZodType<T, unknown>, value: unknown, code: ErrorCode, message?: string): T {
+export function read<T>(schema: z.ZodMiniType<T, unknown>, value: unknown, code: ErrorCode, message?: string): T {
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw new GjallarError(code, message);
   return parsed.data;
