@@ -1,15 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
+import { own } from '../support/children.js';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
 import { temporaryFolder } from '../support/folder.js';
-import { freePort } from '../support/ports.js';
+import { lineWith } from '../support/owned-process.js';
+import { onFreePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
-import { startServer } from '../support/server.js';
-import { read as textOf } from './support.js';
+import { runToEnd, startServer } from '../support/server.js';
 
 const folder = temporaryFolder();
 const ends: (() => unknown)[] = [];
@@ -18,27 +19,24 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-/** The configuration of the guide, with ports of this machine. */
-function startProxy(port: number, servers: readonly RedisProcess[]): ChildProcess {
-  const [, config = ''] =
-    /```text\n((?:(?!```)[\s\S])*listen redis\n[\s\S]*?)```/.exec(textOf('docs/operations/redis.md')) ?? [];
-  const file = join(folder, 'haproxy.cfg');
-  const pairs = [
-    ['bind :6379', `bind 127.0.0.1:${port}`],
-    ...servers.map((one, at) => [`redis-${at + 1}:6379`, `127.0.0.1:${one.port}`]),
-  ];
-  writeFileSync(
-    file,
-    pairs.reduce((text, [from, to]) => {
-      expect(text).toContain(from);
-      return text.replace(from!, to!);
-    }, config),
-  );
-  const env = { PATH: `${process.env.PATH}:/usr/sbin` };
-  return spawn('haproxy', ['-db', '-f', file], { env, stdio: 'ignore' });
+/** A Sentinel of a Redis, with two others that must agree. */
+async function startSentinel(master: RedisProcess): Promise<string> {
+  return onFreePort(async (port) => {
+    const file = join(folder, `sentinel-${port}.conf`);
+    const monitor = `sentinel monitor chat 127.0.0.1 ${master.port} 2`;
+    const times = ['sentinel down-after-milliseconds chat 1000', 'sentinel failover-timeout chat 5000'];
+    writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, monitor, ...times, ''].join('\n'));
+    const child = own(spawn('redis-server', [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'inherit'] }));
+    ends.push(async () => {
+      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+    });
+    await lineWith(child, '+monitor master chat');
+    return `127.0.0.1:${port}`;
+  });
 }
 
-test('a failover of Redis behind HAProxy keeps the clients, and messages are accepted again', async () => {
+test('a failover by Sentinel keeps the clients, and messages are accepted again', async () => {
   const master = await RedisProcess.start();
   ends.push(() => master.remove());
   const replica = await RedisProcess.start(
@@ -51,14 +49,19 @@ test('a failover of Redis behind HAProxy keeps the clients, and messages are acc
   const control = new Redis(replica.port, '127.0.0.1');
   ends.push(() => control.disconnect());
   await until(async () => (await control.info('replication')).includes('master_link_status:up'));
-  const port = await freePort();
-  const proxy = startProxy(port, [master, replica]);
-  ends.push(async () => {
-    proxy.kill('SIGKILL');
-    if (proxy.exitCode === null) await once(proxy, 'exit');
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(master)));
+  const [sentinel, ...others] = sentinels.map((address) => new Redis(`redis://${address}`));
+  ends.push(() => [sentinel!, ...others].map((one) => one.disconnect()));
+  await until(async () => {
+    const told = (await sentinel!.call('SENTINEL', 'MASTER', 'chat')) as string[];
+    const value = (name: string) => told[told.indexOf(name) + 1];
+    return value('num-other-sentinels') === '2' && value('num-slaves') === '1';
   });
+  const REDIS_URL = `redis-sentinel://${sentinels.join(',')}/chat`;
+  const { stdout } = await runToEnd(['doctor'], { REDIS_URL, HOST: '127.0.0.1', PORT: '0', WORKERS: '1' });
+  expect(stdout).toContain('Redis "chat" of Sentinel answers');
 
-  const server = await startServer({ REDIS_URL: `redis://127.0.0.1:${port}`, WORKERS: '2', DRAIN_TIMEOUT: '0' });
+  const server = await startServer({ REDIS_URL, WORKERS: '2', DRAIN_TIMEOUT: '0' });
   ends.push(() => server.stop());
   const state = async () => ((await (await fetch(`${server.url}/readyz`)).json()) as { state: string }).state;
   await until(async () => (await state()) === 'ready');
@@ -69,7 +72,6 @@ test('a failover of Redis behind HAProxy keeps the clients, and messages are acc
     client.on('disconnect', (reason) => lost.push(reason));
     await until(async () => (await client.emitWithAck('join', 'hall')).ok === true);
   }
-  // Until HAProxy has checked it, the replica gets connections too.
   await until(async () => (await clients[0]!.emitWithAck('message', { room: 'hall', text: 'before' })).ok === true);
   const source = new Redis(master.port, '127.0.0.1');
   const [, written] = /master_repl_offset:(\d+)/.exec(await source.info('replication'))!;
@@ -80,8 +82,6 @@ test('a failover of Redis behind HAProxy keeps the clients, and messages are acc
   });
 
   await master.stop();
-  // What Sentinel does.
-  await control.call('REPLICAOF', 'NO', 'ONE');
   const refusals: string[] = [];
   await until(async () => {
     const answer = await clients[0]!.emitWithAck('message', { room: 'hall', text: 'after' });
@@ -93,11 +93,11 @@ test('a failover of Redis behind HAProxy keeps the clients, and messages are acc
   const read = () => clients[1]!.emitWithAck('history', { room: 'hall', after: 0, limit: 10 });
   await until(async () => (await read()).ok === true);
   const { messages } = expectOk(await read()) as unknown as { messages: { text: string }[] };
-  const [first, ...others] = messages.map(({ text }) => text);
+  const [first, ...later] = messages.map(({ text }) => text);
   expect(first).toBe('before');
-  expect(new Set(others)).toEqual(new Set(['after']));
+  expect(new Set(later)).toEqual(new Set(['after']));
   // Only a post without a certain answer may be stored beside the accepted one.
   const uncertain = refusals.filter((code) => code === 'HISTORY_UNCERTAIN');
-  expect(others.length).toBeLessThanOrEqual(1 + uncertain.length);
+  expect(later.length).toBeLessThanOrEqual(1 + uncertain.length);
   expect(lost).toEqual([]);
 });

@@ -72,9 +72,7 @@ export const PROGRAMS = [
     usedBy: [
       'guide/proxies.test.ts',
       ...(name === 'nginx' || name === 'haproxy' ? ['guide/placement.test.ts'] : []),
-      ...(name === 'haproxy'
-        ? ['support/haproxy.js', 'deploy/compose.test.ts', 'deploy/failover.test.ts', 'deploy/rolling.test.ts']
-        : []),
+      ...(name === 'haproxy' ? ['support/haproxy.js', 'deploy/compose.test.ts', 'deploy/rolling.test.ts'] : []),
     ],
   })),
   // Several hosts on one machine.

@@ -1,13 +1,13 @@
 import { brokerCause } from '../../cluster/backplanes/broker-cause.js';
 import { framesChannel, hubsChannel, natsPackage } from '../../cluster/backplanes/channels.js';
+import { sentinelOf } from '../../cluster/backplanes/redis/address.js';
 import { connectOnce } from '../../cluster/backplanes/redis/connection.js';
 import type { Config } from '../../host/config/options.js';
 import type { Findings } from './findings.js';
 
 /** Each Redis: whether it can be reached, and its settings. */
 export async function checkRedis(found: Findings, url: string, config: Config): Promise<void> {
-  const { hostname, port } = new URL(url);
-  const name = `Redis at ${hostname}:${port || 6379}`;
+  const name = nameOf(url);
   const redis = connectOnce(url);
   let latest: unknown;
   redis.on('error', (error) => {
@@ -21,6 +21,13 @@ export async function checkRedis(found: Findings, url: string, config: Config): 
   if (await found.attempt(use, `${name} cannot be used`, remedy, 'REDIS_UNREACHABLE'))
     checkSettings(found, name, await redis.info().catch(() => ''), config);
   redis.disconnect();
+}
+
+function nameOf(url: string): string {
+  const sentinel = sentinelOf(url);
+  if (sentinel) return `Redis "${sentinel.name}" of Sentinel`;
+  const { hostname, port } = new URL(url);
+  return `Redis at ${hostname}:${port || 6379}`;
 }
 
 function checkSettings(found: Findings, name: string, info: string, config: Config): void {

@@ -4,7 +4,7 @@ import { GjallarError } from '../../base/errors.js';
 import type { Problem } from '../../base/problems.js';
 import { memoryLimit, processorLimit } from '../../base/system-limits.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
-import { splitUrls } from '../../cluster/backplanes/redis/connection.js';
+import { splitUrls } from '../../cluster/backplanes/redis/address.js';
 import { movesConnections, SharedPorts } from '../../cluster/primary/ports.js';
 import { socketsInUse } from '../../engine/uws/uws.js';
 import { connect } from '../../features/history/archive/database.js';

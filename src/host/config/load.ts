@@ -3,6 +3,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { GjallarError } from '../../base/errors.js';
 import { requirePackages } from '../../base/optional-packages.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
+import { isList } from '../../cluster/backplanes/redis/address.js';
 import {
   allOptions,
   type Config,
@@ -89,7 +90,7 @@ function checkBus(config: RunConfig, specs: Specs): void {
   if (server === 'Redis' && !redisUrl) {
     throw new GjallarError('BAD_CONFIG', `BUS=${bus} requires ${url}; set it, or use BUS=embedded`);
   }
-  if (redisUrl?.includes(',') && isClassic) {
+  if (redisUrl && isList(redisUrl) && isClassic) {
     throw new GjallarError(
       'BAD_CONFIG',
       `${url} lists several nodes, which BUS=${bus} does not use; set BUS=redis-frames, or list one node`,

@@ -1,3 +1,5 @@
+import { isList, sentinelOf } from '../../cluster/backplanes/redis/address.js';
+
 /** The names that this server uses on Redis. */
 export interface RedisNames {
   /** The prefix of channels, and the name of the stream. `@socket.io/redis-adapter` calls it `key`. */
@@ -29,7 +31,9 @@ export function redisNamesOf({
 /** The database of a URL, given as its path or as the parameter `db`. */
 function databaseOf(redisUrl: string | undefined): number {
   // A cluster has database 0 only.
-  if (!redisUrl || redisUrl.includes(',')) return 0;
+  if (!redisUrl || isList(redisUrl)) return 0;
+  const sentinel = sentinelOf(redisUrl);
+  if (sentinel) return sentinel.db;
   const { pathname, searchParams } = new URL(redisUrl);
   return Number(searchParams.get('db') ?? /^\/(\d+)$/.exec(pathname)?.[1] ?? 0) || 0;
 }

@@ -7,6 +7,5 @@ export async function redisClient(
 ): Promise<Redis | Cluster> {
   // Only a process that uses Redis loads its client.
   const { isClusterUrl, openCluster, openRedis } = await import('../../cluster/backplanes/redis/connection.js');
-  const isCluster = redisUrl.includes(',') || (await isClusterUrl(redisUrl));
-  return isCluster ? openCluster(redisUrl, options) : openRedis(redisUrl, options);
+  return (await isClusterUrl(redisUrl)) ? openCluster(redisUrl, options) : openRedis(redisUrl, options);
 }

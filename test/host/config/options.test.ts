@@ -46,6 +46,7 @@ test.each<[name: string, value: string, meaning?: unknown, together?: Record<str
   ['PORT', ' 8080 ', 8080],
   ['HOST', '::1'],
   ['REDIS_URL', 'rediss://user:secret@redis.example.com'],
+  ['REDIS_URL', 'redis-sentinel://user:secret@one:26379,two/chat?db=1&sentinelPassword=other'],
   ['REDIS_PREFIX', 'chat:v2'],
   ['NATS_URL', 'tls://a:1, tls://b:2', undefined, noHistory],
   ['NATS_CREDS', natsCreds, undefined, { NATS_URL: 'nats://localhost', ...noHistory }],
@@ -80,6 +81,10 @@ test.each<[name: string, value: string, meaning?: unknown, together?: Record<str
 test.each<[name: string, values: string[], together?: Record<string, string>]>([
   ['HOST', ['two words', 'http://localhost']],
   ['REDIS_URL', ['localhost:6379', 'http://localhost', 'redis', 'redis://a,b', 'redis://u:p%zz@a', 'redis://a:99999']],
+  [
+    'REDIS_URL',
+    ['redis-sentinel://a', 'redis-sentinel:///x', 'redis-sentinel://a:99999,b/x', 'redis-sentinel://a/x?bd=1'],
+  ],
   ['REDIS_PREFIX', ['a b', '{a}', 'a'.repeat(65)]],
   ['NATS_URL', ['localhost:4222', 'nats://a,http://b']],
   ['NATS_CREDS', ['user.creds']],

@@ -1,4 +1,4 @@
-import type { Cluster, Redis } from 'ioredis';
+import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { either, text, value } from '../../../base/options.js';
 
 /** Whether the client of Redis can read a URL. */
@@ -13,10 +13,63 @@ function isReadable(given: string): boolean {
   }
 }
 
+/** The URLs that REDIS_URL names, separated by commas: one of Sentinel, or those of single servers. */
+export function splitUrls(value: string): string[] {
+  return isOfSentinel(value) ? [value] : value.split(',').map((url) => url.trim());
+}
+
+/** Whether REDIS_URL names nodes of a cluster. */
+export function isList(value: string): boolean {
+  return splitUrls(value).length > 1;
+}
+
+function isOfSentinel(url: string): boolean {
+  return /^rediss?-sentinel:/.test(url);
+}
+
+/**
+ * How to reach servers, in the form that ioredis accepts. The credentials come from the first URL.
+ * @param defaultPort of URLs without one
+ */
+export function redisNodesOf(urls: readonly string[], defaultPort: number) {
+  const parsed = urls.map((url) => new URL(url));
+  const [{ protocol, username, password }] = parsed as [URL];
+  return {
+    nodes: parsed.map(({ hostname, port }) => ({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port || defaultPort),
+    })),
+    options: {
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+      ...(protocol === 'rediss:' && { tls: {} }),
+    } satisfies RedisOptions,
+  };
+}
+
+/**
+ * How to reach the master that Sentinel names, in the form that ioredis accepts.
+ * @param url `redis-sentinel://[user:password@]host[:port],…/name[?db=1&sentinelPassword=…]`; with `rediss-sentinel:`, all
+ *   connections are encrypted
+ * @returns undefined for a URL that is not one of Sentinel, or cannot be read
+ */
+export function sentinelOf(url: string) {
+  const [, secure = '', hosts = '', name, query] =
+    /^redis(s?)-sentinel:\/\/([^/?#]+)\/([^/?#]+)(?:\?([^#]*))?$/.exec(url) ?? [];
+  const urls = hosts.split(',').map((host) => `redis${secure}://${host}`);
+  const { db = '0', sentinelUsername, sentinelPassword, ...unknown } = Object.fromEntries(new URLSearchParams(query));
+  const isValid = /^\d+$/.test(db) && Object.keys(unknown).length === 0 && urls.every(isReadable);
+  if (name === undefined || !isValid) return undefined;
+  const { nodes: sentinels, options } = redisNodesOf(urls, 26_379);
+  const tls = options.tls && { sentinelTLS: {}, enableTLSForSentinelMode: true };
+  return { ...options, ...tls, sentinels, name, db: Number(db), sentinelUsername, sentinelPassword };
+}
+
 /** One or more URLs, separated by commas. */
 export const redisUrls = text(
-  'a URL that begins with redis:// or rediss://, or several such URLs separated by commas',
-  (given) => given.split(',').every((url) => isReadable(url.trim())),
+  'a URL that begins with redis:// or rediss://, several such URLs separated by commas, or ' +
+    'redis-sentinel://host:port,host:port/name',
+  (given) => (isOfSentinel(given) ? sentinelOf(given) !== undefined : splitUrls(given).every(isReadable)),
 );
 
 /** A Redis of an application. */

@@ -2,9 +2,11 @@ import { randomInt } from 'node:crypto';
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { brokerReasonOf, isConnectionRejected } from '../broker-cause.js';
 import type { ConnectionHealth } from '../connection-health.js';
+import { isList, redisNodesOf, sentinelOf, splitUrls } from './address.js';
 
-/** As {@link isClusterNode}, over a connection that is made for it. */
+/** Whether a URL leads to a cluster: it lists nodes of one, or its Redis says so, as in {@link isClusterNode}. */
 export async function isClusterUrl(url: string): Promise<boolean | undefined> {
+  if (isList(url)) return true;
   const redis = connectOnce(url);
   try {
     return await isClusterNode(redis);
@@ -53,6 +55,10 @@ const connectionOptions = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   retryStrategy,
+  sentinelRetryStrategy: retryStrategy,
+  sentinelCommandTimeout: ANSWER_TIMEOUT_MS,
+  // Sentinel says when there is another master: the former one may still answer.
+  failoverDetector: true,
 } satisfies RedisOptions;
 
 /**
@@ -74,8 +80,12 @@ export function storeOptions(timeoutMs: number): RedisOptions {
  * @param to a URL, or a host and port
  */
 export function openRedis(to: string | RedisOptions, options: RedisOptions = {}): Redis {
-  const all = { ...connectionOptions, ...options };
-  return watched(typeof to === 'string' ? new Redis(to, all) : new Redis({ ...all, ...to }));
+  return watched(clientOf(to, { ...connectionOptions, ...options }));
+}
+
+function clientOf(to: string | RedisOptions, options: RedisOptions): Redis {
+  const address = typeof to === 'string' ? (sentinelOf(to) ?? to) : to;
+  return typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address });
 }
 
 /**
@@ -83,8 +93,8 @@ export function openRedis(to: string | RedisOptions, options: RedisOptions = {})
  * @param url one or more nodes, separated by commas
  */
 export function openClusterNode(url: string): Redis {
+  if (!isList(url)) return openRedis(url);
   const { nodes, options } = clusterAddress(url);
-  if (nodes.length === 1) return openRedis(url);
   let next = randomInt(nodes.length);
   const redis = openRedis({
     ...options,
@@ -127,8 +137,10 @@ export function connectOnce(to: string | Redis): Redis {
     enableOfflineQueue: true,
     commandTimeout: ANSWER_TIMEOUT_MS,
     retryStrategy: () => null,
+    sentinelRetryStrategy: () => null,
+    failoverDetector: false,
   };
-  const redis = typeof to === 'string' ? new Redis(to, options) : to.duplicate(options);
+  const redis = typeof to === 'string' ? clientOf(to, options) : to.duplicate(options);
   redis.on('error', () => {});
   return redis;
 }
@@ -202,27 +214,4 @@ export function observe(
   return (redis) => answering.has(redis);
 }
 
-/** A node of a cluster, in the form that ioredis accepts. */
-export interface RedisNode {
-  host: string;
-  port: number;
-}
-
-/** The nodes that REDIS_URL names, separated by commas. */
-export function splitUrls(value: string): string[] {
-  return value.split(',').map((url) => url.trim());
-}
-
-/** How to reach a cluster: some of its nodes, and the credentials, which come from the first URL. */
-function clusterAddress(value: string): { nodes: RedisNode[]; options: RedisOptions } {
-  const urls = splitUrls(value).map((url) => new URL(url));
-  const [{ protocol, username, password }] = urls as [URL];
-  return {
-    nodes: urls.map(({ hostname, port }) => ({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 6379) })),
-    options: {
-      ...(username && { username: decodeURIComponent(username) }),
-      ...(password && { password: decodeURIComponent(password) }),
-      ...(protocol === 'rediss:' && { tls: {} }),
-    },
-  };
-}
+const clusterAddress = (value: string) => redisNodesOf(splitUrls(value), 6379);

@@ -1,7 +1,7 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { GjallarError } from '../../../base/errors.js';
 import { callback, MAX_TIMER_MS, number, row, settingsOf, text, type Values } from '../../../base/options.js';
-import { redisServer } from '../../../cluster/backplanes/redis/address.js';
+import { isList, redisServer } from '../../../cluster/backplanes/redis/address.js';
 import { openCluster, openRedis, storeOptions, watched } from '../../../cluster/backplanes/redis/connection.js';
 import { type AppendJob, CheckedStore, type EraseJob } from '../checked-store.js';
 import { type LossNotices, RedisLossNotices } from '../loss/watch.js';
@@ -105,7 +105,7 @@ export class RedisHistoryStore extends CheckedStore {
     const settings = settingsOf('RedisHistoryStore', options, given);
     const { redis, timeoutMs, onError } = settings;
     if (!redis) throw new GjallarError('BAD_INPUT', 'RedisHistoryStore needs the option redis: a URL, or a client.');
-    const open = typeof redis === 'string' && redis.includes(',') ? openCluster : openRedis;
+    const open = typeof redis === 'string' && isList(redis) ? openCluster : openRedis;
     const client = typeof redis === 'string' ? open(redis, redisClientOptions(timeoutMs)) : watched(redis);
     if (typeof redis === 'string') client.on('error', onError);
     return new RedisHistoryStore(client, settings);

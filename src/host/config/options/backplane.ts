@@ -13,7 +13,8 @@ export const backplane = {
     isSecret: true,
     description:
       'Redis that connects several machines and stores the history: ' +
-      'redis://[user:password@]host[:port][/database] or rediss://…; nodes of a Redis Cluster are separated by commas.',
+      'redis://[user:password@]host[:port][/database] or rediss://…; nodes of a Redis Cluster are separated by commas; ' +
+      'or redis-sentinel://[user:password@]host[:port],…/name[?db=1] for the master that Sentinel names.',
     kind: redisUrls,
     isOfRun: true,
   }),

@@ -25,6 +25,7 @@ test.each([
   ['redis://h/0', undefined, 'socket.io', 'gjallar:'],
   ['redis://user:p@h:1/2', undefined, 'socket.io-2', 'gjallar:'],
   ['rediss://h?db=3', undefined, 'socket.io-3', 'gjallar:'],
+  ['redis-sentinel://h:1,i:2/chat?db=3', undefined, 'socket.io-3', 'gjallar:'],
   ['redis://h/2', 'staging', 'staging', 'staging:'],
   ['redis://h/2', 'socket.io', 'socket.io', 'gjallar:'],
   ['redis://a/1,redis://b/1', undefined, 'socket.io', 'gjallar:'],

@@ -146,14 +146,15 @@ function connect(url: string, events: ClientEvents): () => void {
   let isEnded = false;
   const connectNow = owned('connecting the state rooms with Redis', async () => {
     const { isClusterUrl, openCluster, openRedis, connectOnce } = await loadClient();
-    const isCluster = url.includes(',') || (await isClusterUrl(url));
+    const isCluster = await isClusterUrl(url);
     if (isEnded) return;
     if (isCluster === undefined) {
       events.onError(await whyNot(connectOnce(url)));
       timer = setTimeout(connectNow, RETRY_MS).unref();
       return;
     }
-    client = isCluster ? openCluster(url) : openRedis(url);
+    // Connections to Sentinel would outlive everything else.
+    client = isCluster ? openCluster(url) : openRedis(url, { failoverDetector: false });
     const onError = (error: Error) => events.onError(brokerReasonOf(error));
     client.on('error', onError);
     client.on('node error', onError);
