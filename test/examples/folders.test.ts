@@ -17,11 +17,13 @@ describe.each(examples)('the example %s', (name) => {
     expect([full, isPrivate]).toEqual([`gjallar-example-${name}`, true]);
     const here = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const load = JSON.parse(readFileSync(join(root, 'load/package.json'), 'utf8'));
+    const service = JSON.parse(readFileSync(join(root, 'deploy/service/package.json'), 'utf8'));
     // `npm run matrix -- next-example` installs them from the example itself, at night.
     const { next, react, 'react-dom': reactDom } = dependencies as Record<string, string>;
     const tested = {
       ...(next && { next, react, 'react-dom': reactDom }),
       ...load.devDependencies,
+      ...service.dependencies,
       ...here.devDependencies,
       ...here.dependencies,
       gjallar: 'file:../..',
