@@ -14,7 +14,7 @@ export const figures = {
   connect: figure('connect', clients, 'cpuPerConnect', 'µs', 'CPU to connect a client'),
   memory: figure('connect', clients, 'rssPerClient', 'bytes', 'memory of a client'),
   broadcast: figure('broadcast', room, 'cpuPerDelivery', 'µs', 'CPU per delivery in a room of 1,000 at 400 messages/s'),
-  rooms: figure('rooms', small, 'cpuPerMessage', 'µs', 'CPU per message in rooms of 10 at 5,000 messages/s'),
+  whispers: figure('whispers', small, 'cpuPerMessage', 'µs', 'CPU per message in rooms of 10 at 5,000 messages/s'),
   start: figure('start', reload, 'cpuPerWorker', 'ms', 'CPU of a worker until it listens'),
   reload: figure('start', reload, 'cpuReload', 'ms', 'CPU of a reload of two workers'),
 };

@@ -1,7 +1,6 @@
 /** The figures of benchmarks that tables show: their titles, and the digits behind the point if it is not one. */
 const known = {
   acknowledged: ['acknowledged/s', 0],
-  atDefault: ['server % at 25 s', 2],
   average: ['average ms', 2],
   brokerPerMessage: ['broker µs/message'],
   bytesPerClient: ['bytes/client', 0],
@@ -13,6 +12,7 @@ const known = {
   completed: ['messages', 0],
   cpuPerClient: ['CPU µs/client', 0],
   cpuPerConnect: ['CPU µs/connect'],
+  cpuPerConnection: ['CPU µs/s per connection', 2],
   cpuPerDelivery: ['CPU µs/delivery', 2],
   cpuPerHeartbeat: ['CPU µs/heartbeat'],
   cpuPerJoin: ['CPU µs/join', 0],
@@ -22,6 +22,10 @@ const known = {
   cpuPerRound: ['CPU ms/round', 2],
   cpuPerWorker: ['CPU ms/worker', 0],
   cpuPrimary: ['CPU ms, primary', 0],
+  cuts: ['cuts', 0],
+  delivered: ['delivered %', 2],
+  deployMs: ['deploy ms', 0],
+  dropped: ['dropped', 0],
   cpuReload: ['CPU ms/reload', 0],
   deliveries: ['deliveries/s', 0],
   expected: ['expected', 0],
@@ -30,16 +34,23 @@ const known = {
   heapPerFurther: ['heap bytes/client', 0],
   highestRss: ['highest RSS MiB', 0],
   joins: ['joins/s', 0],
-  kernelPerClient: ['kernel', 0],
+  kernelPerClient: ['kernel bytes/client', 0],
   late: ['late', 0],
+  lost: ['lost', 0],
   longest: ['longest ms', 0],
   messages: ['messages/s', 0],
+  neverBack: ['never back', 0],
+  offlineP50: ['offline p50 ms', 0],
+  offlineP95: ['offline p95 ms', 0],
+  p50: ['p50 ms', 2],
+  p95: ['p95 ms', 2],
   p99: ['p99 ms', 2],
   perCore: ['messages/s per core', 0],
   perSecond: ['messages/s', 0],
   published: ['rounds/s'],
   reachAll: ['all reached in ms', 0],
   reached: ['reached', 0],
+  recovered: ['recovered', 0],
   redisCpu: ['Redis %', 0],
   redisCpuPerClient: ['Redis CPU µs/client', 0],
   redisCpuPerMessage: ['Redis CPU µs/message'],
@@ -47,13 +58,14 @@ const known = {
   redisTrafficPerMessage: ['Redis traffic, bytes/message', 0],
   refused: ['refused', 0],
   reloadMs: ['reload ms', 0],
+  repeated: ['repeated', 0],
   rss: ['RSS MiB', 0],
   rssPerClient: ['RSS bytes/client', 0],
   rssPerFurther: ['RSS, last 8,000', 0],
   rssTotal: ['RSS MiB'],
   seconds: ['connected in s', 0],
   server: ['server %', 0],
-  serverPerClient: ['server', 0],
+  serverPerClient: ['process bytes/client', 0],
   slowClosed: ['closed', 0],
   slowDeliveries: ['to the slow/s', 0],
   slowest: ['worst p99', 2],
@@ -76,6 +88,9 @@ export const columns = (keys, titles = {}) =>
 
 /** A number as texts of benchmarks have it: 10,000. */
 export const shown = (number) => number.toLocaleString('en-US');
+
+/** @param {import('../generator/histogram.js').Histogram} latency in ms */
+export const quantiles = (latency) => ({ p50: latency.percentile(0.5), p95: latency.percentile(0.95) });
 
 /** @param {import('../generator/histogram.js').Histogram} latency in ms */
 export const latencyOf = (latency) => ({

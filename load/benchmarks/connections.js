@@ -2,10 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { now } from '../generator/clock.js';
 import { Histogram } from '../generator/histogram.js';
 import { cpuMicros } from '../harness/process/machine.js';
-import { pssOf } from '../harness/process/processes.js';
 import { ManyClients } from '../harness/row/many-clients.js';
 import { measure, usageOf } from '../harness/row/measure.js';
-import { machineMemory } from '../harness/row/memory.js';
+import { memoryOf } from '../harness/row/memory.js';
 import { columns, latencyOf, shown } from './columns.js';
 
 /** Each client sends 30 characters at this interval in ms, as in workload 4, and is pinged as often, by Socket.IO's default. */
@@ -27,7 +26,7 @@ const MAX_BROADCAST_MS = 180_000;
  * what remains without the processes.
  */
 async function run({ peer, cell, quick }) {
-  const empty = look(peer, []);
+  const empty = memoryOf(peer, []);
   const many = await ManyClients.start(peer, cell.clients);
   try {
     const cpuBefore = peer.cpu();
@@ -35,7 +34,7 @@ async function run({ peer, cell, quick }) {
     const { connected, refused } = await many.open(RESERVE);
     const seconds = (now() - from) / 1000;
     const cpuAfter = peer.cpu();
-    const full = look(peer, many.pids);
+    const full = memoryOf(peer, many.pids);
 
     await many.talk(cell.every);
     const fleet = { look: async () => [await many.look()] };
@@ -65,9 +64,6 @@ async function run({ peer, cell, quick }) {
     await many.stop();
   }
 }
-
-const sumOf = (pids) => pids.map(pssOf).reduce((total, bytes) => total + bytes, 0);
-const look = (peer, generators) => ({ ...machineMemory(), server: sumOf(peer.pids), generator: sumOf(generators) });
 
 /** How long one message takes to reach all clients, in ms. */
 async function toAll(many, clients) {

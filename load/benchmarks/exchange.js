@@ -1,3 +1,5 @@
+import { memoryOf } from '../harness/row/memory.js';
+import { alsoInArena } from './arena.js';
 import { columns } from './columns.js';
 import { cpuPer, measured } from './measured.js';
 
@@ -95,26 +97,39 @@ const DEFAULT_INTERVAL = 25;
 
 /**
  * Clients that do nothing but answer heartbeats. To keep a run short, all peers ping more often than Socket.IO's default;
- * the first round is warm-up, the next two are measured.
+ * the first round is warm-up, the next two are measured. Half of what the kernel's objects grow by belongs to the server: each
+ * connection has its other end here too.
  */
 function runIdle(row) {
   const interval = row.cell.peer.pingInterval / 1000;
   return measured({
     warmUp: [interval, interval],
     window: [2 * interval, 2 * interval],
-    begin: async ({ fleet }) => (await fleet.group(IDLE)).open(),
-    figures(window) {
+    async begin({ peer, fleet }) {
+      const clients = await fleet.group(IDLE);
+      const before = memoryOf(peer);
+      await clients.open();
+      return before;
+    },
+    figures(window, { peer }, before) {
+      const after = memoryOf(peer);
+      const server = after.server - before.server;
       const [{ perSecond }] = window.groups;
       const cpuPerHeartbeat = cpuPer(window, perSecond.pings);
-      // What these heartbeats would take at the default interval, were there nothing but them.
-      const atDefault = (cpuPerHeartbeat * IDLE) / DEFAULT_INTERVAL / 1e4;
-      return { cpuPerHeartbeat, perSecond: perSecond.pings, expected: IDLE / interval, atDefault };
+      return {
+        ...{ cpuPerHeartbeat, perSecond: perSecond.pings, expected: IDLE / interval },
+        cpuPerConnection: cpuPerHeartbeat / DEFAULT_INTERVAL,
+        serverPerClient: server / IDLE,
+        kernelPerClient: (after.kernel - before.kernel) / IDLE / 2,
+      };
     },
   })(row);
 }
 
 export const idle = {
-  about: '10,000 clients that do nothing but answer heartbeats',
+  also: alsoInArena,
+  about:
+    '10,000 clients that do nothing but answer heartbeats; the CPU of a connection is that of its heartbeats at the default interval',
   cells: (quick) => {
     const seconds = quick ? 5 : 10;
     const label = `pingInterval ${seconds} s (Socket.IO's default is ${DEFAULT_INTERVAL} s)`;
@@ -122,7 +137,9 @@ export const idle = {
   },
   columns: [
     { ...columns('×server')[0], digits: 2 },
-    ...columns('×cpuPerHeartbeat perSecond expected atDefault generatorCpu', { perSecond: 'heartbeats/s' }),
+    ...columns('×cpuPerHeartbeat cpuPerConnection ×serverPerClient kernelPerClient perSecond expected generatorCpu', {
+      perSecond: 'heartbeats/s',
+    }),
   ],
   run: runIdle,
 };

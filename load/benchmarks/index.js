@@ -1,3 +1,4 @@
+import { deploy, jitter } from './arena.js';
 import backpressure from './backpressure.js';
 import connect from './connect.js';
 import connections from './connections.js';
@@ -6,14 +7,29 @@ import { echo, idle, marketdata } from './exchange.js';
 import { history, sizing } from './history.js';
 import recovery from './recovery.js';
 import { broadcast, fanout, nodes, portable, windows } from './room.js';
-import { cluster, placement, rooms, workers } from './rooms.js';
+import { cluster, placement, whispers, workers } from './rooms.js';
 import { correspondence, express, http } from './service.js';
 import start from './start.js';
 import { stateHere, stateNodes } from './state.js';
 
 /** Every benchmark by its name, in the order in which they run and are reported. */
 export const benchmarks = {
-  ...{ connect, echo, idle, broadcast, fanout, rooms, windows, nodes, cluster, placement, workers, portable },
+  ...{
+    jitter,
+    deploy,
+    idle,
+    broadcast,
+    whispers,
+    connect,
+    echo,
+    fanout,
+    windows,
+    nodes,
+    cluster,
+    placement,
+    workers,
+    portable,
+  },
   ...{ direct, correspondence, history, sizing, marketdata, connections, backpressure, recovery },
   ...{ state: stateHere, 'state-nodes': stateNodes, http, express, start },
 };

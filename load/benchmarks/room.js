@@ -1,5 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { columns, shown } from './columns.js';
+import { now } from '../generator/clock.js';
+import { Histogram } from '../generator/histogram.js';
+import { cpuMicros } from '../harness/process/machine.js';
+import { soon } from '../harness/until.js';
+import { alsoInArena } from './arena.js';
+import { columns, latencyOf, quantiles, shown } from './columns.js';
 import { cpuPer, measured } from './measured.js';
 import { saturate } from './saturation.js';
 
@@ -49,6 +54,34 @@ async function runSaturated(row) {
   return saturate(row, { size: cell.subscribers, clients: listening, publish, figures });
 }
 
+const BURST = 100;
+const MAX_BURST_MS = 60_000;
+
+/** So many messages within a second, twice: the first time as warm-up. All of them arrive, however long that takes. */
+async function runBurst({ peer, fleet, cell }) {
+  const { listening, publish } = await openRoom(fleet, { ...cell, perSecond: BURST });
+  const due = cell.subscribers * BURST;
+  const burst = async (atMost) => {
+    const before = { at: now(), cpu: peer.cpu() };
+    await publish(BURST, TEXT, atMost);
+    await soon(async () => (await listening.count('received')) >= (due * atMost) / BURST, MAX_BURST_MS, 50);
+    const seconds = (now() - before.at) / 1000;
+    const [{ counters, latency }] = await listening.look();
+    return { cpu: cpuMicros(before.cpu, peer.cpu()), seconds, counters, latency };
+  };
+  const { counters: first } = await burst(BURST);
+  const { cpu, seconds, counters, latency } = await burst(2 * BURST);
+  const received = counters.received - first.received;
+  const seen = new Histogram();
+  seen.add(latency);
+  return {
+    ...{ deliveries: received / seconds, cpuPerDelivery: cpu / received },
+    ...{ ...quantiles(seen), ...latencyOf(seen) },
+    errors: counters.errors + due - received,
+    ended: counters.ended,
+  };
+}
+
 /** Connects all clients, and has the subscribers join. */
 export async function openRoom(fleet, { subscribers, publishers, perSecond, rest = 0, dialect = SMALL }) {
   const { event, before } = dialect;
@@ -62,7 +95,8 @@ export async function openRoom(fleet, { subscribers, publishers, perSecond, rest
     await sleep(PRESENCE);
   }
   await listening.begin('subscribe', { every: sampling(perSecond * subscribers, 110_000), before, rest });
-  const publish = (rate, size = TEXT) => publishing.begin('publish', { event, room: ROOM, perSecond: rate, size });
+  const publish = (rate, size = TEXT, atMost = undefined) =>
+    publishing.begin('publish', { event, room: ROOM, perSecond: rate, size, atMost });
   return { listening, publish };
 }
 
@@ -75,12 +109,13 @@ function roomFigures(window, { perSecond, subscribers }) {
   return {
     cpuPerDelivery: cpuPer(window, deliveries),
     deliveries,
+    ...quantiles(received.latency),
     published: sent.perSecond.sent,
     ...{ due: perSecond * subscribers, achieved: deliveries },
   };
 }
 
-const roomColumns = columns('×cpuPerDelivery deliveries ×average p99 server generatorCpu');
+const roomColumns = columns('×cpuPerDelivery deliveries ×average p50 p99 server generatorCpu');
 
 const crowd = { subscribers: SUBSCRIBERS, publishers: PUBLISHERS };
 const restAt = (perSecond) => (perSecond > 100 ? REST : 0);
@@ -117,15 +152,23 @@ const heimdallr = [
 ];
 
 export const broadcast = {
+  also: alsoInArena,
   about: 'one room with packets of 60 bytes, 1,000 subscribers and 10 publishers unless a cell says otherwise',
   cells: (quick) => [
     ...(quick ? [rates[1], rates[3]] : rates),
     { label: 'at saturation: each is offered 10% more than it takes', saturate: true, ...crowd, rest: REST },
     { label: 'a lone message: 1 subscriber, 1 publisher, 5 messages/s', subscribers: 1, publishers: 1, perSecond: 5 },
+    {
+      label: `${BURST} messages within a second to 3,000 subscribers`,
+      burst: true,
+      subscribers: 3000,
+      publishers: 1,
+      rest: REST,
+    },
     ...workload1(quick ? [heimdallr[3]] : heimdallr),
   ],
   columns: roomColumns,
-  run: (row) => (row.cell.saturate ? runSaturated(row) : runRoom(row)),
+  run: (row) => (row.cell.burst ? runBurst(row) : row.cell.saturate ? runSaturated(row) : runRoom(row)),
 };
 
 /** The cost of a delivery, and its latency, against the longest window that gjallar may gather messages in. */

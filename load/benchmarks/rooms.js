@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HOST } from '../harness/row/peer.js';
-import { columns, shown } from './columns.js';
+import { alsoInArena } from './arena.js';
+import { columns, quantiles, shown } from './columns.js';
 import { cpuPer, measured } from './measured.js';
-import { CHAT, REST, runRoom, SMALL, workerCells, workerColumns, workerPeers } from './room.js';
+import { CHAT, REST, runRoom, SMALL, sampling, workerCells, workerColumns, workerPeers } from './room.js';
 import { saturate } from './saturation.js';
 
 const CLIENTS = 500;
@@ -37,13 +38,15 @@ const paced = measured({
   },
 });
 
-async function openRooms({ fleet, cell: { members, dialect = CHAT } }) {
-  const clients = await fleet.group(CLIENTS);
+async function openRooms({ fleet, cell: { members, clients: count, dialect = CHAT } }) {
+  const clients = await fleet.group(count);
   await clients.open();
   await clients.joinRooms(members);
   await sleep(SETTLING);
-  const publish = (rate) =>
-    clients.begin('converse', { ...dialect, members, perSecond: rate, size: TEXT, rest: REST, every: 7 });
+  const publish = (rate) => {
+    const every = sampling(rate * members, 14_000);
+    return clients.begin('converse', { ...dialect, members, perSecond: rate, size: TEXT, rest: REST, every });
+  };
   return { clients, publish };
 }
 
@@ -66,6 +69,8 @@ function roomsFigures(window, { perSecond, members }) {
     brokerPerMessage: broker === undefined ? undefined : (broker * 1e6) / messages,
     messages,
     deliveries,
+    delivered: perSecond && (deliveries / (perSecond * members)) * 100,
+    ...quantiles(seen.latency),
     published: seen.perSecond.sent,
     ...{ due: perSecond * members, achieved: deliveries },
   };
@@ -77,11 +82,18 @@ const cellOf = (members, perSecond, more) => ({
   ...{ clients: CLIENTS, members, perSecond, ...more },
 });
 
-/** What a message costs in small rooms on one worker: there, a window has few messages for each subscriber. */
-export const rooms = {
-  about: `${CLIENTS} clients in rooms of 10 whose members publish`,
-  cells: (quick) => (quick ? [5000] : [1000, 5000, 10_000]).map((rate) => cellOf(10, rate, { dialect: SMALL })),
-  columns: columns(`×cpuPerMessage ×messages ${latencyAndUsage}`),
+/**
+ * What a message costs in small rooms: there, a window has few messages for each subscriber. The last cell is one of a public
+ * benchmark: each of 1,000 clients sends twice a second to the others of its room.
+ */
+export const whispers = {
+  also: alsoInArena,
+  about: 'clients in rooms whose members send to each other, 500 of them unless a cell says otherwise',
+  cells: (quick) => [
+    ...(quick ? [5000] : [1000, 5000, 10_000]).map((rate) => cellOf(10, rate, { dialect: SMALL })),
+    { ...cellOf(100, 2000, { dialect: SMALL }), label: '1,000 clients in 10 rooms, 2,000 messages/s', clients: 1000 },
+  ],
+  columns: columns(`×cpuPerMessage ×messages delivered p50 ${latencyAndUsage}`),
   run: runRooms,
 };
 

@@ -13,6 +13,7 @@ const SIZE = 40;
  */
 export const applications = {
   small: { run: runSmall },
+  arena: { run: runArena },
   recovery: { run: runRecovery },
   state: { run: runState },
   express: { run() {}, listener: expressRoutes },
@@ -34,6 +35,17 @@ function runSmall(io) {
     socket.on('publish', ({ room, text }) => io.to(room).emit('message', text));
     socket.on('heartbeat', () => {
       for (const quote of quotes) socket.emit('data', quote);
+    });
+  });
+}
+
+/** All clients are in one room, and what one of them publishes is confirmed once it is sent. */
+function runArena(io) {
+  io.on('connection', (socket) => {
+    socket.join('all');
+    socket.on('publish', (message, reply) => {
+      io.to('all').emit('message', message);
+      reply(true);
     });
   });
 }

@@ -13,6 +13,8 @@ import { SIGNAL } from './support/collect.cjs';
 import { orders, settings, unavailable } from './support/control.js';
 
 const { service, workers = 1, nodes = 1, bus, redis = nodes > 1 && bus !== 'nats', env, nodeFlags } = settings;
+/** Those levels of the log that are shown. */
+const ERRORS = ['error', 'fatal'];
 const fileOf = (name) => fileURLToPath(new URL(`programs/${name}.js`, import.meta.url));
 const collector = fileURLToPath(new URL('support/collect.cjs', import.meta.url));
 const told = { SETTINGS: JSON.stringify(settings) };
@@ -31,13 +33,14 @@ const services = {
     ...(settings.stock
       ? { main: fileOf('hosted') }
       : { main: gjallar, args: ['run', fileOf('hosted'), '--workers', String(workers)] }),
-    env: { ...WITHOUT_LIMITS, ...told },
+    env: { BUS: bus ?? (nodes > 1 ? 'redis-frames' : 'auto'), ...WITHOUT_LIMITS, ...told },
   }),
   /** An application that forks workers itself. */
   cluster: () => ({ main: fileOf('cluster'), env: told }),
 };
 
 const started = [];
+let isDeploying = false;
 const pidsOfAll = () => started.flatMap(({ process: { pid } }) => familyOf(pid));
 process.on('exit', () => {
   for (const pid of pidsOfAll()) kill(pid);
@@ -64,7 +67,7 @@ for (const [name, start] of Object.entries(brokers)) {
   const broker = await Promise.resolve(start()).catch(() => null);
   if (broker === null) missing = `${name}-server is not installed`;
   if (!broker) continue;
-  urls[`${name.toUpperCase()}_URL`] = broker.url;
+  for (const prefix of ['', 'GJALLAR_']) urls[`${prefix}${name.toUpperCase()}_URL`] = broker.url;
   helpers[name] = broker.pid;
 }
 if (missing) unavailable(missing);
@@ -77,9 +80,10 @@ async function startNodes() {
     const running = new RunningService({
       ...program,
       nodeOptions: [...nodeFlags, ...(settings.collects ? ['--expose-gc', '--require', collector] : [])],
-      env: { ...process.env, ...ON_LOOPBACK, LOG_LEVEL: 'error', ...urls, ...own, ...env },
-      onLine: (line) => !line.includes(' listens on ') && console.error(line),
-      onSpawn: (child) => child.once('exit', () => process.exit(1)),
+      env: { ...process.env, ...ON_LOOPBACK, LOG_LEVEL: 'info', ...urls, ...own, ...env },
+      onLine: (line, _stream, entry) =>
+        (entry ? ERRORS.includes(entry.level) : !line.includes(' listens on ')) && console.error(line),
+      onSpawn: (child) => child.once('exit', () => isDeploying || process.exit(1)),
     });
     started.push(running);
     await running.start();
@@ -91,6 +95,12 @@ async function startNodes() {
     for (const pid of pids) process.kill(pid, SIGNAL);
     await sleep(1000);
     return {};
+  };
+  /** The workers of a machine are replaced one by one; a server without workers, and one of several machines, starts again. */
+  orders.deploy = async () => {
+    isDeploying = true;
+    for (const running of started) await (nodes === 1 && workers > 1 ? running.reload() : running.restart());
+    isDeploying = false;
   };
   process.send({ ready: true, ports, pids, helpers, redisUrl: urls.REDIS_URL });
 }

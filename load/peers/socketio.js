@@ -5,20 +5,23 @@ import { Server } from 'socket.io';
 import { applications } from './applications.js';
 import { ready, settings } from './support/control.js';
 
-const { base, sockets, application = 'small', host, pingInterval, pingTimeout, flushMs } = settings;
-const intervals = { pingInterval, pingTimeout };
+const { base, sockets, application = 'small', host, port = 0, pingInterval, pingTimeout, flushMs } = settings;
+const options = {
+  ...{ pingInterval, pingTimeout },
+  ...(settings.recovers ? { connectionStateRecovery: {} } : {}),
+};
 
 /** As an application has it that was written for node:http. */
-async function onHttp(Server, options) {
+async function onHttp(Server, given) {
   const { listener, run } = applications[application];
   const server = createServer(await listener?.());
-  await run(new Server(server, options), settings);
-  server.listen({ host, port: 0, backlog: 4096 }, () => ready(server.address().port));
+  await run(new Server(server, given), settings);
+  server.listen({ host, port, backlog: 4096 }, () => ready(server.address().port));
 }
 
 const bases = {
   /** Stock socket.io on node:http and ws. */
-  ws: () => onHttp(Server, intervals),
+  ws: () => onHttp(Server, options),
 
   /** gjallar's `Server` in the place of socket.io's, and nothing else changed. */
   async swap() {
@@ -27,14 +30,14 @@ const bases = {
     const gjallar = await import('../../dist/index.js');
     // As for the other peers, no limit for one client, unless the row has one.
     const { maxBackpressure = 0 } = settings;
-    const given = Object.entries({ ...intervals, flushMs, maxBackpressure });
+    const given = Object.entries({ ...options, flushMs, maxBackpressure });
     await onHttp(gjallar.Server, Object.fromEntries(given.filter(([, value]) => value !== undefined)));
   },
 
   /** Stock socket.io on uWebSockets.js, through its own `attachApp`. */
   async uws() {
     const { app, listen, maxBackpressure } = await import('./support/uws.js');
-    const io = new Server(intervals);
+    const io = new Server(options);
     io.attachApp(app, { maxBackpressure });
     await applications[application].run(io, settings);
     listen();
@@ -44,7 +47,7 @@ const bases = {
   async gjallar() {
     const { app, listen, maxBackpressure } = await import('./support/uws.js');
     const { createAdapter, Engine, parser } = await import('../../dist/index.js');
-    const engine = new Engine({ ...intervals, maxBackpressure, flushMs });
+    const engine = new Engine({ ...options, maxBackpressure, flushMs });
     engine.attach(app, { path: '/socket.io/' });
     const io = new Server({ parser });
     io.bind(engine);

@@ -190,6 +190,13 @@ export class RunningService {
     await this.start();
   }
 
+  /** Reloads the workers. Resolves with the log line that the reload ends with. */
+  reload() {
+    const from = this.log.length;
+    this.process.kill('SIGHUP');
+    return this.logged(({ msg = '' }) => /^reload (finished|aborted)/.test(msg), from);
+  }
+
   /** @returns {Promise<number | null>} */
   async #end() {
     const { process: child } = this;

@@ -4,7 +4,7 @@ import { Child } from '../process/child.js';
 import { generatorCore } from '../process/cores.js';
 import { HOST } from './peer.js';
 
-const program = fileURLToPath(new URL('../../generator/process.js', import.meta.url));
+const programOf = (name) => fileURLToPath(new URL(`../../generator/${name}.js`, import.meta.url));
 
 /** All generator processes of a row. */
 export class Fleet {
@@ -15,9 +15,13 @@ export class Fleet {
     this.peer = peer;
   }
 
-  /** Starts the process for `size` clients that will play one role. They are not connected yet. */
-  async group(size) {
-    const child = await Child.start(generatorCore(this.groups.length, this.peer.cores), [program]);
+  /**
+   * Starts the process for `size` clients that will play one role. They are not connected yet.
+   * @param {number} size
+   * @param {'process' | 'returning'} [program] a file of `generator/`
+   */
+  async group(size, program = 'process') {
+    const child = await Child.start(generatorCore(this.groups.length, this.peer.cores), [programOf(program)]);
     const group = new Group(child, size, this.peer.ports);
     this.groups.push(group);
     return group;
@@ -46,7 +50,12 @@ class Group {
    *   in `generator/roles.js`; how many bytes they read at once at most; whether they start on polling, and upgrade
    */
   open(count = this.size, options = {}) {
-    return this.child.order('open', { host: HOST, ports: this.ports, count, ...options });
+    return this.order('open', { count, ...options });
+  }
+
+  /** An order of the program, which is told where the server is. */
+  order(name, options) {
+    return this.child.order(name, { host: HOST, ports: this.ports, ...options });
   }
 
   join(room) {

@@ -42,11 +42,13 @@ export class Peer {
       ...['--expose-gc', ...settings.nodeFlags, ...profiling],
       fileURLToPath(new URL(`${program}.js`, folder)),
     ];
-    peer.child = await Child.start(
-      peer.cores?.join(',') ?? null,
-      [...command, JSON.stringify({ host: HOST, ...settings })],
-      { patience: 20_000 + 1000 * (settings.processes ?? 0), foreign: foreign !== null, ...foreign },
-    );
+    peer.launch = (more) =>
+      Child.start(peer.cores?.join(',') ?? null, [...command, JSON.stringify({ host: HOST, ...settings, ...more })], {
+        patience: 20_000 + 1000 * (settings.processes ?? 0),
+        foreign: foreign !== null,
+        ...foreign,
+      });
+    peer.child = await peer.launch();
     const { hello } = peer.child;
     peer.unavailable = hello.unavailable;
     peer.ports = hello.ports ?? [hello.port];
@@ -81,8 +83,20 @@ export class Peer {
     return this.pids.reduce((sum, pid) => sum + rssOf(pid), 0);
   }
 
+  get hasChildren() {
+    return this.pids?.some((pid) => pid !== this.child.pid);
+  }
+
+  /** Replaces what runs, as an operator deploys a new version: on the same ports. */
+  async deploy() {
+    if (this.hasChildren) return this.child.order('deploy');
+    await this.child.stop();
+    this.child = await this.launch({ port: this.port });
+    this.pids = [this.child.pid];
+  }
+
   stop() {
-    const hasChildren = this.pids?.some((pid) => pid !== this.child.pid);
+    const { hasChildren } = this;
     return this.child?.stop({ gently: hasChildren || profiles !== undefined });
   }
 }

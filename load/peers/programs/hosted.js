@@ -7,8 +7,9 @@ import { applications } from '../applications.js';
 const { HOST, PORT, SETTINGS } = process.env;
 const settings = JSON.parse(SETTINGS);
 const http = createServer();
-const io = new Server(http, settings.recovers ? { connectionStateRecovery: settings.recovery ?? {} } : {});
-await applications[settings.application].run(io, settings);
+const { pingInterval, pingTimeout, recovers, recovery = {} } = settings;
+const io = new Server(http, { pingInterval, pingTimeout, ...(recovers ? { connectionStateRecovery: recovery } : {}) });
+await applications[settings.application ?? 'small'].run(io, settings);
 http.listen(PORT, HOST, () => {
   // `gjallar run` prints a line of its own.
   if (settings.stock) console.log(`socket.io listens on http://${HOST}:${http.address().port}`);

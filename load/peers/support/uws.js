@@ -2,6 +2,7 @@
 // may have the package uWebSockets.js instead.
 
 import { createRequire } from 'node:module';
+import { freePort } from '../../../test/support/ports.js';
 import { ready, settings } from './control.js';
 
 const [major] = process.versions.node.split('.');
@@ -22,8 +23,9 @@ export const maxBackpressure = settings.maxBackpressure ?? 0;
 
 export const app = App();
 
-export function listen() {
-  app.listen(settings.host, 0, (socket) => {
+export async function listen() {
+  // On port 0, uWebSockets.js would not take SO_REUSEADDR, and the port could not be listened on again after a deploy.
+  app.listen(settings.host, settings.port ?? (await freePort()), (socket) => {
     if (!socket) throw new Error('uWebSockets.js could not listen');
     ready(us_socket_local_port(socket));
   });

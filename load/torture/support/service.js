@@ -73,11 +73,4 @@ export class Service extends RunningService {
     const metrics = await (await this.#get('/metrics')).text();
     return [...metrics.matchAll(line)].reduce((sum, [, value]) => sum + Number(value), 0);
   }
-
-  /** Reloads the workers. Resolves with the log line that the reload ends with. */
-  reload() {
-    const from = this.log.length;
-    process.kill(this.primary, 'SIGHUP');
-    return this.logged(({ msg }) => /^reload (finished|aborted)/.test(msg), from);
-  }
 }
