@@ -27,8 +27,11 @@ function parse(line, where) {
   return row;
 }
 
+/** The major version of Node.js that a row ran on. */
+const nodeOf = ({ versions }) => Number(versions?.node?.split('.')[0] ?? 0);
+
 /** What rows that are runs of the same thing have in common. */
-const identity = ({ benchmark, cell, peer }) => JSON.stringify([benchmark, cell, peer]);
+const identity = ({ benchmark, cell, peer, ...row }) => JSON.stringify([benchmark, cell, peer, nodeOf(row)]);
 
 /**
  * Those rows that the report uses. A quick run counts only where there is no full one of the same cell and peer. A run of
@@ -43,7 +46,7 @@ export function usedRows(rows) {
 /**
  * All runs of one peer in one cell.
  * @typedef {{
- *   benchmark: string, cell: string, peer: string,
+ *   benchmark: string, cell: string, peer: string, node: number,
  *   parameters: object, of the cell
  *   results: object[], of the runs that count: the valid ones, or, where there are none, the invalid ones
  *   valid: boolean, false where only invalid runs or none are there
@@ -66,7 +69,7 @@ function toGroup(rows) {
   const valid = measured.filter((row) => row.valid);
   const counted = valid.length > 0 ? valid : measured;
   return {
-    ...{ benchmark, cell, peer, parameters },
+    ...{ benchmark, cell, peer, parameters, node: nodeOf(rows.at(-1)) },
     results: counted.map(({ result }) => result),
     valid: valid.length > 0,
     runs: valid.length,
@@ -110,11 +113,31 @@ export function spread({ results }, key) {
   return values.length === 0 ? undefined : spreadOf(values);
 }
 
-/** The groups of a benchmark, by cell. */
-export function cellsOf(groups, name) {
-  const own = groups.filter(({ benchmark }) => benchmark === name);
-  return [...new Set(own.map(({ cell }) => cell))].map((label) => own.filter(({ cell }) => cell === label));
+/**
+ * The cells of a benchmark in its order, each once for each version of Node.js, the newest first; those that nobody has measured
+ * are without groups.
+ * @param {Group[]} groups
+ * @param {string} name
+ * @param {{ cells: (quick: boolean) => object[] }} benchmark
+ * @returns {{ label: string, parameters: object, groups: Group[] }[]}
+ */
+export function cellsOf(groups, name, benchmark) {
+  const own = groups.filter((group) => group.benchmark === name);
+  const measured = own.map(({ cell, parameters }) => ({ label: cell, ...parameters }));
+  const known = [...benchmark.cells(false), ...benchmark.cells(true), ...measured];
+  const versions = [...new Set(own.map(({ node }) => node))].sort((a, b) => b - a);
+  return [...new Map(known.map((cell) => [cell.label, cell])).values()].flatMap(({ label, ...parameters }) => {
+    const found = versions.flatMap((node) => {
+      const cell = own.filter((group) => group.cell === label && group.node === node);
+      const named = node > OLDEST ? `${label} (Node ${node})` : label;
+      return cell.length > 0 ? [{ label: named, parameters, groups: cell }] : [];
+    });
+    return found.length > 0 ? found : [{ label, parameters, groups: [] }];
+  });
 }
+
+/** The version of Node.js that is not named. */
+const OLDEST = 20;
 
 /** Whether the server could not keep up in any of the runs of an open loop. Older runs did not judge by the core alone. */
 export const isSaturated = ({ results }) =>

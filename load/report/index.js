@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { listed, parseArguments, readCommandLine } from '../harness/command.js';
-import { docs, reportOf } from './report.js';
+import { docs, plotsOf, reportOf } from './report.js';
 
 const command = { name: 'bench:report', call: 'npm run bench:report --' };
 const kept = join(docs, 'benchmarks/results.jsonl');
@@ -27,7 +27,7 @@ function readArguments() {
 const { out, files } = await readCommandLine(command, readArguments, usage);
 
 try {
-  for (const [file, text] of reportOf(files)) {
+  for (const [file, text] of [...reportOf(files), ...(await plotsOf(files))]) {
     const path = join(out, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text);

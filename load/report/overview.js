@@ -35,8 +35,18 @@ const lines = [
 /** The cell of `connect` that the others vary. */
 const withFlags = ({ onPolling, peer }) => !onPolling && peer?.nodeFlags === undefined;
 
-const find = (groups, { benchmark, matches = withFlags }, peer) =>
-  groups.find((g) => g.valid && g.benchmark === benchmark && g.peer === peer && matches(g.parameters, g.cell));
+const fits =
+  ({ benchmark, matches = withFlags }) =>
+  (g) =>
+    g.valid && g.benchmark === benchmark && matches(g.parameters, g.cell);
+const newest = (groups) => Math.max(0, ...groups.map(({ node }) => node));
+
+/** The groups of peers on the newest version of Node.js that the last of them, ours, was measured on. */
+function findAll(groups, line, peers) {
+  const fitting = groups.filter(fits(line));
+  const node = newest(fitting.filter(({ peer }) => peer === peers.at(-1)));
+  return peers.map((peer) => fitting.find((group) => group.peer === peer && group.node === node));
+}
 
 /**
  * The README's table: the figures of stock socket.io, of its `attachApp` on uWebSockets.js and of gjallar.
@@ -57,7 +67,7 @@ can send, so most runs are INVALID.`;
 
 function row(line, groups) {
   const { about, peers = ['socketio-ws', 'socketio-uws', 'gjallar'] } = line;
-  const found = peers.map((peer) => find(groups, line, peer));
+  const found = findAll(groups, line, peers);
   const [stock, attached, ours] = found;
   return [
     about,
@@ -91,18 +101,20 @@ function runsOf(groups) {
   return groups.some(({ quick }) => quick) ? `${fewest} quick` : String(fewest);
 }
 
+const isOurs = ({ peer }) => peer.includes('gjallar');
+
 /** A difference that says nothing. */
 const NOISE = 1.05;
 
 /**
- * Every compared figure in which stock Socket.IO or node:http is better than gjallar, the largest differences first.
+ * Every compared figure in which another server is better than gjallar, the largest differences first.
  * @param {import('./groups.js').Group[]} groups
  * @param {[string, object][]} measured benchmarks by name
  */
 export function losses(groups, measured) {
-  const rows = measured.flatMap(([name, { columns }]) =>
-    cellsOf(groups, name).flatMap((cell) =>
-      columns.filter(isCompared).flatMap((column) => lossesOf(name, cell, column)),
+  const rows = measured.flatMap(([name, benchmark]) =>
+    cellsOf(groups, name, benchmark).flatMap((cell) =>
+      benchmark.columns.filter(isCompared).flatMap((column) => lossesOf(name, cell, column)),
     ),
   );
   const sorted = rows.sort((a, b) => b.factor - a.factor);
@@ -116,19 +128,21 @@ export function losses(groups, measured) {
 // A latency is no ratio in every table, but a reader wants to know all of them.
 const isCompared = ({ ratio: compared, title }) => compared || title === 'average ms';
 
-function lossesOf(name, cell, column) {
-  const stock = cell.filter(({ peer }) => /^socketio|-node$/.test(peer));
-  return stock.flatMap((group) => {
-    const other = reference(group, cell);
-    // A saturated server may still answer sooner.
-    const isWorthless = column.title.endsWith(' ms') && isSaturated(other);
-    const found = isWorthless ? undefined : quotient(group, other, column.key);
-    const factor = column.title.endsWith('/s') ? found : 1 / found;
-    if (!(factor > NOISE)) return [];
-    const [theirs, own] = [group, other].map((each) => shown(spread(each, column.key).median));
-    const server = isSaturated(group) ? `${group.peer}, saturated` : group.peer;
-    return [{ factor, cells: [`${name}: ${cell[0].cell}`, column.title, server, theirs, own] }];
-  });
+function lossesOf(name, { label, groups }, column) {
+  if (!groups.some(isOurs)) return [];
+  return groups
+    .filter((group) => !isOurs(group))
+    .flatMap((group) => {
+      const other = reference(group, groups);
+      // A saturated server may still answer sooner.
+      const isWorthless = column.title.endsWith(' ms') && isSaturated(other);
+      const found = isWorthless ? undefined : quotient(group, other, column.key);
+      const factor = column.title.endsWith('/s') ? found : 1 / found;
+      if (!(factor > NOISE)) return [];
+      const [theirs, own] = [group, other].map((each) => shown(spread(each, column.key).median));
+      const server = isSaturated(group) ? `${group.peer}, saturated` : group.peer;
+      return [{ factor, cells: [`${name}: ${label}`, column.title, server, theirs, own] }];
+    });
 }
 
 /** The costs that an estimate needs: what the page calls them, and the figure that they come from, in µs or bytes. */
@@ -156,7 +170,7 @@ const costs = {
 /** @param {import('./groups.js').Group[]} groups */
 const measuredCosts = (groups) =>
   Object.entries(costs).flatMap(([name, cost]) => {
-    const group = find(groups, cost, cost.peer ?? 'gjallar');
+    const [group] = findAll(groups, cost, [cost.peer ?? 'gjallar']);
     return group ? [{ name, ...cost, value: cost.keys.reduce((sum, key) => sum + spread(group, key).median, 0) }] : [];
   });
 

@@ -44,7 +44,46 @@ const workloads = {
   5: 'slow clients: reactive-playground, which shows back-pressure against clients that read more slowly than the server sends',
 };
 
+/** Figures of a public benchmark, in a cell that is shaped like its own. @param {(parameters: object) => boolean} matches */
+const arena = (about, matches, rows) => ({
+  source: `*Published figures* are those of the [benchmark of AnyCable's authors](https://github.com/anycable/nodejs-websocket-bench), on 32 virtual cores. ${about}`,
+  who: 'published',
+  cell: (parameters) => (matches(parameters) ? rows : []),
+});
+const always = () => true;
+
 const byBenchmark = {
+  jitter: arena('10,000 clients, 120 messages at 2 a second, each client offline for about 2 s every 15 s.', always, [
+    ['socket.io', { delivered: 84.55, lost: 184_449, cuts: 74_496, p50: 106, p95: 394, p99: 1070 }],
+    ['socket.io with recovery', { delivered: 100, lost: 0, cuts: 81_532, p50: 148, p95: 1970, p99: 4580 }],
+    ['uWebSockets.js', { delivered: 87.03, lost: 153_805, cuts: 81_232, p50: 92, p95: 720, p99: 1720 }],
+    ['AnyCable', { delivered: 100, lost: 0, cuts: 83_375, p50: 250, p95: 4100, p99: 6140 }],
+  ]),
+  deploy: arena('5,000 clients; AnyCable is a process of its own that is not deployed with the application.', always, [
+    ['socket.io', { dropped: 5000, offlineP50: 4967, offlineP95: 5992, neverBack: 189 }],
+    ['AnyCable', { dropped: 0, offlineP50: 0, offlineP95: 0, neverBack: 0 }],
+  ]),
+  idle: arena('Memory of the container at up to 1,000,000 connections; socket.io held 119,826 in 6.3 GB.', always, [
+    ['socket.io', { serverPerClient: 52_600 }],
+    ['uWebSockets.js', { serverPerClient: 5400 }],
+    ['AnyCable', { serverPerClient: 33_000 }],
+    ['AnyCable Pro', { serverPerClient: 19_000 }],
+  ]),
+  broadcast: arena(
+    '100 messages within a second to 10,000 subscribers, published over HTTP.',
+    ({ burst }) => burst === true,
+    [
+      ['socket.io', { p50: 741, p99: 3934 }],
+      ['socket.io with recovery', { p50: 497, p99: 2255 }],
+      ['uWebSockets.js', { p50: 219, p99: 3171 }],
+      ['AnyCable', { p50: 360, p99: 3130 }],
+    ],
+  ),
+  whispers: arena('1,000 clients in 10 rooms; each sends 64 bytes every 500 ms.', ({ clients }) => clients === 1000, [
+    ['socket.io', { delivered: 62.3, p50: 1784, p99: 12_069 }],
+    ['uWebSockets.js', { delivered: 100, p50: 10, p99: 21 }],
+    ['AnyCable', { delivered: 100, p50: 18, p99: 78 }],
+  ]),
   nodes: {
     workload: 1,
     cell: rooms,
@@ -107,8 +146,9 @@ export function publishedFor(name) {
   const found = byBenchmark[name];
   if (!found) return undefined;
   const { workload, about, cell } = found;
+  const { source = `*Workload ${workload}*, ${workloads[workload]}. ${about}`, who = `workload ${workload}` } = found;
   return {
-    about: `*Workload ${workload}*, ${workloads[workload]}. ${about}`,
-    cell: (parameters) => cell(parameters).map(([who, result]) => ({ name: `workload ${workload}: ${who}`, result })),
+    about: source,
+    cell: (parameters) => cell(parameters).map(([name, result]) => ({ name: `${who}: ${name}`, result })),
   };
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { benchmarks } from '../benchmarks/index.js';
 import { cellsOf, ENOUGH_RUNS, groupRows, readRows, usedRows } from './groups.js';
 import { losses, overview, sizingCosts, sizingSection } from './overview.js';
+import { draw, plotOf } from './plots.js';
 import { publishedFor } from './published.js';
 import { benchmarkTable } from './tables.js';
 
@@ -31,6 +32,16 @@ export function reportOf(files) {
   ];
 }
 
+/** The plots of the report, as their paths in docs/ with what is in them. @returns {Promise<[path: string, text: string][]>} */
+export async function plotsOf(files) {
+  const groups = groupRows(usedRows(readRows(files)).filter(isKnown));
+  const drawn = Object.entries(benchmarks).map(async ([name, benchmark]) => {
+    const plot = plotOf(name, benchmark, groups);
+    return plot ? [[plot.file, await draw(name, benchmark, groups)]] : [];
+  });
+  return (await Promise.all(drawn)).flat();
+}
+
 /** A row as one line of JSON. Six digits are more than any of these figures deserves. */
 const line = (row) =>
   JSON.stringify(row, (_, value) =>
@@ -50,10 +61,10 @@ function page(rows, groups) {
   const parts = [
     introduction,
     `## gjallar and stock Socket.IO\n\n${overview(groups)}`,
-    `## What gjallar loses to Socket.IO
+    `## What gjallar loses
 
-Each row in the results in which stock Socket.IO, or node:http with or without Express, costs less, answers sooner or carries
-more, also if that server was saturated. A busy gjallar worker collects messages for up to \`FLUSH_MS\` (25 ms by default). That is
+Each row in the results in which another server costs less, answers sooner or carries more, also if that server was saturated:
+stock Socket.IO, node:http with or without Express, and the handwritten servers in JavaScript, Go, Java and Rust. A busy gjallar worker collects messages for up to \`FLUSH_MS\` (25 ms by default). That is
 why its latency is higher and its CPU time lower.
 
 ${losses(groups, measured)}`,
@@ -85,20 +96,22 @@ const legend = `## How to read the tables of the benchmarks
   else with the first.
 - A server above 95% of its cores, or whose latency grows through the run, is saturated. Its latency is not compared, because it
   says how long the run was. Its cost per message is.
-- A row whose runs were all INVALID is struck out and not compared. Where a benchmark has cells with several runs, those with one
-  run are only in the recorded results in \`docs/benchmarks/results.jsonl\`.
+- A row whose runs were all INVALID is struck out and not compared.
+- Rows ran on Node.js 20 where a cell names no other version.
 - Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
-  not their size.`;
+  not their size. In the plots, blue is gjallar, yellow other servers measured here, and grey what others have published; a hollow
+  point is of a saturated server.`;
 
-function chapter(name, { about, columns }, groups) {
+function chapter(name, benchmark, groups) {
+  const { about, columns } = benchmark;
   const published = publishedFor(name);
-  const cells = cellsOf(groups, name);
-  const repeated = cells.filter((cell) => cell.some(({ runs }) => runs > 1));
+  const plot = plotOf(name, benchmark, groups);
   return [
     `## ${name}`,
     `${about[0].toUpperCase()}${about.slice(1)}.`,
     ...(published ? [published.about] : []),
-    benchmarkTable(columns, repeated.length > 0 ? repeated : cells, published?.cell),
+    ...(plot ? [plot.markdown] : []),
+    benchmarkTable(columns, cellsOf(groups, name, benchmark), published?.cell),
   ].join('\n\n');
 }
 

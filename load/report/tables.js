@@ -16,28 +16,30 @@ export function markdownTable(head, rows, left = 1) {
 
 /**
  * All results of a benchmark in one table: a row for each cell and peer, with the spread of each figure and, where a column
- * has ratios, how many times ours it is. Figures published for the same cell stand below it.
+ * has ratios, how many times ours it is. Figures published for the same cell stand below it, also where nobody has measured it.
  * @param {{ key: string, title: string, digits?: number, ratio?: boolean }[]} columns
- * @param {import('./groups.js').Group[][]} cells
+ * @param {ReturnType<import('./groups.js').cellsOf>} cells
  * @param {(parameters: object) => { name: string, result: object }[]} [published]
  */
 export function benchmarkTable(columns, cells, published = () => []) {
-  const present = columns.filter(({ key }) => cells.flat().some((group) => spread(group, key)));
+  const isPresent = ({ groups, parameters }, key) =>
+    groups.some((group) => spread(group, key)) || published(parameters).some(({ result }) => result[key] !== undefined);
+  const present = columns.filter(({ key }) => cells.some((cell) => isPresent(cell, key)));
   const withRatios = (textOf, ratioOf = () => '–') =>
     present.flatMap((column) => (column.ratio ? [textOf(column), ratioOf(column)] : [textOf(column)]));
-  const rows = cells.flatMap((cell) => {
-    const measured = cell.map((group) => {
+  const rows = cells.flatMap(({ label, parameters, groups }) => {
+    const measured = groups.map((group) => {
       const figures = withRatios(
         (column) => figure(group, column),
-        (column) => times(ratio(group, reference(group, cell), column)),
+        (column) => times(ratio(group, reference(group, groups), column)),
       );
       return [group.peer, ...figures, runsOf(group), group.notes.join('; ')];
     });
-    const others = published(cell[0].parameters).map(({ name, result }) => {
+    const others = published(parameters).map(({ name, result }) => {
       const known = ({ key }) => (result[key] === undefined ? '–' : `*${result[key].toLocaleString('en-US')}*`);
-      return [`*${name}*`, ...withRatios(known), '–', ''];
+      return [`*${name}*`, ...withRatios(known), '–', groups.length === 0 ? 'not measured here' : ''];
     });
-    return [...measured, ...others].map((row, i) => [i === 0 ? cell[0].cell : '', ...row]);
+    return [...measured, ...others].map((row, i) => [i === 0 ? label : '', ...row]);
   });
   const titles = withRatios(
     ({ title }) => title,
