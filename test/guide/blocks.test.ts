@@ -39,7 +39,11 @@ const executed: Record<string, Record<string, string>> = {
   'docs/guide/live-data.md': { '': 'test/guide/live-data.test.ts' },
   'docs/guide/authentication.md': { 'import ': 'test/guide/authentication.test.ts' },
   'docs/guide/durable-rooms.md': { 'import ': 'test/guide/durable-rooms.test.ts' },
-  'docs/guide/presence.md': { '': 'test/guide/commands.test.ts' },
+  'docs/guide/presence.md': {
+    '// server.mjs': 'test/guide/commands.test.ts',
+    '// client.mjs': 'test/guide/commands.test.ts',
+    'presence.on': 'test/guide/commands.test.ts',
+  },
   'docs/guide/event-schemas.md': { import: 'test/guide/types.test.ts' },
   'docs/guide/emitter.md': { '': 'test/cluster/emitter/emitter.test.ts' },
   'docs/guide/recovery.md': { '': 'test/guide/first-client.test.ts' },

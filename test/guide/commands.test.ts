@@ -140,11 +140,12 @@ test('docs/move.md: the parts on an app of uWebSockets.js', async () => {
 
 test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md', async () => {
   const presence = blockOf('docs/guide/presence.md', '// server.mjs');
+  const events = blockOf('docs/guide/presence.md', 'presence.on');
   const member = blockOf('docs/guide/presence.md', '// client.mjs');
   const history = blockOf('docs/guide/durable-rooms.md', 'import { SqliteHistoryStore }');
   const port = await freePort();
   const application = folderWith({
-    'presence.mjs': presence.replace('3000', String(port)),
+    'presence.mjs': `${presence.replace('3000', String(port))}\n${events}`,
     'client.mjs': member.replace('3000', String(port)),
     'history.mjs': `${history}
       await history.append('hall', [{ from: 'Bo', text: 'Hi', at: Date.now() }]);
@@ -154,11 +155,12 @@ test('docs/guide/presence.md, and a store alone of docs/guide/durable-rooms.md',
   });
   const lines = application.start('node history.mjs');
   await until(() => lines.includes('0 true Hi true'));
-  application.start(
+  const server = application.start(
     `${blockOf('docs/run.md', 'npx gjallar run server.js --workers').split(' server.js')[0]} presence.mjs --workers 2`,
   );
   const ada = application.start('node client.mjs Ada');
   await until(() => ada.includes("[ 'Ada' ]"));
   const ben = application.start('node client.mjs Ben');
   for (const printed of [ada, ben]) await until(() => printed.some((line) => /'Ada', 'Ben'|'Ben', 'Ada'/.test(line)));
+  await until(() => server.includes('Ben is in hall undefined'));
 });

@@ -76,8 +76,11 @@ const programs = {
     createStateRoom(io.of('/other'), 'any').set('x', [7]);`,
   presence: `import { Server } from 'gjallar';
     import { createPresence } from 'gjallar/presence';
-    const presence = createPresence(new Server<{ say(): void }>());
-    presence.on('change', (room) => presence.usersOf(room).users.size);`,
+    const presence = createPresence<{ name: string }>(new Server<{ say(): void }>());
+    presence.on('change', (room) => presence.usersOf(room).users.get('ada')?.name.length);
+    presence.on('join', (room, user, data) => [room, user, data?.name.length]);
+    // @ts-expect-error: a field is missing
+    presence.add('hall', 'ada', {});`,
   plain: `import { App, Engine, GjallarError } from 'gjallar';
     import { answerHttp, readJson, sendJson } from 'gjallar/http';
     import { type OtherClients, PlainWebSockets } from 'gjallar/plain';

@@ -51,4 +51,4 @@ export class Presences {
   }
 }
 
-const usersOf = (presence: Presence, room: string): string => [...presence.usersOf(room).users].sort().join();
+const usersOf = (presence: Presence, room: string): string => [...presence.usersOf(room).users.keys()].sort().join();

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { MalformedMessage } from '../../base/errors.js';
 import type { OpenService, ServiceChannel } from '../../io/rooms/services.js';
 
@@ -9,11 +10,14 @@ const SEND_AFTER_MS = 50;
 /** A user in a room of a worker. */
 interface LocalUser {
   sockets: number;
-  displayName: string | undefined;
+  data: unknown;
 }
 
-/** Another worker's users in a room, with the display names of those that have one, or their number if there are too many. */
-type OtherUsers = Map<string, string | undefined> | number;
+/** Users with their data: JSON, or undefined. */
+export type UsersWithData = Map<string, unknown>;
+
+/** Another worker's users in a room, or their number if there are too many. */
+type OtherUsers = UsersWithData | number;
 
 /**
  * Knows the users of each room on all workers and machines. Each worker keeps its own users and sends changes to the
@@ -46,19 +50,20 @@ export class PresenceRegistry {
   }
 
   /** A socket of a user has joined the room. */
-  add(room: string, user: string, displayName?: string): void {
+  add(room: string, user: string, data?: unknown): void {
     const users = this.local.get(room) ?? new Map<string, LocalUser>();
     this.local.set(room, users);
     const known = users.get(user);
-    users.set(user, { sockets: (known?.sockets ?? 0) + 1, displayName });
-    if (!known || known.displayName !== displayName) this.note(room, user);
+    const isSame = known && isDeepStrictEqual(known.data, data);
+    users.set(user, { sockets: (known?.sockets ?? 0) + 1, data });
+    if (!isSame) this.note(room, user);
   }
 
-  /** A user in the room has another display name than before. */
-  rename(room: string, user: string, displayName: string | undefined): void {
+  /** A user in the room has other data than before. */
+  update(room: string, user: string, data: unknown): void {
     const known = this.local.get(room)?.get(user);
-    if (!known || known.displayName === displayName) return;
-    known.displayName = displayName;
+    if (!known || isDeepStrictEqual(known.data, data)) return;
+    known.data = data;
     this.note(room, user);
   }
 
@@ -72,25 +77,24 @@ export class PresenceRegistry {
     this.note(room, user);
   }
 
-  /** The users of a room: their number, the known ones, and the display names of those that have one. */
-  usersOf(room: string): { members: number; users: Set<string>; names?: ReadonlyMap<string, string> } {
-    const users = new Set<string>();
-    const names = new Map<string, string>();
+  /** The users of a room: their number, and the known ones with their data. */
+  usersOf(room: string): { members: number; users: UsersWithData } {
+    const users: UsersWithData = new Map();
     let unnamed = 0;
-    const name = (user: string, displayName: string | undefined) => {
-      users.add(user);
-      if (displayName !== undefined) names.set(user, displayName);
-    };
-    const local = this.local.get(room);
-    const isNamed = local && local.size <= MAX_NAMED;
-    if (local && !isNamed) unnamed += local.size;
     for (const rooms of this.nodes.values()) {
       const others = rooms.get(room);
       if (typeof others === 'number') unnamed += others;
-      else for (const [user, displayName] of others ?? []) name(user, displayName);
+      else for (const [user, data] of others ?? []) users.set(user, data);
     }
-    if (isNamed) for (const [user, { displayName }] of local) name(user, displayName);
-    return { members: users.size + unnamed, users, names: names.size > 0 ? names : undefined };
+    const local = this.local.get(room);
+    if (local && local.size > MAX_NAMED) unnamed += local.size;
+    else for (const [user, { data }] of local ?? []) users.set(user, data);
+    return { members: users.size + unnamed, users };
+  }
+
+  /** Whether this worker has users in a room. */
+  hasLocal(room: string): boolean {
+    return this.local.has(room);
   }
 
   /** All rooms with at least one user. */
@@ -115,8 +119,8 @@ export class PresenceRegistry {
       if (typeof users === 'number') node.set(room, users);
       else {
         const known = node.get(room);
-        const named = gone && known instanceof Map ? known : new Map<string, string | undefined>();
-        for (const [user, displayName] of users) named.set(user, displayName);
+        const named: UsersWithData = gone && known instanceof Map ? known : new Map();
+        for (const [user, data] of users) named.set(user, data);
         for (const user of gone ?? []) named.delete(user);
         if (named.size > 0) node.set(room, named);
         else node.delete(room);
@@ -184,10 +188,9 @@ export class PresenceRegistry {
   }
 }
 
-type UserEntry = readonly [user: string, displayName?: string];
+type UserEntry = readonly [user: string, data?: unknown];
 
-const entryOf = (user: string, { displayName }: LocalUser): UserEntry =>
-  displayName === undefined ? [user] : [user, displayName];
+const entryOf = (user: string, { data }: LocalUser): UserEntry => (data === undefined ? [user] : [user, data]);
 
 /**
  * A room, and the worker's users in it, or their number. With those that are `gone`, these are changes: others stay. They are no
@@ -213,9 +216,10 @@ function areUsers(value: unknown): boolean {
   if (!Array.isArray(value)) return false;
   const [room, users, gone] = value as unknown[];
   if (typeof room !== 'string') return false;
-  return Number.isInteger(users) || (isListOf(users, areTexts) && (gone === undefined || areTexts(gone)));
+  return Number.isInteger(users) || (isListOf(users, isUserEntry) && (gone === undefined || isListOf(gone, isText)));
 }
 
 const isListOf = (value: unknown, fits: (each: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(fits);
-const areTexts = (value: unknown): boolean => isListOf(value, (each) => typeof each === 'string');
+const isText = (value: unknown): boolean => typeof value === 'string';
+const isUserEntry = (value: unknown): boolean => Array.isArray(value) && isText(value[0]);

@@ -21,8 +21,7 @@ import { chatSeam, endRevoked } from './operator/clients.js';
 import { exportOf, MessageDeletion } from './operator/messages.js';
 import { admitPlain } from './plain/admit.js';
 import { type PlainDelivery, PlainMembers } from './plain/members.js';
-import { PresenceBroadcaster } from './presence/broadcaster.js';
-import { MemberLists } from './presence/member-lists.js';
+import { MemberLists, namesOf } from './presence/member-lists.js';
 import { answerTotals, applicationViewOf, chatStatsOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 import { StateService, type StateSettings } from './state/service.js';
@@ -56,13 +55,18 @@ export function startChat(
   const isOverloaded = () => engine.load.rejectsMessages;
   const counters = new ChatCounters();
   const talkers = new TopKeys();
-  const presence = createPresence(io.of('/') as unknown as Namespace, {
+  const presence = createPresence<string>(io.of('/') as unknown as Namespace, {
     isRoom: (ioRoom) => chatRoomOf(ioRoom) !== undefined,
   })
     .on('change', (ioRoom) => {
-      const room = chatRoomOf(ioRoom)!;
-      memberLists.forget(room);
-      presenceBroadcaster.note(room);
+      memberLists.forget(chatRoomOf(ioRoom)!);
+    })
+    .on('update', ({ room: ioRoom, members, joined, left }) => {
+      if (joined?.size === 0 && left?.size === 0) return;
+      const here = (volatilePresence ? io.local.volatile : io.local).to(ioRoom);
+      const users = joined && { joined: [...joined.keys()], left: [...left!.keys()] };
+      const names = users && namesOf([...users.joined, ...users.left], joined, left);
+      here.emit('presence', { room: chatRoomOf(ioRoom)!, members, ...users, ...(names && { names }) });
     })
     .on('malformed', (reason) => reports.malformed('application', `presence: ${reason}`));
   const roster = { usersOf: (room: string) => presence.usersOf(ioRoomOf(room)) };
@@ -71,12 +75,6 @@ export function startChat(
     messages: counters.roomMessages + counters.directMessages,
   });
   const memberLists: MemberLists = new MemberLists(roster);
-  const presenceBroadcaster: PresenceBroadcaster = new PresenceBroadcaster(
-    roster,
-    (change) => (volatilePresence ? io.local.volatile : io.local).to(ioRoomOf(change.room)).emit('presence', change),
-    (room) => hasRoom(ioRoomOf(room)),
-    () => engine.load.level >= 1,
-  );
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations: Conversations | undefined =
     history &&
@@ -98,7 +96,6 @@ export function startChat(
   const context: ChatContext = {
     io,
     presence,
-    presenceBroadcaster,
     memberLists,
     conversations,
     workerId: worker.mesh.id,
@@ -172,7 +169,6 @@ export function startChat(
     /** Tells the other workers that this one is stopping. */
     close: () => {
       conversations?.close();
-      presenceBroadcaster.close();
       presence.close();
       context.states.close();
     },

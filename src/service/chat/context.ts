@@ -6,7 +6,6 @@ import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import type { Expiry } from './expiry.js';
 import type { ChatCounters } from './metrics.js';
-import type { PresenceBroadcaster } from './presence/broadcaster.js';
 import type { MemberLists } from './presence/member-lists.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 import type { StateService } from './state/service.js';
@@ -14,9 +13,8 @@ import type { StateService } from './state/service.js';
 /** The parts that the handlers of client events use. */
 export interface ChatContext {
   readonly io: ChatServer;
-  /** The users of the rooms of Socket.IO that are chat rooms. */
-  readonly presence: Presence;
-  readonly presenceBroadcaster: PresenceBroadcaster;
+  /** The users of the rooms of Socket.IO that are chat rooms, with their display names. */
+  readonly presence: Presence<string>;
   readonly memberLists: MemberLists;
   /** The stored messages; undefined if the server keeps no history. */
   readonly conversations: Conversations | undefined;

@@ -14,10 +14,9 @@ export const MAX_ROOMS = 100;
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { presenceBroadcaster, memberLists, workerId } = context;
+  const { memberLists, workerId } = context;
   if (!socket.rooms.has(ioRoomOf(room))) {
     if (roomsOf(socket).length >= MAX_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');
-    presenceBroadcaster.watch(room);
     await socket.join(ioRoomOf(room));
   }
   const position = await context.conversations?.follow(room);
@@ -81,7 +80,7 @@ export async function token(context: ChatContext, socket: ChatSocket, input: unk
   if (name !== socket.data.name) throw new GjallarError('TOKEN_OTHER_USER');
   Object.assign(socket.data, { grant, displayName });
   expiry.set(socket, identity);
-  presence.rename(socket, displayName);
+  presence.update(socket, displayName);
   for (const room of roomsOf(socket)) if (!isAllowed(grant, 'join', room)) await leave(context, socket, room);
   for (const room of states.all) if (!isAllowed(grant, 'join', room.name)) room.leave(socket);
   return { name, expires };

@@ -80,7 +80,6 @@ export class PlainMembers {
       enter: async () => {
         isIn = true;
         this.enter(room);
-        context.presenceBroadcaster.watch(room);
         context.presence.add(ioRoomOf(room), name, displayName);
         await context.conversations?.follow(room);
       },

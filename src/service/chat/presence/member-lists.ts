@@ -2,7 +2,7 @@ import type { PresentUsers } from '../../../features/presence/index.js';
 
 /** Knows the users of each room. */
 export interface Roster {
-  usersOf(room: string): PresentUsers;
+  usersOf(room: string): PresentUsers<string>;
 }
 
 /** How many lists are kept. */
@@ -51,9 +51,9 @@ export class MemberLists {
   }
 
   private create(room: string): KeptList {
-    const { members, users, names } = this.roster.usersOf(room);
-    const sorted = [...users].sort();
-    const list = { members, users: sorted, names: namesOf(sorted, names) };
+    const { members, users } = this.roster.usersOf(room);
+    const sorted = [...users.keys()].sort();
+    const list = { members, users: sorted, names: namesOf(sorted, users) };
     const kept = { list, bytes: Buffer.byteLength(JSON.stringify(list)) };
     // Clients may ask for any number of rooms without members.
     if (members === 0) return kept;
@@ -69,9 +69,8 @@ export type NamesByUser = Readonly<Record<string, string>>;
 /** The display names of some users; undefined if none of them has one. Earlier sources take precedence. */
 export function namesOf(
   users: Iterable<string>,
-  ...sources: (ReadonlyMap<string, string> | undefined)[]
+  ...sources: (ReadonlyMap<string, string | undefined> | undefined)[]
 ): NamesByUser | undefined {
-  if (!sources.some((source) => source)) return undefined;
   const pairs: [string, string][] = [];
   for (const user of users) {
     const displayName = sources.find((source) => source?.has(user))?.get(user);

@@ -38,7 +38,7 @@ export function answerTotals(io: ChatServer, own: () => WorkerTotals): void {
 }
 
 /** Counts the rooms and their members, which all workers know, and asks the others for the rest. */
-export async function chatStatsOf(io: ChatServer, presence: Presence, own: WorkerTotals): Promise<ChatStats> {
+export async function chatStatsOf(io: ChatServer, presence: Presence<string>, own: WorkerTotals): Promise<ChatStats> {
   const { answers } = await askServers(io.of('/') as unknown as Namespace, EVENT, null, areTotals);
   const totals = { ...own, workers: answers.length + 1 };
   for (const { clients, messages } of answers) {

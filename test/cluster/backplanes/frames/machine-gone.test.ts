@@ -51,7 +51,7 @@ test('nothing waits for a worker or a machine that has ended without a word, and
     presences[index + 1]!.track(socket, `user${index}`);
     await socket.join('hall');
   }
-  const users = () => [...seen.usersOf('hall').users].sort();
+  const users = () => [...seen.usersOf('hall').users.keys()].sort();
   await until(() => users().length === 2);
   expect(await one.io.fetchSockets()).toHaveLength(2);
 

@@ -85,7 +85,7 @@ io.of('/admin').on('connection', serve);
 io.of(/^\/large/).on('connection', () => {});
 io.on('some are there', () => fail('elsewhere'));
 io.on('ended', (id, reason) => ends.set(id, [...(ends.get(id) ?? []), reason]));
-presence.on('change', (room) => room === 'all' && seen.add([...presence.usersOf(room).users].sort().join()));
+presence.on('change', (room) => room === 'all' && seen.add([...presence.usersOf(room).users.keys()].sort().join()));
 
 // Each worker sends numbers to all clients.
 let number = 0;

@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import { MAX_NAMED, type PresenceMessage, PresenceRegistry } from '../../../../src/features/presence/registry.js';
-import type { OpenService } from '../../../../src/io/rooms/index.js';
-import { PresenceBroadcaster } from '../../../../src/service/chat/presence/broadcaster.js';
-import { MemberLists } from '../../../../src/service/chat/presence/member-lists.js';
-import type { RoomPresence } from '../../../../src/service/chat/protocol.js';
+import { MAX_NAMED, type PresenceMessage, PresenceRegistry } from '../../../src/features/presence/registry.js';
+import type { OpenService } from '../../../src/io/rooms/index.js';
 
 beforeEach(() => {
   jest.useFakeTimers();
@@ -60,7 +57,7 @@ class Wire {
   }
 }
 
-const users = (roster: PresenceRegistry, room = 'hall') => [...roster.usersOf(room).users].sort();
+const users = (roster: PresenceRegistry, room = 'hall') => [...roster.usersOf(room).users.keys()].sort();
 
 describe('the roster', () => {
   test('of one who comes late knows who is there', () => {
@@ -81,7 +78,7 @@ describe('the roster', () => {
     b.remove('hall', 'Bjørn');
     expect(users(a)).toEqual(['Astrid']);
     jest.advanceTimersByTime(100);
-    expect(a.usersOf('hall')).toEqual({ members: 1, users: new Set(['Astrid']) });
+    expect(a.usersOf('hall')).toEqual({ members: 1, users: new Map([['Astrid', undefined]]) });
     a.remove('hall', 'Astrid');
     jest.advanceTimersByTime(100);
     expect(b.usersOf('hall').members).toBe(1);
@@ -133,7 +130,8 @@ describe('the roster', () => {
     jest.advanceTimersByTime(2);
     for (const roster of [b, late]) {
       expect([...roster.rooms()]).toEqual(rooms);
-      for (const room of rooms) expect([...roster.usersOf(room).users].sort()).toEqual([...rooms, 'named'].sort());
+      for (const room of rooms)
+        expect([...roster.usersOf(room).users.keys()].sort()).toEqual([...rooms, 'named'].sort());
     }
   });
 
@@ -143,7 +141,7 @@ describe('the roster', () => {
     for (let user = 0; user <= MAX_NAMED; user++) a.add('hall', `user${user}`);
     b.add('hall', 'Bjørn');
     jest.advanceTimersByTime(100);
-    expect(b.usersOf('hall')).toEqual({ members: MAX_NAMED + 2, users: new Set(['Bjørn']) });
+    expect(b.usersOf('hall')).toEqual({ members: MAX_NAMED + 2, users: new Map([['Bjørn', undefined]]) });
     const late = wire.add('c');
     jest.advanceTimersByTime(2);
     a.remove('hall', 'user0');
@@ -152,34 +150,35 @@ describe('the roster', () => {
   });
 });
 
-describe('display names', () => {
-  const names = (roster: PresenceRegistry) => Object.fromEntries(roster.usersOf('hall').names ?? []);
+describe('the data of users', () => {
+  const dataIn = (roster: PresenceRegistry) => Object.fromEntries(roster.usersOf('hall').users);
 
-  test('reach the other workers, those that start later too, and leave with their users', () => {
+  test('reaches the other workers, those that start later too, and leaves with its users', () => {
     const wire = new Wire();
     const [a, b] = [wire.add('a'), wire.add('b')];
     a.add('hall', '__proto__', 'Astrid A.');
     a.add('hall', 'bjorn');
-    b.add('hall', 'chen', 'Chen C.');
+    b.add('hall', 'chen', { name: 'Chen C.', away: null });
     jest.advanceTimersByTime(100);
     const late = wire.add('c');
     jest.advanceTimersByTime(2);
     const all = Object.fromEntries([
       ['__proto__', 'Astrid A.'],
-      ['chen', 'Chen C.'],
+      ['bjorn', undefined],
+      ['chen', { name: 'Chen C.', away: null }],
     ]);
-    for (const roster of [a, b, late]) expect(names(roster)).toEqual(all);
+    for (const roster of [a, b, late]) expect(dataIn(roster)).toEqual(all);
     a.remove('hall', '__proto__');
-    b.rename('hall', 'chen', 'Chen D.');
-    b.rename('hall', 'nobody here', 'No One');
+    b.update('hall', 'chen', 'Chen D.');
+    b.update('hall', 'nobody here', 'No One');
     jest.advanceTimersByTime(100);
-    for (const roster of [a, b, late]) expect(names(roster)).toEqual({ chen: 'Chen D.' });
-    b.rename('hall', 'chen', undefined);
+    for (const roster of [a, b, late]) expect(dataIn(roster)).toEqual({ bjorn: undefined, chen: 'Chen D.' });
+    b.update('hall', 'chen', undefined);
     jest.advanceTimersByTime(100);
-    for (const roster of [a, b, late]) expect(roster.usersOf('hall').names).toBeUndefined();
+    for (const roster of [a, b, late]) expect(dataIn(roster)).toStrictEqual({ bjorn: undefined, chen: undefined });
   });
 
-  test('are not sent where the names of the users are not, and what has not changed is not sent again', () => {
+  test('is not sent where the names of the users are not, and what has not changed is not sent again', () => {
     const sent: PresenceMessage[] = [];
     const channel = { send: (message: unknown) => sent.push(message as PresenceMessage), close: () => {} };
     const roster = new PresenceRegistry(
@@ -194,6 +193,11 @@ describe('display names', () => {
     expect(next()).toEqual([['yard', [['bjorn']], []]]);
     roster.add('yard', 'chen', 'Chen C.');
     expect(next()).toEqual([['yard', [['chen', 'Chen C.']], []]]);
+    const before = sent.length;
+    roster.add('yard', 'chen', 'Chen C.');
+    roster.update('yard', 'chen', 'Chen C.');
+    jest.advanceTimersByTime(100);
+    expect(sent).toHaveLength(before);
     roster.remove('yard', 'bjorn');
     expect(next()).toEqual([['yard', [], ['bjorn']]]);
     for (let user = 0; user <= MAX_NAMED; user++) roster.add('hall', `user${user}`, `User ${user}`);
@@ -202,88 +206,5 @@ describe('display names', () => {
     roster.remove('hall', 'user0');
     expect(next()).toMatchObject([['hall', { length: MAX_NAMED }]]);
     roster.close();
-  });
-});
-
-describe('the list of members', () => {
-  test('is made once for each change of its room, and lists of rooms without members are not kept', () => {
-    let asked = 0;
-    const wire = new Wire();
-    const roster: PresenceRegistry = wire.add('a', (room) => lists.forget(room));
-    const lists: MemberLists = new MemberLists({
-      usersOf: (room) => {
-        asked++;
-        return roster.usersOf(room);
-      },
-    });
-    roster.add('hall', 'bjorn', 'Bjørn B.');
-    roster.add('hall', 'astrid');
-    for (let time = 0; time < 100; time++) {
-      expect(lists.of('hall')).toEqual({
-        members: 2,
-        users: ['astrid', 'bjorn'],
-        names: { bjorn: 'Bjørn B.' },
-      });
-      expect(lists.count('hall')).toBe(2);
-    }
-    expect(asked).toBe(1);
-    wire.add('b').add('hall', 'chen');
-    jest.advanceTimersByTime(100);
-    expect(lists.of('hall').users).toEqual(['astrid', 'bjorn', 'chen']);
-    expect(asked).toBe(2);
-    for (const _ of 'xx') expect(lists.of('nowhere').members).toBe(0);
-    expect(asked).toBe(4);
-  });
-});
-
-describe('presence', () => {
-  test('of a room is told four times a second at most, and not at all when nothing is left of a change', () => {
-    const told: RoomPresence[] = [];
-    const here = new Set(['Witness']);
-    const teller = new PresenceBroadcaster(
-      { usersOf: () => ({ members: here.size, users: new Set(here) }) },
-      (presence) => told.push(presence),
-      () => true,
-    );
-    teller.watch('hall');
-    for (let user = 0; user < 20; user++) {
-      here.add(`user${user}`);
-      teller.note('hall');
-      jest.advanceTimersByTime(50);
-    }
-    jest.advanceTimersByTime(250);
-    expect(told).toHaveLength(4);
-    expect(told.flatMap(({ joined }) => joined)).toHaveLength(20);
-
-    here.delete('user0');
-    teller.note('hall');
-    here.add('user0');
-    teller.note('hall');
-    jest.advanceTimersByTime(250);
-    expect(told).toHaveLength(4);
-  });
-
-  test('carries the display names of those who join and leave', () => {
-    const told: RoomPresence[] = [];
-    const wire = new Wire();
-    const roster: PresenceRegistry = wire.add('a', (room) => teller.note(room));
-    const teller: PresenceBroadcaster = new PresenceBroadcaster(
-      roster,
-      (presence) => told.push(presence),
-      () => true,
-    );
-    teller.watch('hall');
-    roster.add('hall', 'astrid', 'Astrid A.');
-    jest.advanceTimersByTime(250);
-    roster.remove('hall', 'astrid');
-    roster.add('hall', 'bjorn');
-    jest.advanceTimersByTime(250);
-    roster.add('hall', 'chen');
-    jest.advanceTimersByTime(250);
-    expect(told).toEqual([
-      { room: 'hall', members: 1, joined: ['astrid'], left: [], names: { astrid: 'Astrid A.' } },
-      { room: 'hall', members: 1, joined: ['bjorn'], left: ['astrid'], names: { astrid: 'Astrid A.' } },
-      { room: 'hall', members: 2, joined: ['chen'], left: [] },
-    ]);
   });
 });

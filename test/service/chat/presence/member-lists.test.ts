@@ -1,0 +1,27 @@
+import { expect, test } from '@jest/globals';
+import { MemberLists } from '../../../../src/service/chat/presence/member-lists.js';
+
+test('the list of members is made once for each change of its room, and lists of rooms without members are not kept', () => {
+  let asked = 0;
+  const users = new Map([
+    ['bjorn', 'Bjørn B.'],
+    ['astrid', undefined],
+  ]);
+  const lists = new MemberLists({
+    usersOf: (room) => {
+      asked++;
+      return room === 'hall' ? { members: users.size, users } : { members: 0, users: new Map() };
+    },
+  });
+  for (let time = 0; time < 100; time++) {
+    expect(lists.of('hall')).toEqual({ members: 2, users: ['astrid', 'bjorn'], names: { bjorn: 'Bjørn B.' } });
+    expect(lists.count('hall')).toBe(2);
+  }
+  expect(asked).toBe(1);
+  users.set('chen', undefined);
+  lists.forget('hall');
+  expect(lists.of('hall').users).toEqual(['astrid', 'bjorn', 'chen']);
+  expect(asked).toBe(2);
+  for (const _ of 'xx') expect(lists.of('nowhere').members).toBe(0);
+  expect(asked).toBe(4);
+});
