@@ -200,3 +200,45 @@ export class StateMap<V = unknown> extends Map<string, V> {
   /** Leaves the room. The values stay. */
   close(): void;
 }
+
+export interface PresenceMapEvents<Data> {
+  /** The users, their data or their number have changed. */
+  change: [];
+  /** A user is in the room who was not. It is not called for those that are there when the list comes for the first time. */
+  join: [user: string, data: Data | undefined];
+  /** A user has not been in the room for a second. */
+  leave: [user: string, data: Data | undefined];
+  /**
+   * The server rejects the request for another reason than that the client is not in the room yet. Without a listener, it is a
+   * warning of the console.
+   */
+  error: [error: RoomError];
+}
+
+/**
+ * The users of a room that this client is in, with their data, across reconnections. The server has `gjallar/presence` with the option
+ * `tellsMembers`.
+ *
+ * ```
+ * const users = new PresenceMap(socket, 'hall');
+ * users.on('change', () => show(users.isComplete ? [...users.keys()] : users.members));
+ * ```
+ */
+export class PresenceMap<Data = unknown> extends Map<string, Data | undefined> {
+  /** @param room the room of Socket.IO, which the server lets the client join, before or after */
+  constructor(socket: Pick<SocketLike, 'on' | 'off' | 'timeout'>, room: string);
+  /** The number of users. */
+  members: number;
+  /** Whether the map has all users: false before the server's first answer, and in a room with more than 100 users. */
+  isComplete: boolean;
+  on<Event extends keyof PresenceMapEvents<Data>>(
+    event: Event,
+    listener: (...values: PresenceMapEvents<Data>[Event]) => void,
+  ): this;
+  off<Event extends keyof PresenceMapEvents<Data>>(
+    event: Event,
+    listener: (...values: PresenceMapEvents<Data>[Event]) => void,
+  ): this;
+  /** Ends it. The users stay, and the client stays in the room. */
+  close(): void;
+}

@@ -8,6 +8,7 @@ import { REPLY_TIMEOUT_MS, RoomError } from './gjallar-client-base.js';
 import { Room } from './gjallar-client-room.js';
 
 export { RoomError } from './gjallar-client-base.js';
+export { PresenceMap } from './gjallar-client-presence.js';
 export { JoinedRoom } from './gjallar-client-room.js';
 export { StateMap } from './gjallar-client-state.js';
 

@@ -94,10 +94,11 @@ const programs = {
     const none: OtherClients = { all: new Set(), isQuiet: () => true, dismiss: (client, reason) => [client.bufferedAmount, reason] };
     engine.otherClients.add(none);
     if (engine.load.level >= 3 || engine.load.rejectsMessages) throw new GjallarError('OVERLOADED');`,
-  client: `import { DurableRooms, Rooms, type SocketLike, StateMap } from 'gjallar/client';
+  client: `import { DurableRooms, PresenceMap, Rooms, type SocketLike, StateMap } from 'gjallar/client';
     interface Events { status(status: { paid: boolean }): void }
     export async function follow(socket: SocketLike) {
       const live = new StateMap<{ bid: number }>(socket, 'quotes', { maxRate: 5 });
+      new PresenceMap<string>(socket, 'hall').on('join', (user, data) => user.concat(data ?? '')).get('ada')?.length;
       live.on('change', (keys) => keys.map((key) => live.get(key)?.bid)).on('error', ({ code }) => code.length);
       const order = await new DurableRooms<Events>(socket).join('order:7', { last: 20 });
       order.on('status', ({ paid }) => paid === true);
