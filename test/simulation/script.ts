@@ -79,6 +79,12 @@ const ofDurable: Weighted = [
 
 const listed = (all: Weighted) => all.flatMap(([weight, make]) => Array.from({ length: weight }, () => make));
 
+/** Some of the kinds, some of them more often: a fault may need what is seldom, and be hidden by what is frequent. */
+function someOf(all: Weighted, random: Random): Weighted {
+  const some: Weighted = all.map(([weight, make]) => [weight * random.pick([0, 1, 1, 5]), make]);
+  return some.some(([weight]) => weight > 0) ? some : all;
+}
+
 /** What happens seldom, to some scripts. */
 const faults: readonly ((random: Random) => ActionOf)[] = [
   (random) => ['fail carrier', 0, 1 + random.below(1500)],
@@ -104,7 +110,8 @@ export function scriptOf(seed: number, random: Random): Script {
     ...(machines > 1 && random.chance(0.2) && { skewMs: someMs(random) }),
   };
   const fault = random.pick(setup.durable && random.chance(0.6) ? faultsOfStore : faults);
-  const usual = listed([...weighted, ...(setup.durable ? ofDurable : [])]);
+  const all = [...weighted, ...(setup.durable ? ofDurable : [])];
+  const usual = listed(random.chance(0.5) ? someOf(all, random) : all);
   const faultChance = random.chance(0.5) ? 0.02 : 0;
   const count = 20 + random.below(150);
   const pauseMs = 1 + random.below(60);

@@ -16,8 +16,6 @@ export class View {
   constructor(
     private readonly client: Client,
     event: string,
-    /** Called with each value before it is shown. */
-    private readonly onValue: (key: string, value: unknown) => void = () => {},
   ) {
     client.on(event, (changes: Changes, meta: StateMeta) => this.receive(changes, meta));
   }
@@ -52,10 +50,7 @@ export class View {
     for (const change of changes) {
       const [key, value] = change;
       if (change.length === 1) this.map.delete(key);
-      else {
-        this.onValue(key, value);
-        this.map.set(key, value);
-      }
+      else this.map.set(key, value);
     }
     if (meta.version) this.version = meta.version;
     this.isComplete = !meta.more;

@@ -81,24 +81,6 @@ export function stateOver(name: string, openBuses: () => Promise<Buses>, isOfMac
       for (const { room } of workers) expect([...room.entries()].sort()).toEqual(Object.entries(views[0]!.state));
     });
 
-    test('an owned key goes with its worker alone', async () => {
-      const [one, two] = workers as [Worker, Worker];
-      for (const { room } of [one, two]) room.set('shared', 1, { owned: true });
-      one.room.set('one', 1, { owned: true });
-      two.room.set('two', 2, { owned: true });
-      one.room.set('kept', 3);
-      await until(() => two.room.get('kept') === 3 && one.room.get('two') === 2);
-      const view = await member(one);
-      await view.shows(({ two: of }) => of === 2);
-      await two.room.close();
-      await view.shows((state) => state.two === undefined);
-      expect(view.state).toMatchObject({ one: 1, kept: 3 });
-      const back = await open(two.node);
-      await until(() => back.room.get('one') === 1);
-      // Of machines, the last writer of this key may have been either.
-      expect(back.room.get('two')).toBeUndefined();
-    });
-
     test('a worker that starts late gets everything before it answers', async () => {
       const [one, two] = workers as [Worker, Worker];
       for (let key = 0; key < 3000; key++) one.room.set(`k${key}`, 'x'.repeat(300));
