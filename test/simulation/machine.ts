@@ -117,6 +117,10 @@ export class Machine {
     });
   }
 
+  holdLink({ number, name }: Worker, ms: number): void {
+    this.network.meshes.get(number)?.holdOne(this.scheduler.random(`links ${name}`), ms);
+  }
+
   private serve({ engine }: Worker, { factory }: Backplane): Server {
     const io = new Server({
       ...{ adapter: adapterOf(factory), serveClient: false, pingInterval: PING_MS, pingTimeout: PING_MS },

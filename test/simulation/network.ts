@@ -92,10 +92,19 @@ class Link {
     readonly peer: SimulatedMesh,
     private readonly inbox: Inbox,
   ) {
-    inbox.add({}, () => {
-      for (const handle of this.waiting!) inbox.add(this, handle);
-      this.waiting = undefined;
-    });
+    inbox.add({}, () => this.flow());
+  }
+
+  private flow(): void {
+    for (const handle of this.waiting!) this.inbox.add(this, handle);
+    this.waiting = undefined;
+  }
+
+  /** Its buffers are full for a while: what is sent meanwhile arrives later than on other links. */
+  hold(scheduler: Scheduler, ms: number): void {
+    if (this.waiting) return;
+    this.waiting = [];
+    scheduler.add(scheduler.now + ms, this.peer.process, () => this.flow());
   }
 
   send(handle: () => void): void {
@@ -177,6 +186,12 @@ export class SimulatedMesh implements MeshLinks {
   }
 
   flush(): void {}
+
+  /** What goes to some other worker is late. */
+  holdOne(random: Random, ms: number): void {
+    const links = [...this.links].filter(([id]) => id !== HUB);
+    if (links.length > 0) random.pick(links)[1].hold(this.network.scheduler, ms);
+  }
 
   private receive(from: SimulatedMesh, envelope: Buffer): void {
     // One that was replaced under the same number.

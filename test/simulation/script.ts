@@ -10,7 +10,7 @@ type ActionOf =
   | readonly [kind: 'direct', worker: number, client: number]
   | readonly [kind: 'join' | 'leave', client: number, room: number]
   | readonly [kind: 'cut', client: number, noticedMs: number]
-  | readonly [kind: 'pause worker', worker: number, ms: number]
+  | readonly [kind: 'pause worker' | 'hold link', worker: number, ms: number]
   | readonly [kind: 'pause hub', machine: number, ms: number]
   | readonly [kind: 'kill worker', worker: number]
   | readonly [kind: 'kill hub', machine: number]
@@ -55,6 +55,7 @@ const weighted: readonly [weight: number, make: (random: Random) => ActionOf][] 
   [5, (random) => ['leave', random.below(8), random.below(ROOMS)]],
   [12, (random) => ['cut', random.below(8), random.chance(0.5) ? 0 : random.below(1500)]],
   [3, (random) => ['pause worker', random.below(8), 5 + random.below(300)]],
+  [2, (random) => ['hold link', random.below(8), 5 + random.below(300)]],
   [1, (random) => ['pause hub', 0, 5 + random.below(200)]],
   [1, (random) => ['kill worker', random.below(8)]],
   [10, (random) => ['set', random.below(8), random.below(3)]],

@@ -195,6 +195,9 @@ class Simulation {
       case 'pause worker':
         if (worker) pause(worker.process, now, other);
         return;
+      case 'hold link':
+        worker?.machine.holdLink(worker, other);
+        return;
       case 'pause hub':
         if (machine.hub) pause(machine.hub.process, now, other);
         return;
