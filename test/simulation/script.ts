@@ -113,7 +113,7 @@ export function scriptOf(seed: number, random: Random): Script {
   const fault = random.pick(setup.durable && random.chance(0.6) ? faultsOfStore : faults);
   const all = [...weighted, ...(setup.durable ? ofDurable : [])];
   const usual = listed(random.chance(0.5) ? someOf(all, random) : all);
-  const faultChance = random.chance(0.5) ? 0.02 : 0;
+  const faultChance = random.pick([0, 0, 0.02, 0.1]);
   const count = 20 + random.below(150);
   const pauseMs = 1 + random.below(60);
   const actions: Action[] = [];
