@@ -101,6 +101,10 @@ export function recoveryContract(name: string, workers: number, start: () => Pro
       await wanderer.cutOff();
       await gone(id);
       await wanderer.comeBack(nodes[1]!.url);
+      // The other workers miss a message to an id.
+      const other = await client(1);
+      nodes[0]!.io.to(other.socket.id!).emit('n', 'other', 1);
+      await other.heardAll(2);
       let connection = wanderer.socket;
       const move = async (from: number, to: number) => {
         const socket = nodes[from]!.io.of('/').sockets.get(id!)!;
