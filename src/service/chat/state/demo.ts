@@ -21,15 +21,19 @@ interface Quote {
 }
 
 /**
- * Changes the quotes of the demo page while a client of this worker watches them. Of several such workers, the first by
- * id goes on, and the others wait until it falls silent.
+ * Changes the quotes of the demo page while a client of this worker watches them, and emits the same changes to whoever wants
+ * all of them. Of several such workers, the first by id goes on, and the others wait until it falls silent.
  */
 export class DemoQuotes {
   private readonly id = randomUUID();
   private timer: NodeJS.Timeout | undefined;
   private otherAt = 0;
 
-  constructor(private readonly room: StateRoom) {}
+  /** @param emit to compare with, because a state room skips values */
+  constructor(
+    private readonly room: StateRoom,
+    private readonly emit: (changes: readonly [symbol: string, quote: object][]) => void,
+  ) {}
 
   /** Call it when a client watches the room. */
   watched(): void {
@@ -45,16 +49,20 @@ export class DemoQuotes {
     const { room } = this;
     if (room.stats().members === 0) return this.close();
     if (performance.now() - this.otherAt < SILENCE_MS) return;
+    const changes: [string, object][] = [];
     try {
       const first = Math.floor(Math.random() * SYMBOLS.length);
       for (let change = 0; change < CHANGES_PER_TICK; change++) {
         // Each key at most once, so that a fast client need not skip anything.
         const symbol = SYMBOLS[(first + 5 * change) % SYMBOLS.length]!;
-        room.set(symbol, this.next(room.get(symbol) as Quote | undefined));
+        const quote = this.next(room.get(symbol) as Quote | undefined);
+        room.set(symbol, quote);
+        changes.push([symbol, quote]);
       }
     } catch {
       // The keys of other publishers have filled the bounds: the page then shows what there is.
     }
+    this.emit(changes);
   }
 
   private next(before: Quote = { price: 100, count: 0, at: 0, by: this.id }): Quote {

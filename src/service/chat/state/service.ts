@@ -3,6 +3,7 @@ import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../..
 import type { Engine, Server } from '../../../index.js';
 import { parseJson, WorkQueue } from '../../../io/http/index.js';
 import { type Grant, type Identity, requireRoom } from '../../accounts/identity.js';
+import { ioRoomOf } from '../context.js';
 import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
@@ -23,7 +24,7 @@ export interface StateSettings {
  */
 export class StateService {
   private readonly byName = new Map<string, StateRoom>();
-  private readonly demo: DemoQuotes | undefined;
+  private readonly demo?: DemoQuotes;
   /** Requests take turns, so that many at once do not keep the worker from everything else. */
   private readonly requests: WorkQueue;
 
@@ -43,7 +44,9 @@ export class StateService {
       const options = { ...bounds, event: `state:${name}`, answersClients: false };
       this.byName.set(name, createStateRoom(io as unknown as Server, name, options));
     }
-    this.demo = hasDemo ? new DemoQuotes(this.byName.get(DEMO_ROOM)!) : undefined;
+    if (!hasDemo) return;
+    const emit = (changes: object) => (io as unknown as Server).to(ioRoomOf(DEMO_ROOM)).emit('quotes', changes);
+    this.demo = new DemoQuotes(this.byName.get(DEMO_ROOM)!, emit);
   }
 
   /**
