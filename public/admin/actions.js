@@ -8,7 +8,8 @@ const people = (number) => `${count(number)} ${number === 1 ? 'client' : 'client
 /** Each action, by its path: its question, and what it has done. `fields` asks for a target that is not known yet. */
 const actions = {
   disconnect: {
-    title: ({ user, address }) => `Disconnect ${user ?? address ?? 'a user or an address'}?`,
+    title: ({ user, address, id }) =>
+      `Disconnect ${user ?? address ?? (id ? `the socket ${id}` : 'a user or an address')}?`,
     text: 'All connections are closed. The clients may connect again.',
     confirm: 'Disconnect',
     fields: [
@@ -16,7 +17,8 @@ const actions = {
       { name: 'target', label: 'Name or address' },
     ],
     body: ({ kind, target, ...known }) => (kind ? { [kind]: target } : known),
-    done: ({ disconnected }, body) => `Disconnected ${people(disconnected)} of ${body.user ?? body.address}.`,
+    done: ({ disconnected }, body) =>
+      `Disconnected ${people(disconnected)} of ${body.user ?? body.address ?? body.id}.`,
   },
   'close-room': {
     title: ({ name }) => (name === undefined ? 'Close a room?' : `Close the room ${name}?`),

@@ -1,6 +1,7 @@
 // The operator's page: reads the overview, shows it, and acts.
 
 import { watchActions } from './actions.js';
+import { read as readClients, watchClients } from './clients.js';
 import { byId, capital, write } from './dom.js';
 import { ago, span } from './format.js';
 import { showDetails, showLists, showProblems, showRecent, showWorkers } from './tables.js';
@@ -19,6 +20,7 @@ watchActions((text) => {
   byId('done').hidden = false;
   write(byId('done'), text);
   readNow();
+  void readClients();
 });
 
 /** Reads at once, unless the tab is hidden; then again and again. */
@@ -77,6 +79,7 @@ function showHead({ state, host, uptime, version, hasNames }) {
   byId('actions').hidden = !hasNames;
   byId('lists').hidden = !hasNames;
   byId('nameless').hidden = hasNames;
+  watchClients(hasNames);
   showAge();
 }
 

@@ -1,41 +1,12 @@
 // Workers, rooms, users, addresses, recent events, details and problems.
 
-import { ask } from './actions.js';
+import { showClientsOf } from './clients.js';
 import { byId, element, syncRows, write } from './dom.js';
 import { ago, bytes, count, ms, percent, span } from './format.js';
+import { action, actions, button, named, number, panel, wide } from './panel.js';
 
 /** Names the states of workers and machines as the log does. */
 const LOADS = ['', 'busy', 'full', 'overloaded'];
-
-/**
- * Makes a panel with a table. A column has a label and a class, and `text`, which is written again with each item, or `make`,
- * which creates the nodes of a cell once.
- * @returns a function that shows items
- */
-function panel(id, title, keyOf, columns, update = () => {}) {
-  const heads = columns.map(({ label, hidden, name }) =>
-    element('th', { scope: 'col', class: name }, hidden ? element('span', { class: 'sr-only' }, label) : label),
-  );
-  const body = element('tbody');
-  const table = element('table', {}, element('thead', {}, element('tr', {}, ...heads)), body);
-  const heading = element('h2', { id: `${id}-title` }, title);
-  const scroll = { class: 'scroll', tabindex: '0', 'aria-labelledby': heading.id };
-  byId(id).prepend(heading, element('section', scroll, table));
-  const cellOf = ({ name, make }, item, index) => {
-    const cell = element(index === 0 ? 'th' : 'td', { class: name, scope: index === 0 && 'row' });
-    if (make) cell.append(...make(item).filter(Boolean));
-    return cell;
-  };
-  const make = (item) => element('tr', {}, ...columns.map((column, index) => cellOf(column, item, index)));
-  return (items) =>
-    syncRows(body, items, keyOf, make, (row, item) => {
-      for (const [index, { text }] of columns.entries()) if (text) write(row.cells[index], text(item));
-      update(row, item);
-    });
-}
-
-const number = (label, text, name = '') => ({ label, name: `number ${name}`.trim(), text });
-const wide = (label, text) => number(label, text, 'wide');
 
 const workers = panel(
   'workers',
@@ -45,12 +16,16 @@ const workers = panel(
     { label: 'Worker', text: ({ id }) => String(id) },
     { label: 'State', name: 'state', text: (worker) => stateOf(worker) },
     number('Clients', ({ clients }) => count(clients)),
-    number('CPU', ({ rates }) => percent(rates?.cpu)),
-    number('Memory', ({ memory }) => bytes(memory)),
-    number('Delay', ({ delay }) => ms(delay?.p99)),
-    wide('In /s', ({ rates }) => count(rates?.received)),
-    wide('Out /s', ({ rates }) => count(rates && rates.sent + rates.deliveries)),
-    wide('Waiting', ({ buffered }) => bytes(buffered)),
+    number('CPU', ({ rates }) => percent(rates?.cpu), '', 'Of one core.'),
+    number('Memory', ({ memory }) => bytes(memory), '', 'Resident memory of the process.'),
+    number('Delay', ({ delay }) => ms(delay?.p99), '', 'By how much the event loop is late, 99th percentile.'),
+    wide('In /s', ({ rates }) => count(rates?.received), 'Messages received from clients.'),
+    wide(
+      'Out /s',
+      ({ rates }) => count(rates && rates.sent + rates.deliveries),
+      'Messages sent to clients, each delivery.',
+    ),
+    wide('Waiting', ({ buffered }) => bytes(buffered), 'Bytes that slow clients have not read yet.'),
     wide('Process', ({ pid }) => (pid === undefined ? '–' : String(pid))),
     wide('Running for', ({ uptime }) => span(uptime)),
   ],
@@ -96,14 +71,6 @@ export function showDetails({ namespaces, rates, latency, workers, node, roomCou
   details(shown.filter(Boolean));
 }
 
-function action(text, target, name, body) {
-  const label = `${text} ${target}`;
-  return element('button', { type: 'button', class: 'small', 'aria-label': label, click: () => ask(name, body) }, text);
-}
-
-const named = (label, make) => ({ label, name: 'name', make });
-const actions = (make) => ({ label: 'Action', hidden: true, name: 'action-cell', make });
-
 const rooms = panel(
   'rooms',
   'Top rooms',
@@ -113,20 +80,23 @@ const rooms = panel(
       namespace !== '/' && element('bdi', { class: 'namespace' }, `${namespace} `),
       element('bdi', { title: name }, name),
     ]),
-    number('Members', ({ members }) => count(members)),
-    number('Sent /s', ({ perSecond }) => count(perSecond)),
-    actions(({ namespace, room, name }) => [action('Close', name, 'close-room', { namespace, room, name })]),
+    number('Members', ({ members }) => count(members), '', 'Of all machines, with plain WebSockets.'),
+    number('Sent /s', ({ perSecond }) => count(perSecond), '', 'Messages to the room, over the last seconds.'),
+    actions(({ namespace, room, name }) => [
+      button('Clients', `Clients in ${name}`, () => showClientsOf({ namespace, room, name })),
+      action('Close', name, 'close-room', { namespace, room, name }),
+    ]),
   ],
   (row, { members }) => {
     // The server lists a room for a moment after its last member has left.
-    row.lastElementChild.firstChild.hidden = members === 0;
+    row.lastElementChild.hidden = members === 0;
   },
 );
 
 const talkers = (id, title, label, kind) =>
   panel(id, title, ({ key }) => key, [
     named(label, ({ key }) => [element('bdi', { title: key }, key || 'unknown')]),
-    number('Sends /s', ({ perSecond }) => count(perSecond)),
+    number('Sends /s', ({ perSecond }) => count(perSecond), '', 'Messages received, over the last seconds.'),
     actions(({ key }) => [key && action('Disconnect', key, 'disconnect', { [kind]: key })]),
   ]);
 const users = talkers('users', 'Top users', 'User', 'user');

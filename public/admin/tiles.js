@@ -13,6 +13,7 @@ const SVG = 'http://www.w3.org/2000/svg';
 const tiles = {
   clients: {
     title: 'Clients',
+    tip: 'Connected clients of this machine, by transport.',
     text: count,
     note: ({ transports, rates }) => {
       const used = Object.entries(transports).filter(([, number]) => number > 0);
@@ -21,42 +22,57 @@ const tiles = {
   },
   received: {
     title: 'Messages in',
+    tip: 'Messages that clients have sent, each second.',
     text: (value) => `${count(value)} /s`,
     note: ({ rates }) => `${count(rates.refused)} rejected/s`,
   },
   sent: {
     title: 'Messages out',
+    tip: 'Messages to clients, each second: a message to a room counts once for each member.',
     text: (value) => `${count(value)} /s`,
-    note: ({ rates }) => `${count(rates.broadcasts)} broadcasts/s`,
+    note: ({ rates }) => `${count(rates.broadcasts + rates.appends)} broadcasts/s`,
   },
   roundTrip: {
     title: 'Round trip',
+    tip: 'Between a ping of the server and the answer of its client, median.',
     text: ms,
     note: ({ latency }) => (latency.roundTrip ? `95%: ${ms(latency.roundTrip.p95)}` : 'measured with every ping'),
   },
   cpu: {
     title: 'CPU',
+    tip: 'Of all cores of this machine, by the workers and the primary.',
     text: (value, { cores }) => percent(value / cores),
     note: ({ rates, cores }) => `${rates.cpu.toFixed(2)} of ${cores} cores`,
     alarm: (value, { workers }) => value > 0.9 * workers.length,
   },
   memory: {
     title: 'Memory',
+    tip: 'Of all processes of this server, and the limit of the machine or container.',
     text: bytes,
     note: ({ figures, memoryLimit }) => `${percent(figures.memory / memoryLimit)} of ${bytes(memoryLimit)}`,
     alarm: (value, { memoryLimit }) => value > 0.85 * memoryLimit,
   },
   delay: {
     title: 'Event-loop delay',
+    tip: 'By how much timers of the busiest worker are late.',
     text: ms,
     note: ({ latency }) => (latency.eventLoop ? `longest: ${ms(latency.eventLoop.max)}` : ''),
     alarm: (value) => value >= 250,
   },
-  buffered: { title: 'Waiting bytes', text: bytes, note: () => 'for slow clients' },
+  buffered: {
+    title: 'Waiting bytes',
+    tip: 'What slow clients have not read yet, and the server keeps.',
+    text: bytes,
+    note: () => 'for slow clients',
+  },
 };
 
-for (const [name, { title }] of Object.entries(tiles)) {
-  const parts = [element('h2', {}, title), element('p', { class: 'figure' }), element('p', { class: 'note' })];
+for (const [name, { title, tip }] of Object.entries(tiles)) {
+  const parts = [
+    element('h2', { title: tip }, title),
+    element('p', { class: 'figure' }),
+    element('p', { class: 'note' }),
+  ];
   const view = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: 'none', 'aria-hidden': 'true' };
   const course = drawn('svg', { class: 'course', ...view });
   const marks = Array.from({ length: MINUTES + 1 }, (_, at) => `M${(at / MINUTES) * WIDTH} ${HEIGHT}v-3`).join('');

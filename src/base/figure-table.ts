@@ -81,7 +81,9 @@ const list = {
   ),
   gjallar_messages_over_limit_total: counter('Messages from clients beyond RATE_LIMIT.'),
   gjallar_messages_sent_total: counter('Messages sent to single clients, including replies.'),
-  gjallar_broadcasts_total: counter('Messages sent to rooms. Each worker with members of the room counts the message.'),
+  gjallar_broadcasts_total: counter(
+    'Messages sent to rooms of all workers. The worker that sends a message counts it, once. Messages that a history keeps count as its calls.',
+  ),
   gjallar_calls_dropped_total: counter('Broadcasts and the like that named more rooms than maxRoomsPerCall.'),
   gjallar_deliveries_total: counter('Deliveries of broadcasts: one per member that a topic reaches.'),
   gjallar_floods_total: counter(

@@ -11,6 +11,7 @@ import type { RunConfig } from '../host/config/options.js';
 import { AdminServer, type AdminSource } from '../host/operations/admin/admin-server.js';
 import { machineHealth } from '../host/operations/admin/machine-health.js';
 import { MachineFigures, type PrimaryFacts, type ReportsByWorker } from '../host/operations/metrics/machine-figures.js';
+import { mergeClients } from '../host/operations/overview/clients.js';
 import { HISTORY, MachineOverview } from '../host/operations/overview/machine-overview.js';
 import { statsOf } from '../host/operations/overview/overview.js';
 import type { RecentEvents } from '../host/operations/overview/recent-events.js';
@@ -95,6 +96,12 @@ export class Machine {
       },
       metrics: this.metrics,
       stats: async () => statsOf(await figures.reports()),
+      clients: async (query) => {
+        const what = { inputOf: () => query, timeoutMs: FIGURES_TIMEOUT_MS };
+        return mergeClients(
+          (await primary.ask('clients', primary.listening, what)) as Parameters<typeof mergeClients>[0],
+        );
+      },
       overview: atMostEvery(OVERVIEW_INTERVAL_MS, () => overview.read()),
       drain: (caller) =>
         audited(log, caller, 'drain', {}, () => {

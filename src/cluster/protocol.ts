@@ -34,7 +34,7 @@ export interface ListenFailure {
 }
 
 /** A question of the primary to its workers. */
-export type QuestionKind = 'health' | 'figures' | 'act';
+export type QuestionKind = 'health' | 'figures' | 'clients' | 'act';
 
 /** A session on a WebSocket whose connection goes from one worker to another. */
 export interface HandedSession {

@@ -24,7 +24,7 @@ export class EngineCounters {
   readonly refused = { TOO_MANY_CONNECTIONS: 0, RATE_LIMITED: 0, ORIGIN_FORBIDDEN: 0, OVERLOADED: 0 };
   /** Messages sent to single clients. */
   sent = 0;
-  /** Messages sent to rooms with members on this worker. */
+  /** Messages that this worker has sent to rooms. */
   broadcasts = 0;
   /** Calls that named more than `maxRoomsPerCall` rooms. */
   tooManyRooms = 0;

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import type { Socket } from 'socket.io-client';
+import type { ClientPage } from '../../src/host/operations/overview/clients.js';
 import type { Overview } from '../../src/host/operations/overview/overview.js';
 import { launchBrowser } from '../support/browser.js';
 import { connect, connected, disconnectAll, expectOk } from '../support/clients.js';
@@ -48,6 +49,7 @@ describe('the page of the operator', () => {
       DRAIN_TIMEOUT: '0',
       ADMIN_USER: account.username,
       ADMIN_PASSWORD: account.password,
+      TRUST_PROXY: '1',
       // Named by /readyz, so the page has a problem to show.
       ARCHIVE_URL: 'postgres://127.0.0.1:1/none',
     });
@@ -101,6 +103,55 @@ describe('the page of the operator', () => {
     },
   );
 
+  test('finds clients by name, address and room, and says in which rooms they are', async () => {
+    const extraHeaders = { 'x-forwarded-for': '::ffff:192.0.2.7' };
+    const mapped = connect(server.url, { auth: { name: 'Mapped' }, extraHeaders, reconnection: false });
+    await connected(mapped);
+    for (const room of ['hall', 'cellar']) expectOk(await mapped.emitWithAck('join', room));
+    const user = await visit();
+    const rows = user.page.locator('#clients tbody tr');
+    await user.sees('#clients tr', /^Mapped192\.0\.2\.7/);
+    await user.page.getByRole('searchbox').fill('0.2.7');
+    await user.sees('#client-count', /^1–1 of 1 on this machine/);
+    expect(await rows.locator('.rooms button').allTextContents()).toEqual(['hall', 'cellar']);
+    await user.page.getByRole('searchbox').fill('');
+    await user.sees('#client-count', /^1–4 of 4/);
+
+    await rows.getByRole('button', { name: 'Clients in cellar' }).click();
+    await user.sees('#client-count', '1–1 of 1 on this machine in cellar.');
+    await user.page.getByRole('button', { name: 'All rooms' }).click();
+    await user.page.locator('#rooms').getByRole('button', { name: 'Clients in hall' }).click();
+    await user.sees('#client-count', /^1–4 of 4 on this machine in hall/);
+    await rows.getByRole('button', { name: 'Disconnect Mapped' }).click();
+    const gone = new Promise((resolve) => mapped.once('disconnect', resolve));
+    await user.page.getByRole('button', { name: 'Disconnect', exact: true }).click();
+    await gone;
+    await user.sees('#client-count', /^1–3 of 3/);
+  });
+
+  test('has a page of 50 clients at a time, of all workers, each client once', async () => {
+    const crowd = Array.from({ length: 120 }, (_, at) =>
+      connect(server.url, { auth: { name: `crowd ${at}` }, transports: ['websocket'], reconnection: false }),
+    );
+    await Promise.all(crowd.map(connected));
+    const headers = { authorization: `Basic ${Buffer.from('ops:pass word').toString('base64')}` };
+    const read = async (after: string) => {
+      const query = new URLSearchParams({ search: 'CROWD', after });
+      return (await (await fetch(`${admin}/api/clients?${query}`, { headers })).json()) as ClientPage;
+    };
+    const names: (string | undefined)[] = [];
+    let page = await read('');
+    for (; ; page = await read(page.clients.at(-1)!.id)) {
+      expect([page.matching, page.complete, page.clients.length <= 50]).toEqual([120, true, true]);
+      names.push(...page.clients.map(({ user }) => user));
+      if (!page.hasMore) break;
+    }
+    expect(names.sort()).toEqual(crowd.map((_, at) => `crowd ${at}`).sort());
+    for (const client of crowd) client.disconnect();
+    const long = await fetch(`${admin}/api/clients?search=${'x'.repeat(2000)}`, { headers });
+    expect([long.status, await long.json()]).toMatchObject([400, { code: 'BAD_INPUT' }]);
+  });
+
   test('draws what the server has kept, and leaves out what this server cannot have', async () => {
     const headers = { authorization: `Basic ${Buffer.from('ops:pass word').toString('base64')}` };
     const read = async () => (await (await fetch(`${admin}/api/overview`, { headers })).json()) as Overview;
@@ -116,7 +167,7 @@ describe('the page of the operator', () => {
   test('disconnects a user by keyboard alone, after a confirmation, and not after a cancellation', async () => {
     const user = await visit({ viewport: { width: 1280, height: 800 } });
     const { keyboard } = user.page;
-    const press = user.page.getByRole('button', { name: 'Disconnect Bjørn' });
+    const press = user.page.locator('#users').getByRole('button', { name: 'Disconnect Bjørn' });
     const dialog = user.page.getByRole('dialog', { name: 'Disconnect Bjørn?' });
     await press.waitFor();
     // The way there by the Tab key.

@@ -1,10 +1,12 @@
 import { owned } from '../../base/owner.js';
 import type { FromPrimary, QuestionKind } from '../../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
+import type { ClientList, ClientQuery } from '../operations/overview/clients.js';
 import type { WorkerReport } from '../operations/overview/worker-report.js';
-import type { ApplicationView } from './application.js';
+import { type ApplicationView, ordinaryView } from './application.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
+import { findClients } from './operator/clients.js';
 import type { Report } from './operator/operator.js';
 import { Reporter } from './overview/reporter.js';
 
@@ -12,6 +14,7 @@ import { Reporter } from './overview/reporter.js';
 export interface Answers {
   health: Health;
   figures: WorkerReport;
+  clients: ClientList;
   /** What this worker, and perhaps the workers of other machines, have done for the operator. */
   act: Report;
 }
@@ -24,11 +27,12 @@ export interface ActInput {
 }
 
 /** Answers the questions of the primary, which it asks for /metrics and the admin port. */
-export function answerPrimary(worker: MachineWorker, view?: ApplicationView): Reporter {
+export function answerPrimary(worker: MachineWorker, view: ApplicationView = ordinaryView): Reporter {
   const reporter = new Reporter(worker, view);
   const answers: { [question in QuestionKind]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health: () => worker.health,
     figures: (hasLists) => reporter.report(hasLists === true),
+    clients: (query) => findClients(query as ClientQuery, worker.servers, worker.seam, view),
     act: async (input) => {
       const { action, isEverywhere } = input as ActInput;
       if (isEverywhere) return worker.operator.actEverywhere(action);

@@ -136,7 +136,6 @@ class NativeRooms {
       this.broadcast = undefined;
       // Without clients, the server may not have its engine yet.
       if (adapter.sids.size > 0 && this.engine.busyRooms.isDue()) this.countRoom(options);
-      if (broadcast && this.hasMembers(options)) this.engine.counters.broadcasts++;
       if (broadcast && adapter.listenerCount('broadcast') > 0) adapter.emit('broadcast', broadcast.packet, options);
       if (!broadcast || broadcast.packet.id !== undefined || !this.fanOut(options, deliver, broadcast)) {
         if (hasStockApply) this.deliverToEach(options, deliver);
@@ -163,14 +162,6 @@ class NativeRooms {
     if (!socket) return;
     deliver(socket);
     done.add(id);
-  }
-
-  /** Whether a broadcast is for members here. The rooms of single sockets do not count. */
-  private hasMembers({ rooms }: BroadcastOptions): boolean {
-    const { sids } = this.adapter;
-    if (rooms.size === 0) return sids.size > 0;
-    for (const room of rooms) if (this.adapter.rooms.has(room) && !sids.has(room)) return true;
-    return false;
   }
 
   /** Counts a broadcast for its room, if that has members here. The rooms of single sockets do not count. */

@@ -30,9 +30,15 @@ export class RoomBounds {
     const { adapter } = this;
     const { broadcast, broadcastWithAck, fetchSockets, addSockets, delSockets, disconnectSockets } = adapter;
     const within = (options: BroadcastOptions, further?: Room[]) => this.within(options, further?.length);
-    adapter.broadcast = (packet, options) => broadcast.call(adapter, packet, within(options));
-    adapter.broadcastWithAck = (packet, options, ...then) =>
+    // Other workers deliver with the methods of their class.
+    adapter.broadcast = (packet, options) => {
+      this.count(options);
+      broadcast.call(adapter, packet, within(options));
+    };
+    adapter.broadcastWithAck = (packet, options, ...then) => {
+      this.count(options);
       broadcastWithAck.call(adapter, packet, within(options), ...then);
+    };
     adapter.fetchSockets = (options) => fetchSockets.call(adapter, within(options));
     adapter.addSockets = (options, rooms) => addSockets.call(adapter, within(options, rooms), rooms);
     adapter.delSockets = (options, rooms) => delSockets.call(adapter, within(options, rooms), rooms);
@@ -72,6 +78,13 @@ export class RoomBounds {
 
   forget(id: SocketId): void {
     this.bytes.delete(id);
+  }
+
+  /** Counts a broadcast. One to a single socket does not count, nor a kept message that each worker delivers to its clients. */
+  private count({ rooms, flags }: BroadcastOptions): void {
+    const [room] = rooms;
+    if (flags?.local) return;
+    if (rooms.size !== 1 || !this.adapter.sids.has(room!)) this.engine.counters.broadcasts++;
   }
 
   /** The call may pass on what a client has sent, so that its author must not get an error. */

@@ -13,6 +13,7 @@ import type { AdminGuard } from '../../../io/http/guard.js';
 import { dataHeaders } from '../../../io/http/headers.js';
 import { type JsonSender, parseJson, sendError } from '../../../io/http/json.js';
 import { readiness } from '../health.js';
+import { type ClientPage, type ClientQuery, readClientQuery } from '../overview/clients.js';
 import { type Overview, withoutNames } from '../overview/overview.js';
 import type { Caller } from '../reports.js';
 import { AdminPage, type MachineHealth } from './machine-health.js';
@@ -25,6 +26,8 @@ export interface AdminSource {
   stats(): Promise<object>;
   /** What the operator sees at a glance, with the names of rooms and users. */
   overview(): Promise<Overview>;
+  /** A page of the clients of the machine. */
+  clients(query: ClientQuery): Promise<ClientPage>;
   /** Drains the clients of the machine. */
   drain(caller: Caller): Promise<object>;
   /** Replaces all workers. */
@@ -62,6 +65,7 @@ interface Call {
   caller: Caller;
   /** Whether the server has an operator's account, so the caller has given its password. */
   isOperator: boolean;
+  readonly query: URLSearchParams;
   /** Reads the body. @throws GjallarError BAD_JSON, BODY_TOO_LARGE */
   readJson(): Promise<unknown>;
 }
@@ -86,6 +90,13 @@ const routes: Readonly<Record<string, Route>> = {
     answer: async (source, { isOperator }) => {
       const overview = await source.overview();
       return { status: 200, body: isOperator ? overview : withoutNames(overview) };
+    },
+  },
+  '/api/clients': {
+    method: 'GET',
+    answer: async (source, { isOperator, query }) => {
+      if (!isOperator) throw new GjallarError('ADMIN_OFF');
+      return { status: 200, body: await source.clients(readClientQuery(query)) };
     },
   },
   '/api/drain': {
@@ -179,6 +190,7 @@ export class AdminServer {
     const call: Call = {
       caller: { operator: admin?.user ?? '', address: request.socket.remoteAddress },
       isOperator: admin !== undefined,
+      query: new URLSearchParams(url.split('?')[1]),
       readJson: () => readJson(request),
     };
     const route = Object.hasOwn(routes, pathOf(url)) ? routes[pathOf(url)]! : undefined;

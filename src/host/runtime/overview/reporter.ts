@@ -1,12 +1,13 @@
 import type { Server } from 'socket.io';
 import { type Figure, featureFigures, Totals } from '../../../base/figures.js';
 import type { Engine } from '../../../engine/engine.js';
+import { canonicalAddress } from '../../../engine/limits/address-limits.js';
 import { mergeKeys, type TopKey } from '../../../engine/top-keys.js';
 import { atMostEvery } from '../../../io/http/at-most-every.js';
 import { roomOfTopic, topicNameOf } from '../../../io/rooms/index.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
 import type { RoomFacts, WorkerLists, WorkerReport } from '../../operations/overview/worker-report.js';
-import { type ApplicationView, ordinaryView } from '../application.js';
+import type { ApplicationView } from '../application.js';
 import type { MachineWorker } from '../machine-worker.js';
 import { LargestRooms } from './largest-rooms.js';
 
@@ -20,10 +21,10 @@ export class Reporter {
   private readonly largest: LargestRooms;
   private readonly countServers: () => Promise<number | undefined>;
 
-  /** @param view what the application adds; undefined if it adds nothing */
+  /** @param view what the application adds */
   constructor(
     private readonly worker: MachineWorker,
-    private readonly view: ApplicationView = ordinaryView,
+    private readonly view: ApplicationView,
   ) {
     this.largest = new LargestRooms(worker.servers, view);
     this.countServers = atMostEvery(COUNT_INTERVAL_MS, () => serversOf(worker.servers[0]));
@@ -55,7 +56,7 @@ export class Reporter {
       roomCount: largest.latest.count,
       rooms: this.rooms(),
       users: view.users?.top(MAX_REPORTED) ?? [],
-      addresses: topOf(worker.engines, ({ talkers }) => talkers.top(MAX_REPORTED)),
+      addresses: addressesOf(worker.engines),
       recent: worker.recent.all,
       servers,
     };
@@ -93,6 +94,12 @@ async function serversOf(io: Server | undefined): Promise<number | undefined> {
   } catch {
     return undefined;
   }
+}
+
+/** An IPv4 address has one form here, whatever the socket is that it comes through. */
+function addressesOf(engines: readonly Engine[]): TopKey[] {
+  const top = topOf(engines, ({ talkers }) => talkers.top(MAX_REPORTED));
+  return mergeKeys([top.map((one) => ({ ...one, key: canonicalAddress(one.key) }))], MAX_REPORTED);
 }
 
 function topOf(engines: readonly Engine[], keysOf: (engine: Engine) => TopKey[]): TopKey[] {
