@@ -25,6 +25,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { commandLine } from './command-line.js';
 import { homePage } from './home.js';
+import { llmsText } from './llms.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, '../..');
@@ -71,6 +72,8 @@ function copyPages() {
   for (const path of [...own, ...OTHERS]) cpSync(join(root, path), join(pages, path), { recursive: true, filter });
   for (const path of FILES) cpSync(join(root, path), join(pages, 'public', path));
   cpSync(join(root, 'public/favicon.svg'), join(pages, 'public/logo.svg'));
+  const { description, homepage } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  writeFileSync(join(pages, 'public/llms.txt'), llmsText(pages, description, homepage));
   writeFileSync(join(pages, 'index.md'), homePage(readFileSync(join(root, 'README.md'), 'utf8')));
 }
 

@@ -28,6 +28,8 @@ features:
 ${figures.map(({ title, details }) => `  - { title: '${title}', details: '${details}' }`).join('\n')}
 ---
 
+![Two people chat on the demo page, which shows transport, worker and round-trip time](docs/page.png)
+
 ## Try it
 
 \`\`\`sh
@@ -44,6 +46,12 @@ npm install && npm start
 Everything else stays: rooms, namespaces, middleware, acknowledgements and the browser's client. [Benchmarks](docs/benchmarks.md)
 also list the results in which Socket.IO is better, above all in latency. [Which server, when](docs/guide/which-server.md) says when
 to use another server.
+
+## Slow clients
+
+![Charts of two slow clients: in a state room, the client stays two seconds behind; with plain emits it is 19 seconds behind, while the server keeps 70 kB for it](docs/live.png)
+
+The demo page *Live data* compares a [state room](docs/guide/live-data.md) with plain emits, for a client with a slow link.
 `;
 }
 

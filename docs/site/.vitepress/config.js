@@ -157,6 +157,7 @@ export default defineConfig({
           page('How to add something', '/docs/internals/adding'),
           page('Cluster', '/docs/internals/cluster'),
           page('Engine', '/docs/engine'),
+          page('Recovery', '/docs/internals/recovery'),
           page('Fan-out', '/docs/fan-out'),
           page('AI streams', '/docs/guide/ai-streams'),
           page('State rooms', '/docs/internals/state'),

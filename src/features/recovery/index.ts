@@ -4,7 +4,7 @@
  *
  * It promises: a client that is recovered has missed nothing and gets nothing twice; otherwise it gets a new session. What
  * it keeps, and what a client may make it do, has bounds. Without the option, none of it is in the path of a message.
- * docs/guide/recovery.md explains the protocol.
+ * docs/internals/recovery.md explains the protocol.
  *
  *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
  *   broadcasting.ts, heads.ts           what the adapter does with each broadcast: number it, and have it kept
