@@ -8,13 +8,17 @@ import { byId } from './dom.js';
 import { askEntry, recall, rememberRoom, rememberUser, roomOfAddress } from './entry.js';
 import { MessageList } from './messages.js';
 import { Room } from './room.js';
-import { say, showAddressee, showBanner, showMe, showPeople, showRoom, showStatus } from './view.js';
+import { say, showAddressee, showBanner, showMe, showPeople, showRoom, showStatus, showThreads } from './view.js';
 
 const draft = byId('draft');
 let unseen = 0;
 let lastState = '';
 /** The only user who gets what is written; undefined for everyone in the room. */
 let addressee;
+/** What is not sent yet. */
+let outbox = [];
+/** The user whose threads the page has. */
+let threadsOf;
 
 const connection = new Connection();
 const room = new Room(connection);
@@ -22,7 +26,10 @@ const address = (user) => {
   openPeople(false);
   addressee = user;
   showAddressee(user, room.names);
+  list.open(user ?? '');
   if (user) room.recallWith(user);
+  showOutbox();
+  showThreadList();
   // The pressed button may disappear with its item.
   draft.focus();
 };
@@ -40,7 +47,6 @@ const list = new MessageList({
     room.take(item);
     draft.focus();
   },
-  reply: address,
   loadOlder: (message) => room.earlierThan(message),
 });
 let wanted = recall();
@@ -104,7 +110,9 @@ function onState({ state, problem }) {
 function watchRoom() {
   const on = (type, run) => room.addEventListener(type, ({ detail }) => run(detail));
   on('entered', (left) => {
-    list.clear();
+    if (threadsOf === connection.name) list.clear();
+    else list.forget();
+    threadsOf = connection.name;
     address();
     showRoom(room.name);
     showUnseen(0);
@@ -127,17 +135,31 @@ function watchRoom() {
   on('people', (people) => {
     list.setNames(people.names);
     showPeople(people, connection.name, address);
+    showThreadList();
   });
-  on('outbox', (items) => list.showOutbox(items));
+  on('outbox', (items) => {
+    outbox = items;
+    showOutbox();
+  });
   on('failed', (problem) => say(`Not sent: ${problem}`));
   on('deleted', (deleted) => list.markDeleted(deleted));
   on('message', (arrival) => {
-    list.add(arrival);
+    if (!list.add(arrival)) return;
+    showThreadList();
     if (arrival.earlier || arrival.own) return;
     const { from, to, text } = arrival.message;
     say(`${room.names.get(from) ?? from}${to ? ', only to you' : ''}: ${text}`);
     if (document.hidden) showUnseen(unseen + 1);
   });
+}
+
+/** Shows what is on its way in the thread on the page. */
+function showOutbox() {
+  list.showOutbox(outbox.filter(({ to }) => to === addressee));
+}
+
+function showThreadList() {
+  showThreads(list.threads, list.unreadOfRoom, room, address);
 }
 
 /** Shows in the title how many messages came while the page was hidden. */

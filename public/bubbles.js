@@ -7,20 +7,15 @@ const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' });
 const dayName = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long' });
 const fullDate = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
 
-/** A message of an entry of the list. `actions`: see MessageList. */
-export function messageNode({ message, own, namesake }, names, actions) {
+/** A message of an entry of the list. */
+export function messageNode({ message, own, namesake }, names) {
   const { from, to, text, at } = message;
   const time = element('time', { datetime: new Date(at).toISOString(), title: fullDate.format(at) }, clock.format(at));
   const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
   const heading = element('p', { class: 'heading' }, sender, ' ', time);
   // Another client with the name of this one.
   if (namesake) sender.after(element('span', { title: 'Another client with your name' }, '(2)'));
-  if (to && own) heading.prepend(element('span', {}, 'only to ', nameNode(to, names, '')));
-  else if (to)
-    heading.append(
-      element('span', {}, 'only to you'),
-      button('Reply', () => actions.reply(from)),
-    );
+  if (to) heading.append(element('span', { class: 'sr-only' }, own ? `only to ${names.get(to) ?? to}` : 'only to you'));
   const content = element('p', { class: 'text', dir: 'auto' }, ...linkified(text));
   const bubble = element('div', { class: 'bubble' }, heading, content);
   const node = painted(element('li', { class: `message ${own ? 'own' : ''} ${to ? 'direct' : ''}` }, bubble), from);

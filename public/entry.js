@@ -2,6 +2,8 @@
 import { byId } from './dom.js';
 
 const KEEP_SENT = 1000;
+/** Users whose threads are asked for after a reload. */
+const KEEP_PARTNERS = 20;
 const TOKEN_HINT =
   'The server knows you by your token (a JWT). Ask its operator for one, and paste it here. This page keeps it until you close the tab.';
 
@@ -39,6 +41,15 @@ export function recallSent() {
 
 export function rememberSent(positions) {
   whileOpen['gjallar.sent'] = [...positions].slice(-KEEP_SENT).join('\n');
+}
+
+/** The users with whom this user has a thread, the latest last. */
+export function recallPartners(name) {
+  return new Set(JSON.parse(whileOpen[`gjallar.with.${name}`] ?? '[]'));
+}
+
+export function rememberPartners(name, users) {
+  whileOpen[`gjallar.with.${name}`] = JSON.stringify([...users].slice(-KEEP_PARTNERS));
 }
 
 /** Remembers a room that the server let the user into. */

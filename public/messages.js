@@ -1,4 +1,5 @@
 // The list of messages: ordered and bounded. style.css and the browser keep it at its bottom, or where the reader has scrolled.
+// The room and each user with whom there are direct messages have a thread, of which one is on the page.
 
 import { dayLabel, dayOf, messageNode, outgoingNode, renameSender } from './bubbles.js';
 import { byId, element, syncRows } from './dom.js';
@@ -13,9 +14,10 @@ const GROUP_MS = 5 * 60_000;
 
 export class MessageList {
   #actions;
-  /** In order: `{ node, message, own, namesake }` for a message, `{ node }` for a note. */
-  #entries = [];
-  #keys = new Set();
+  /** By user; that of the room has no name. */
+  #threads = new Map();
+  /** The thread on the page. */
+  #open = this.#threadOf('');
   /** Whether the reader has scrolled up. A scroller that counts from its bottom has a `scrollTop` below 0 then. */
   #isUp = false;
   #unread = 0;
@@ -23,9 +25,10 @@ export class MessageList {
   /** Display names by user. */
   #names = new Map();
 
-  /** `actions`: retry(item), edit(item) and take(item) of the outbox, reply(user), and loadOlder(message), see Room.earlierThan. */
+  /** `actions`: retry(item), edit(item) and take(item) of the outbox, and loadOlder(message), see Room.earlierThan. */
   constructor(actions) {
     this.#actions = actions;
+    byId('messages').replaceWith(this.#open.node);
     byId('scroller').addEventListener('scroll', () => this.#onScroll(), { passive: true });
     byId('jump').addEventListener('click', () => {
       this.toBottom();
@@ -35,29 +38,75 @@ export class MessageList {
   }
 
   clear() {
-    this.#entries = [];
-    this.#keys.clear();
+    this.#threads.delete('');
+    this.open('');
     this.#setOlder(false);
-    byId('messages').replaceChildren();
     byId('empty').hidden = true;
+  }
+
+  /** Forgets all threads: another user is on the page. */
+  forget() {
+    this.#threads.clear();
+    this.clear();
+  }
+
+  /** Shows a thread: that of the room without a user. */
+  open(user) {
+    this.#open = this.#threadOf(user);
+    this.#open.unread = 0;
+    byId('messages').replaceWith(this.#open.node);
+    byId('conversation').classList.toggle('private', user !== '');
     this.toBottom();
   }
 
-  /** Inserts a new or an earlier message at its position. */
-  add(arrival) {
-    const { message, own } = arrival;
-    const key = keyOf(message);
-    if (key !== undefined && this.#keys.has(key)) return;
-    this.#keys.add(key);
+  /** The users with a thread, those with the newest messages first, and how many messages of each are unread. */
+  get threads() {
+    const newest = ({ entries }) => entries.findLast(({ message }) => message)?.message.at ?? 0;
+    return [...this.#threads]
+      .filter(([user, thread]) => user !== '' && (thread.entries.length > 0 || thread === this.#open))
+      .sort(([, one], [, other]) => newest(other) - newest(one))
+      .map(([user, thread]) => ({ user, unread: thread.unread, isOpen: thread === this.#open }));
+  }
 
-    const index = this.#placeFor(message);
-    const entry = { ...arrival, node: messageNode(arrival, this.#names, this.#actions) };
-    byId('messages').insertBefore(entry.node, this.#entries[index]?.node ?? null);
-    this.#entries.splice(index, 0, entry);
-    this.#arrange(index);
-    this.#arrange(index + 1);
-    if (entry === this.#entries.at(-1) && this.#isUp && !own) this.#setUnread(this.#unread + 1);
-    if (this.#entries.length > KEEP) this.#dropFirst();
+  /** The unread messages of the room, while another thread is on the page. */
+  get unreadOfRoom() {
+    return this.#threadOf('').unread;
+  }
+
+  #threadOf(user) {
+    const known = this.#threads.get(user);
+    if (known) return known;
+    // In order: `{ node, message, own, namesake }` for a message, `{ node }` for a note.
+    const made = {
+      entries: [],
+      keys: new Set(),
+      unread: 0,
+      node: element('ol', { class: 'messages', id: 'messages' }),
+    };
+    this.#threads.set(user, made);
+    return made;
+  }
+
+  /** Inserts a new or an earlier message at its position. Returns false if its thread has it. */
+  add(arrival) {
+    const { message, own, earlier, partner } = arrival;
+    const thread = this.#threadOf(partner);
+    const { entries, keys, node } = thread;
+    const key = keyOf(message);
+    if (key !== undefined && keys.has(key)) return false;
+    keys.add(key);
+
+    const index = placeFor(entries, message);
+    const entry = { ...arrival, node: messageNode(arrival, this.#names) };
+    node.insertBefore(entry.node, entries[index]?.node ?? null);
+    entries.splice(index, 0, entry);
+    arrange(entries, index);
+    arrange(entries, index + 1);
+    const isOpen = thread === this.#open;
+    if (!isOpen && !own && !earlier) thread.unread += 1;
+    if (isOpen && entry === entries.at(-1) && this.#isUp && !own) this.#setUnread(this.#unread + 1);
+    if (entries.length > KEEP) this.#dropFirst(thread);
+    return true;
   }
 
   /** Shows the items of the outbox below the messages. */
@@ -70,14 +119,14 @@ export class MessageList {
   setNames(names) {
     const known = this.#names;
     this.#names = names;
-    for (const { node, message, own } of this.#entries) {
+    for (const { node, message, own } of this.#allEntries()) {
       if (message && !own && known.get(message.from) !== names.get(message.from)) renameSender(node, message, names);
     }
   }
 
   /** Shows that messages were deleted, in their places. */
-  markDeleted({ ranges }) {
-    for (const { message, node } of this.#entries) {
+  markDeleted({ ranges, with: user = '' }) {
+    for (const { message, node } of this.#threadOf(user).entries) {
       const isGone = ranges.some(([first, last]) => first <= message?.offset && message.offset <= last);
       if (isGone) node.querySelector('.text').textContent = 'This message was deleted.';
     }
@@ -86,8 +135,13 @@ export class MessageList {
   /** A line about the conversation between the messages. */
   note(text) {
     const node = element('li', { class: 'note' }, text);
-    byId('messages').append(node);
-    this.#entries.push({ node });
+    const room = this.#threadOf('');
+    room.node.append(node);
+    room.entries.push({ node });
+  }
+
+  #allEntries() {
+    return [...this.#threads.values()].flatMap(({ entries }) => entries);
   }
 
   /** Called after the join: from now on, an empty list means that the room has no messages. */
@@ -102,44 +156,17 @@ export class MessageList {
     this.#setUnread(0);
   }
 
-  /** The index after the last message that is not later. Notes have no position in the log and do not move. */
-  #placeFor(message) {
-    let place = this.#entries.length;
-    for (let index = place - 1; index >= 0; index -= 1) {
-      const other = this.#entries[index].message;
-      if (!other) continue;
-      if (!isLater(other, message)) break;
-      place = index;
-    }
-    return place;
-  }
-
-  /** Gives the entry at `index` a day and a heading if its day or sender differs from the previous message. */
-  #arrange(index) {
-    const entry = this.#entries[index];
-    if (!entry?.message) return;
-    const { from, to, at } = entry.message;
-    const previous = this.#entries.findLast(({ message }, place) => message && place < index);
-    const before = previous?.message ?? {};
-    const newDay = dayOf(before.at) !== dayOf(at);
-    const isSame = previous?.own === entry.own && before.from === from && before.to === to;
-    const isNext = previous === this.#entries[index - 1];
-    entry.node.classList.toggle('follows', isSame && isNext && !newDay && at - before.at < GROUP_MS);
-    entry.node.querySelector('.day')?.remove();
-    if (newDay) entry.node.prepend(element('p', { class: 'day' }, dayLabel(at)));
-  }
-
-  #dropFirst() {
-    const { node, message } = this.#entries.shift();
+  #dropFirst(thread) {
+    const { node, message } = thread.entries.shift();
     node.remove();
-    if (message) this.#keys.delete(keyOf(message));
-    this.#arrange(0);
-    this.#setOlder(true);
+    if (message) thread.keys.delete(keyOf(message));
+    arrange(thread.entries, 0);
+    if (thread === this.#threadOf('')) this.#setOlder(true);
   }
 
   /** The oldest message of the room that is shown. */
   #firstMessage() {
-    return this.#entries.find(({ message }) => message && !message.to)?.message;
+    return this.#threadOf('').entries.find(({ message }) => message)?.message;
   }
 
   /** Shows the button for earlier messages, or `end`, or nothing. */
@@ -151,8 +178,8 @@ export class MessageList {
 
   async #loadOlder() {
     const first = this.#firstMessage();
-    if (byId('older-button').hidden || this.#isLoading || !first) return;
-    if (this.#entries.length > KEEP / 2) {
+    if (byId('older-button').hidden || this.#isLoading || !first || this.#open !== this.#threadOf('')) return;
+    if (this.#open.entries.length > KEEP / 2) {
       this.#setOlder(false, `The page goes back no further than ${KEEP / 2} messages.`);
       return;
     }
@@ -181,4 +208,31 @@ export class MessageList {
 
 function isLater(a, b) {
   return a.tag !== undefined && b.tag !== undefined ? a.tag > b.tag : a.at > b.at;
+}
+
+/** The index after the last message that is not later. Notes have no position in the log and do not move. */
+function placeFor(entries, message) {
+  let place = entries.length;
+  for (let index = place - 1; index >= 0; index -= 1) {
+    const other = entries[index].message;
+    if (!other) continue;
+    if (!isLater(other, message)) break;
+    place = index;
+  }
+  return place;
+}
+
+/** Gives the entry at `index` a day and a heading if its day or sender differs from the previous message. */
+function arrange(entries, index) {
+  const entry = entries[index];
+  if (!entry?.message) return;
+  const { from, to, at } = entry.message;
+  const previous = entries.findLast(({ message }, place) => message && place < index);
+  const before = previous?.message ?? {};
+  const newDay = dayOf(before.at) !== dayOf(at);
+  const isSame = previous?.own === entry.own && before.from === from && before.to === to;
+  const isNext = previous === entries[index - 1];
+  entry.node.classList.toggle('follows', isSame && isNext && !newDay && at - before.at < GROUP_MS);
+  entry.node.querySelector('.day')?.remove();
+  if (newDay) entry.node.prepend(element('p', { class: 'day' }, dayLabel(at)));
 }

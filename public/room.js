@@ -1,7 +1,7 @@
 // The room the user is in: its messages, its members, and the messages that are not sent yet. gjallar-client.js recovers
 // messages that were missed while the connection was lost.
 
-import { recallSent, rememberSent } from './entry.js';
+import { recallPartners, recallSent, rememberPartners, rememberSent } from './entry.js';
 import { Rooms } from './gjallar-client.js';
 
 /** The same request fails again, so the page does not offer it. */
@@ -18,7 +18,8 @@ const KEEP_NAMES = 1000;
  * Events, with their `detail`: `entered` (another room was chosen; the name of the one with messages that wait, or ''),
  * `joined` { isFirst: not after a lost connection, missing: number of earlier messages that follow }, `recovered` (they have
  * arrived) { complete, isFirst }, `refused` (the error), `people` { members, users, names }, `message` { message, own,
- * namesake: of another client with this name, earlier: published before the join }, `deleted`, `outbox` (its items),
+ * namesake: of another client with this name, earlier: published before the join, partner: the user of the thread, or '' for the
+ * room }, `deleted`, `outbox` (its items),
  * `failed` (why an item was not sent).
  *
  * An item of the outbox goes waiting ─▶ sending ─▶ sent ─▶ (its message arrives, the item is dropped)
@@ -45,6 +46,8 @@ export class Room extends EventTarget {
   #sent = recallSent();
   /** The users with whom direct messages were exchanged. */
   #partners = new Set();
+  /** The user whose partners these are. */
+  #partnersOf = '';
 
   constructor(connection) {
     super();
@@ -100,11 +103,11 @@ export class Room extends EventTarget {
   }
 
   /** Announces the latest messages exchanged with a user. */
-  async recallWith(user) {
-    this.#partners.add(user);
+  async recallWith(user, earlier = true) {
+    this.#remember(user);
     const page = { with: user, limit: EARLIER };
     const { messages } = await this.#connection.request('history', page).catch(() => ({ messages: [] }));
-    for (const message of messages) if (!message.deleted) this.#onMessage(message, true);
+    for (const message of messages) if (!message.deleted) this.#onMessage(message, earlier);
   }
 
   /** Messages before this one, oldest first, and an empty `end` if older ones may follow. */
@@ -149,7 +152,21 @@ export class Room extends EventTarget {
     this.#announce('joined', { isFirst, missing });
     this.#flush();
     this.#askWho(0);
-    if (!isFirst) for (const user of this.#partners) this.recallWith(user);
+    this.#recallPartners(isFirst);
+  }
+
+  /** After a reload, and after a lost connection, direct messages are asked for again. */
+  #recallPartners(isFirst) {
+    const { name } = this.#connection;
+    const isOther = name !== this.#partnersOf;
+    if (isOther) this.#partners = recallPartners(name);
+    this.#partnersOf = name;
+    if (isOther || !isFirst) for (const user of [...this.#partners]) this.recallWith(user, isFirst);
+  }
+
+  #remember(user) {
+    this.#partners.delete(user);
+    rememberPartners(this.#connection.name, this.#partners.add(user));
   }
 
   #onRefused(error) {
@@ -200,7 +217,7 @@ export class Room extends EventTarget {
   }
 
   #onDirect(message) {
-    this.#partners.add(message.from === this.#connection.name ? message.to : message.from);
+    this.#remember(this.#partnerIn(message));
     this.#onMessage(message);
   }
 
@@ -212,7 +229,12 @@ export class Room extends EventTarget {
     const isNamed = message.from === this.#connection.name;
     const key = keyOf(message);
     const own = isNamed && (this.#connection.isProven || key === undefined || this.#sent.has(key));
-    return { message, own, namesake: isNamed && !own };
+    return { message, own, namesake: isNamed && !own, partner: this.#partnerIn(message) };
+  }
+
+  /** The other user of a direct message; '' for a message to the room. */
+  #partnerIn({ from, to }) {
+    return to === undefined ? '' : from === this.#connection.name ? to : from;
   }
 
   #onPresence({ room, members, names }) {

@@ -66,6 +66,31 @@ export function showPeople({ members, users, names }, me, choose) {
   syncRows(byId('people-list'), members > NAMED_MEMBERS ? [] : users.toSorted(order), keyOf, make);
 }
 
+/**
+ * The room and the users with direct messages, with the number of unread ones. Without such users, there is nothing to choose.
+ * @param choose called with the user; without one for the room
+ */
+export function showThreads(threads, unreadOfRoom, { name, names }, choose) {
+  byId('threads').hidden = threads.length === 0;
+  const isElsewhere = threads.some(({ isOpen }) => isOpen);
+  const all = [{ user: '', unread: unreadOfRoom, isOpen: !isElsewhere }, ...threads];
+  const keyOf = ({ user, unread, isOpen }) => JSON.stringify([user, names.get(user), unread, isOpen, name]);
+  const make = ({ user, unread, isOpen }) => {
+    const mark =
+      unread > 0 &&
+      element('span', { class: 'count' }, String(unread), element('span', { class: 'sr-only' }, ' unread'));
+    const label = user
+      ? [avatar(user, names.get(user)), nameNode(user, names)]
+      : [element('bdi', { class: 'name' }, `# ${name}`)];
+    const attributes = { type: 'button', 'aria-current': isOpen && 'true', click: () => choose(user || undefined) };
+    return element('li', {}, element('button', attributes, ...label, mark || ''));
+  };
+  syncRows(byId('thread-list'), all, keyOf, make);
+  const unread = threads.reduce((sum, thread) => sum + thread.unread, 0);
+  byId('unread').hidden = unread === 0;
+  write(byId('unread-count'), String(unread));
+}
+
 /** Says to whom alone the text is sent; to everyone in the room if `user` is empty. */
 export function showAddressee(user, names) {
   byId('addressee').hidden = !user;

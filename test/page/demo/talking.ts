@@ -1,5 +1,6 @@
 import { beforeEach, expect, test } from '@jest/globals';
 import { Wire } from '../../support/wire.js';
+import { violations } from '../support/axe.js';
 import type { Demo } from '../support/demo.js';
 import type { User } from '../support/user.js';
 
@@ -156,35 +157,37 @@ export function talkingTests(demo: Demo): void {
     expect(await user.heard()).toEqual(['in another room']);
   });
 
-  test('a press on a name writes to that user alone, who can reply, and finds the messages again', async () => {
+  test('a press on a name opens a thread with that user, which others do not see, and which survives a reload', async () => {
     const [astrid, bjorn, chen] = (await join('Astrid', 'Bjørn', 'Chen')) as [User, User, User];
     await Promise.all(['Bjørn', 'Chen'].map((name) => astrid.seesPerson(name)));
-    await astrid.page.getByRole('button', { name: 'Bjørn' }).click();
+    const thread = (user: User, name: string) => user.page.locator('#thread-list').getByRole('button', { name });
+    await astrid.page.locator('#people-list').getByRole('button', { name: 'Bjørn' }).click();
     await astrid.sees('#addressee', 'Only to Bjørn');
     expect(await astrid.focusedId()).toBe('draft');
     await astrid.types('for you');
+    await astrid.hears('for you');
+    expect(await bjorn.heard()).toEqual([]);
+    await thread(bjorn, 'Astrid 1 unread').click();
     await bjorn.hears('for you');
-    await astrid.sees('#messages .own.direct', /only to Bjørn.*for you/);
-    await bjorn.sees('#messages .direct', /Astrid.*only to you.*for you/);
-    await bjorn.page.getByRole('button', { name: 'Reply' }).click();
+    expect(await thread(bjorn, 'Astrid').textContent()).not.toContain('unread');
     await bjorn.types('and for you');
     await astrid.hears('and for you');
-    await bjorn.page.getByRole('button', { name: 'To everyone' }).click();
+    await bjorn.page.getByRole('button', { name: 'Back to the room' }).click();
     await bjorn.types('for all');
-    for (const user of [astrid, bjorn, chen]) await user.hears('for all');
-    expect(await chen.heard()).toEqual(['for all']);
+    for (const user of [bjorn, chen]) await user.hears('for all');
+    expect([await bjorn.heard(), await chen.heard()]).toEqual([['for all'], ['for all']]);
+    await thread(astrid, `# ${room} 1 unread`).click();
+    await astrid.hears('for all');
+    expect(await violations(astrid.page)).toEqual([]);
+    expect(await chen.page.locator('#threads').isVisible()).toBe(false);
 
-    // Another room, where Bjørn writes to Astrid, who then asks for what both have written.
-    await astrid.page.goto('about:blank');
-    await astrid.page.goto(`${demo.server.url}/#elsewhere-${rooms}`);
-    await bjorn.page.goto(`${demo.server.url}/#elsewhere-${rooms}`);
-    await astrid.seesPerson('Bjørn');
-    expect(await astrid.heard()).toEqual([]);
-    await astrid.page.getByRole('button', { name: 'Bjørn' }).press('Enter');
+    await astrid.page.reload();
+    await thread(astrid, 'Bjørn').press('Enter');
     await astrid.hears('and for you');
     expect(await astrid.heard()).toEqual(['for you', 'and for you']);
     expect(await astrid.page.locator('#messages .own .text').allTextContents()).toEqual(['for you']);
     await astrid.page.locator('#draft').press('Escape');
+    await astrid.hears('for all');
     expect(await astrid.page.locator('#addressee').isVisible()).toBe(false);
   });
 
@@ -196,6 +199,7 @@ export function talkingTests(demo: Demo): void {
       await astrid.page.getByRole('button', { name: 'Liv' }).click();
       wire.holdAnswers();
       await astrid.types('did it arrive?');
+      await liv.page.locator('#thread-list').getByRole('button', { name: 'Astrid 1 unread' }).click();
       await liv.hears('did it arrive?');
       astrid.serverAway = true;
       wire.cut();
