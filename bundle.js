@@ -178,7 +178,7 @@ const BODIES = ['Program', 'BlockStatement', 'ClassBody', 'SwitchCase', 'StaticB
  * classes and members have their names.
  */
 function compact(code, name) {
-  const options = { compress: false, mangle: { keepNames: true }, codegen: { removeWhitespace: true } };
+  const options = { compress: false, mangle: { toplevel: true, keepNames: true }, codegen: { removeWhitespace: true } };
   const { code: text, errors } = minifySync(name, code, { module: false, ...options });
   if (errors.length > 0) throw new Error(`${name}: ${errors[0].message}`);
   const starts = [];
