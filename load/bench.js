@@ -8,25 +8,33 @@ import { runAgainst } from './against/index.js';
 import { benchmarks } from './benchmarks/index.js';
 import { listed, numberOption, parseArguments, readCommandLine, rejectUnknown, UsageError } from './harness/command.js';
 import { commitOf } from './harness/older.js';
-import { printTable, record } from './harness/results.js';
+import { isForeign } from './harness/process/foreign.js';
+import { record, tableOf } from './harness/results.js';
 import { runRow } from './harness/row/run.js';
 import { morePeers, usualPeers } from './peers/index.js';
+import { readmeRows } from './report/overview.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };
 
-const peers = Object.keys(usualPeers);
-const more = Object.keys(morePeers);
+const usual = Object.keys(usualPeers);
+const byName = Object.keys(morePeers);
+/** Not a benchmark of its own: the rows of the README's table. */
+const README = 'readme';
 
 const usage = () => `${command.call} [benchmark…] [options]
 
 Measures gjallar beside stock socket.io and other servers. Without a name, every benchmark runs. Needs npm run build.
 
-${listed(Object.entries(benchmarks).map(([name, { about }]) => [name, about]))}
+${listed([
+  ...Object.entries(benchmarks).map(([name, { about }]) => [name, about]),
+  [README, 'what the table of README.md shows, and nothing else'],
+])}
 
 Options:
 ${listed([
   ['--quick', 'fewer and shorter cells'],
   ['--peers a,b', 'only these peers'],
+  ['--foreign', 'peers in Go, Java and Rust too, which go, mvn and cargo build first'],
   ['--cell text', 'only the cells whose name contains this text'],
   ['--out file', 'append each result to this file (default: load/results/results.jsonl)'],
   ['--against ref', 'compare this checkout with another commit, in turns, on stock socket.io too: see below'],
@@ -38,8 +46,8 @@ With --against, the names are figures:
 
 ${listed(Object.entries(figures).map(([name, { about }]) => [name, about]))}
 
-Peers: ${peers.join(', ')};
-by name, and in some benchmarks: ${more.join(', ')}.
+Peers: ${usual.join(', ')};
+by name, and in some benchmarks: ${byName.join(', ')}.
 A benchmark may have peers of its own instead; its table names them.
 
 Exit code: 0; 1 when a row failed; 2 when the arguments are wrong.`;
@@ -48,23 +56,24 @@ const { names, ...options } = await readCommandLine(command, readArguments, usag
 if (options.against) process.exit((await runAgainst({ names, ...options })) > 0 ? 1 : 0);
 const chosen = options.peers ? ` --peers ${options.peers}` : '';
 const only = options.cell ? ` --cell '${options.cell}'` : '';
-const rerun = `npm run bench -- ${names.join(' ')}${chosen}${only}${options.quick ? ' --quick' : ''}`;
+const more = `${options.foreign ? ' --foreign' : ''}${options.quick ? ' --quick' : ''}`;
+const rerun = `npm run bench -- ${names.join(' ')}${chosen}${only}${more}`;
 let failures = 0;
-for (const name of names) {
+for (const { name, cells, peers } of planOf(names, options)) {
   const benchmark = benchmarks[name];
-  const cells = cellsOf(benchmark, options);
-  if (peersOf(benchmark).length === 0 || cells.length === 0) continue;
+  if (peers.length === 0 || cells.length === 0) continue;
   console.log(`\n${name}: ${benchmark.about}`);
   const saturated = new Map();
-  for (const cell of cells) await runCell(name, benchmark, cell, saturated);
+  for (const cell of cells) await runCell(name, cell, peers, saturated);
 }
 process.exitCode = failures > 0 ? 1 : 0;
 
 /** Runs all peers through one cell, one after the other, so that compared figures were measured within a minute. */
-async function runCell(name, benchmark, cell, saturated) {
+async function runCell(name, cell, peers, saturated) {
+  const benchmark = benchmarks[name];
   console.log(`\n ${cell.label}`);
-  const rows = [];
-  for (const peer of peersOf(benchmark)) {
+  const print = tableOf(benchmark.columns, peers);
+  for (const peer of peers) {
     progress(`${peer} …`);
     const row =
       cell.ladder && saturated.has(peer)
@@ -74,17 +83,25 @@ async function runCell(name, benchmark, cell, saturated) {
     if (cell.ladder && row.result?.saturated) saturated.set(peer, cell.short ?? cell.label);
     const { label, short: _, ladder: __, ...parameters } = cell;
     record(options.out, { benchmark: name, cell: label, parameters, quick: options.quick, command: rerun, ...row });
-    rows.push(row);
+    progress('');
+    print(row);
   }
-  progress('');
-  printTable(benchmark.columns, rows);
+}
+
+/** What runs: of each benchmark, the cells and the peers. */
+function planOf(names, options) {
+  return names.flatMap((name) =>
+    name === README
+      ? readmeRows(benchmarks)
+      : [{ name, cells: cellsOf(benchmarks[name], options), peers: peersOf(benchmarks[name], options) }],
+  );
 }
 
 /** The chosen peers, or those that the benchmark runs by default; some benchmarks have peers of their own. */
-function peersOf({ peers: own, also = [] }) {
-  const all = own ? Object.keys(own) : [...peers, ...more];
-  const wanted = options.peers ?? (own ? all : [...peers, ...also]);
-  return all.filter((peer) => wanted.includes(peer));
+function peersOf({ peers: own, also = [] }, { peers: chosen, foreign }) {
+  const all = own ? Object.keys(own) : [...usual, ...byName];
+  const wanted = chosen ?? (own ? all : [...usual, ...also]);
+  return all.filter((peer) => wanted.includes(peer) && (chosen || foreign || !isForeign(peer)));
 }
 
 function progress(text) {
@@ -99,6 +116,7 @@ function readArguments() {
   const { values, positionals } = parseArguments({
     quick: { type: 'boolean', default: false },
     peers: { type: 'string' },
+    foreign: { type: 'boolean', default: false },
     cell: { type: 'string' },
     against: { type: 'string' },
     rounds: { type: 'string' },
@@ -114,10 +132,10 @@ function readArguments() {
   }
   const own = Object.values(benchmarks).flatMap((benchmark) => Object.keys(benchmark.peers ?? {}));
   const chosen = values.peers?.split(',');
-  rejectUnknown('benchmark', positionals, Object.keys(benchmarks));
-  rejectUnknown('peer', chosen ?? [], [...peers, ...more, ...own]);
+  rejectUnknown('benchmark', positionals, [...Object.keys(benchmarks), README]);
+  rejectUnknown('peer', chosen ?? [], [...usual, ...byName, ...own]);
   const names = positionals.length > 0 ? positionals : Object.keys(benchmarks);
-  if (names.every((name) => cellsOf(benchmarks[name], values).length === 0)) {
+  if (planOf(names, values).every(({ cells }) => cells.length === 0)) {
     throw new UsageError(`no cell of ${names.join(', ')} contains "${values.cell}"`);
   }
   return { ...values, names, peers: chosen };

@@ -2,7 +2,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { benchmarks } from '../benchmarks/index.js';
 import { build, root } from '../harness/older.js';
-import { printTable, provenance, record } from '../harness/results.js';
+import { provenance, record, tableOf } from '../harness/results.js';
 import { runRow } from '../harness/row/run.js';
 import { spreadOf } from '../report/groups.js';
 import { figures } from './figures.js';
@@ -51,10 +51,9 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
       const { key, about, unit } = figures[name];
       const spread = (peer) => ({ ...spreadOf(runs[peer].map((result) => result[key])), runs: runs[peer].length });
       console.log(` ${name}: ${about}, in ${unit}`);
-      printTable(
-        columns,
-        [before, NOW, STOCK].map((peer) => ({ peer, result: spread(peer) })),
-      );
+      const peers = [before, NOW, STOCK];
+      const print = tableOf(columns, peers);
+      for (const peer of peers) print({ peer, result: spread(peer) });
       const ratio = spread(NOW).min / spread(STOCK).min;
       measured.push({ name, ratio, commit: provenance.commit, date: new Date().toISOString() });
     }

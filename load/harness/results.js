@@ -3,7 +3,6 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { dirname } from 'node:path';
 import { nodeFlags } from '../peers/index.js';
-import { aligned } from './command.js';
 import { placement } from './process/cores.js';
 
 /** Where and of what a result was measured. Every row carries it, so that rows of several runs and machines can be mixed. */
@@ -52,20 +51,35 @@ export function record(file, result) {
   appendFileSync(file, `${JSON.stringify(line)}\n`);
 }
 
+/** Room for a figure and its ratio. */
+const FIGURE_WIDTH = 14;
+
 /**
- * Prints the rows of one cell: each figure with its ratio to the first peer's where that says something.
+ * Prints the rows of one cell as they come: each figure with its ratio to the first peer's where that says something.
  * @param {{ key: string, title: string, digits?: number, ratio?: boolean }[]} columns
- * @param {{ peer: string, result?: object, note?: string }[]} rows
+ * @param {readonly string[]} peers of the rows that will come
+ * @returns {(row: { peer: string, result?: object, note?: string }) => void} prints one row
  */
-export function printTable(columns, rows) {
-  const [reference] = rows;
-  const lines = [['', ...columns.map(({ title }) => title), '']];
-  for (const { peer, result, note } of rows) {
-    const cells = columns.map((column) => (result ? figure(column, result, reference.result) : '–'));
-    lines.push([peer, ...cells, note ?? '']);
-  }
-  for (const line of aligned(lines, (column) => column === 0 || column === lines[0].length - 1))
-    console.log(`  ${line}`);
+export function tableOf(columns, peers) {
+  const first = Math.max(...peers.map(({ length }) => length));
+  const widths = columns.map(({ title }) => Math.max(FIGURE_WIDTH, title.length));
+  const print = (name, cells, note = '') => {
+    const padded = cells.map((cell, index) => cell.padStart(widths[index]));
+    console.log(`  ${[name.padEnd(first), ...padded, note].join('  ').trimEnd()}`);
+  };
+  print(
+    '',
+    columns.map(({ title }) => title),
+  );
+  let reference;
+  return ({ peer, result, note }) => {
+    reference ??= { result };
+    print(
+      peer,
+      columns.map((column) => (result ? figure(column, result, reference.result) : '–')),
+      note,
+    );
+  };
 }
 
 function figure({ key, digits = 1, ratio = false }, result, reference) {

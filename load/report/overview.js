@@ -32,6 +32,8 @@ const lines = [
   { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
 ];
 
+const compared = ['socketio-ws', 'socketio-uws', 'gjallar'];
+
 /** The cell of `connect` that the others vary. */
 const withFlags = ({ onPolling, peer }) => !onPolling && peer?.nodeFlags === undefined;
 
@@ -46,6 +48,22 @@ function findAll(groups, line, peers) {
   const fitting = groups.filter(fits(line));
   const node = newest(fitting.filter(({ peer }) => peer === peers.at(-1)));
   return peers.map((peer) => fitting.find((group) => group.peer === peer && group.node === node));
+}
+
+/**
+ * What measures the README's table: of each benchmark, the cells and peers.
+ * @param {Readonly<Record<string, { cells(quick: boolean): any[] }>>} benchmarks
+ * @returns {{ name: string, cells: object[], peers: string[] }[]}
+ */
+export function readmeRows(benchmarks) {
+  const rows = new Map();
+  for (const { benchmark: name, matches = withFlags, peers = compared } of lines) {
+    const cell = benchmarks[name].cells(false).find((each) => matches(each, each.label));
+    const row = rows.get(name) ?? { name, cells: [], peers: peers.filter((peer) => peer !== undefined) };
+    if (!row.cells.some(({ label }) => label === cell.label)) row.cells.push(cell);
+    rows.set(name, row);
+  }
+  return [...rows.values()];
 }
 
 /**
@@ -66,7 +84,7 @@ can send, so most runs are INVALID.`;
 }
 
 function row(line, groups) {
-  const { about, peers = ['socketio-ws', 'socketio-uws', 'gjallar'] } = line;
+  const { about, peers = compared } = line;
   const found = findAll(groups, line, peers);
   const [stock, attached, ours] = found;
   return [

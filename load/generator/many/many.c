@@ -40,6 +40,7 @@ struct histogram {
 };
 
 static struct client clients[MOST];
+static int next_port = FIRST_PORT;
 static int count, opened, ready, in_flight, epoll, open_id = -1;
 static struct sockaddr_in server, source;
 static int64_t began, period;
@@ -189,12 +190,18 @@ static void start_client(void) {
   int one = 1;
   c->fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
   c->state = CONNECTING;
-  source.sin_port = htons(FIRST_PORT + opened++);
+  opened++;
   in_flight++;
   setsockopt(c->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
   setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
   struct epoll_event event = {.events = EPOLLOUT, .data.ptr = c};
-  if (c->fd < 0 || bind(c->fd, (void *)&source, sizeof source) ||
+  // A program that listens at all addresses has the port.
+  int bound;
+  do {
+    source.sin_port = htons(next_port++);
+    bound = bind(c->fd, (void *)&source, sizeof source);
+  } while (bound && errno == EADDRINUSE && next_port < 65536);
+  if (c->fd < 0 || bound ||
       (connect(c->fd, (void *)&server, sizeof server) && errno != EINPROGRESS) ||
       epoll_ctl(epoll, EPOLL_CTL_ADD, c->fd, &event))
     leave(c, 0);

@@ -12,6 +12,9 @@ import { fileURLToPath } from 'node:url';
 const MAX_BUILD_MS = 600_000;
 const prepared = new Map();
 
+/** Whether a peer is written in another language, so that it is built first. @param {string} name */
+export const isForeign = (name) => existsSync(new URL(`../../peers/foreign/${name}/`, import.meta.url));
+
 /**
  * How to run the program in a folder, which is built first.
  * @param {URL} folder
