@@ -70,7 +70,7 @@ export interface SocketsFacts {
 
 /**
  * @param chosen `native` accepts no portable sockets, `portable` no native ones
- * @throws GjallarError BAD_CONFIG, also on Bun
+ * @throws GjallarError BAD_CONFIG, also on Bun and old versions of Node.js
  */
 export function loadSockets(chosen: string): { sockets?: Sockets; facts: SocketsFacts } {
   checkRuntime();

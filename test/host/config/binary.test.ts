@@ -99,32 +99,44 @@ describe('native sockets', () => {
   });
 });
 
-/** Bun and Deno imitate Node.js, and add their own version to those of it. */
-const runtime = (name: string) => [
+/** Bun and Deno imitate Node.js, and add their own version to those of it. An old Node.js has only another one. */
+const runtime = (name: string, version: string) => [
   '--import',
-  `data:text/javascript,Object.defineProperty(process.versions,'${name}',{value:'1.2.3',enumerable:true})`,
+  `data:text/javascript,Object.defineProperty(process.versions,'${name}',{value:'${version}',enumerable:true})`,
 ];
 
 describe('on another runtime', () => {
   test.each([
-    ['bun', /^gjallar: gjallar does not run on Bun 1\.2\.3, because .*\. Run the application with Node\.js\. .*\n$/],
-    ['deno', /^gjallar: the program gjallar does not run on Deno 1\.2\.3, because .*\. Run it with Node\.js, .*\n$/],
-  ])('%s, the program ends with one line', (name, line) => {
-    const { status, stderr, stdout } = run([...runtime(name), 'dist/main.js', 'run', 'library.mjs']);
+    [
+      'bun',
+      /^gjallar: gjallar does not run on Bun 1\.2\.3, because .*\. Run the application with Node\.js\. .*\n$/,
+      '1.2.3',
+    ],
+    [
+      'deno',
+      /^gjallar: the program gjallar does not run on Deno 1\.2\.3, because .*\. Run it with Node\.js, .*\n$/,
+      '1.2.3',
+    ],
+    ['node', /^gjallar: gjallar does not run on Node\.js 18\.20\.8\. Use Node\.js 20, 22, 24 or 26\.\n$/, '18.20.8'],
+  ])('%s, the program ends with one line', (name, line, version) => {
+    const { status, stderr, stdout } = run([...runtime(name, version), 'dist/main.js', 'run', 'library.mjs']);
     expect({ status, stdout }).toEqual({ status: 1, stdout: '' });
     expect(stderr).toMatch(line);
   });
 
-  test('bun, the library does not start', () => {
-    const { status, stderr } = run([...runtime('bun'), 'library.mjs']);
+  test.each([
+    ['bun', '1.2.3', /gjallar does not run on Bun 1\.2\.3/],
+    ['node', '18.20.8', /gjallar does not run on Node\.js 18\.20\.8\. Use/],
+  ])('%s %s, the library does not start', (name, version, words) => {
+    const { status, stderr } = run([...runtime(name, version), 'library.mjs']);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/gjallar does not run on Bun 1\.2\.3/);
+    expect(stderr).toMatch(words);
   });
 
   withBinary('deno, the library uses portable sockets, also where a binary is installed', () => {
     install(`${binaryPackage}/uws.node`);
     install(`${binaryPackage}/index.js`, "module.exports = require('./uws.node');");
-    const { status, stderr } = run([...runtime('deno'), 'library.mjs']);
+    const { status, stderr } = run([...runtime('deno', '1.2.3'), 'library.mjs']);
     expect(status).toBe(0);
     expect(stderr).toMatch(/\[PORTABLE_SOCKETS\].*Deno 1\.2\.3 cannot load uWebSockets\.js.*Node\.js/);
   });
