@@ -2,8 +2,8 @@ import { existsSync, type FSWatcher, readdirSync, statSync, watch } from 'node:f
 import { dirname, extname, join } from 'node:path';
 import { setTimeout } from '../base/clock.js';
 
-/** Files whose change can change what an application does. */
-const SOURCES = new Set(['.js', '.mjs', '.cjs', '.jsx', '.ts', '.mts', '.cts', '.tsx', '.json']);
+/** Files of code. An application may write others itself, such as its data as JSON, and must not reload each time. */
+const SOURCES = new Set(['.js', '.mjs', '.cjs', '.jsx', '.ts', '.mts', '.cts', '.tsx']);
 /** An editor writes several times, and a compiler several files. In ms. */
 const PAUSE_MS = 100;
 /** Each is a watch of the system, of which a user has a limited number. */

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
 import { SourceWatch } from '../../../src/cli/watch.js';
 import { nextEvent } from '../../support/clients.js';
+import { temporaryFolder } from '../../support/folder.js';
 import { runToEnd } from '../../support/server.js';
 import { runApp, stopAll } from './support/application.js';
 import { leaveAll, Member } from './support/members.js';
@@ -78,7 +79,8 @@ test('the sources of new folders are watched, those of packages are not', async 
     writeFileSync(join(root, 'first.js'), '');
     await made;
     writeFileSync(join(root, 'node_modules/other/index.js'), '');
-    writeFileSync(join(root, 'notes.txt'), '');
+    // An application may write its data.
+    writeFileSync(join(root, 'data.json'), '');
     const changed = next();
     writeFileSync(join(root, 'lib/rooms.ts'), '');
     expect(await changed).toBe(join(root, 'lib/rooms.ts'));
@@ -102,8 +104,33 @@ test('a port that another program uses is one line', async () => {
   );
 });
 
-test('TypeScript needs a Node.js that knows it, or tsx', async () => {
-  const file = join(folder, 'server.ts');
+test('with tsx installed, any TypeScript runs, and a change is served', async () => {
+  const file = join(folder, 'tsx.ts');
+  // Node.js itself removes types only.
+  const save = (text: string) => writeFileSync(file, `enum Text { Value = '${text}' }\n${application('Text.Value')}`);
+  save('one');
+  const app = await runApp(file, { args: ['--watch'], env: { RELOAD_SETTLE: undefined as never } });
+  const greeting = async () => {
+    const { socket } = new Member(app.url, 'Ada', { reconnection: false });
+    const [text] = await nextEvent(socket, 'greeting');
+    socket.disconnect();
+    return text;
+  };
+  expect(await greeting()).toBe('one');
+  const finished = app.logged(({ msg }) => msg === 'reload finished');
+  save('two');
+  await finished;
+  expect(await greeting()).toBe('two');
+});
+
+test('TypeScript without tsx needs a Node.js that knows it', async () => {
+  const alone = temporaryFolder();
+  mkdirSync(join(alone, 'node_modules'));
+  symlinkSync(
+    fileURLToPath(new URL('../../../node_modules/socket.io', import.meta.url)),
+    join(alone, 'node_modules/socket.io'),
+  );
+  const file = join(alone, 'server.ts');
   writeFileSync(file, `const text: string = 'typed';\n${application('text')}`);
   if ((process.features as { typescript?: unknown }).typescript) {
     const app = await runApp(file);
