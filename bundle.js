@@ -232,6 +232,8 @@ const commonJs = {
   },
   writeBundle() {
     copyFileSync(join(root, 'public/gjallar-client.d.ts'), join(dist, 'client.d.ts'));
+    const hooks = readFileSync(join(root, 'public/gjallar-react.d.ts'), 'utf8');
+    writeFileSync(join(dist, 'react.d.ts'), hooks.replace('./gjallar-client.js', './client.js'));
     const api = JSON.parse(readFileSync(join(source, 'service/api/openapi.json'), 'utf8'));
     writeFileSync(join(dist, 'openapi.json'), JSON.stringify(api));
     // Of the files of this folder alone: the rest of the package are ES modules.
@@ -255,6 +257,7 @@ await build({
   input: {
     ...Object.fromEntries(entries.map((entry) => [entry, join(source, `${entry}.ts`)])),
     client: join(root, 'public/gjallar-client.js'),
+    react: join(root, 'public/gjallar-react.js'),
   },
   platform: 'node',
   logLevel: 'warn',

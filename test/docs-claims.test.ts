@@ -31,6 +31,13 @@ test('the page of the library has every export', async () => {
   for (const [name, { default: entry }] of Object.entries(entries)) {
     if (!entry || ['./register', './pub-sub'].includes(name)) continue;
     const file = typeof entry === 'string' ? entry : entry.default;
+    // React is not installed here.
+    if (name === './react') {
+      expected['gjallar/react'] = [...read('public/gjallar-react.js').matchAll(/^export function (\w+)/gm)]
+        .map(([, one]) => one!)
+        .sort();
+      continue;
+    }
     expected[name.replace('.', 'gjallar')] = Object.keys(createRequire(import.meta.url)(join(root, file))).sort();
   }
   const named: Record<string, string[]> = {};

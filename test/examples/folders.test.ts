@@ -18,10 +18,12 @@ describe.each(examples)('the example %s', (name) => {
     const here = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
     const load = JSON.parse(readFileSync(join(root, 'load/package.json'), 'utf8'));
     const service = JSON.parse(readFileSync(join(root, 'deploy/service/package.json'), 'utf8'));
-    // `npm run matrix -- next-example` installs them from the example itself, at night.
+    // `npm run matrix -- next-example` installs them from the example itself, at night, and so does react.test.ts.
     const { next, react, 'react-dom': reactDom } = dependencies as Record<string, string>;
     const tested = {
-      ...(next && { next, react, 'react-dom': reactDom }),
+      ...(next && { next }),
+      ...(react && { react, 'react-dom': reactDom }),
+      ...(name === 'react' && devDependencies),
       ...load.devDependencies,
       ...service.dependencies,
       ...here.devDependencies,

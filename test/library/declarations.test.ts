@@ -81,6 +81,16 @@ const programs = {
     presence.on('join', (room, user, data) => [room, user, data?.name.length]);
     // @ts-expect-error: a field is missing
     presence.add('hall', 'ada', {});`,
+  react: `import { useDurableRoom, usePresence, useStateMap } from 'gjallar/react';
+    import type { SocketLike } from 'gjallar/client';
+    export function view(socket: SocketLike) {
+      const { values } = useStateMap<{ bid: number }>(socket, 'quotes', { maxRate: 5 });
+      const { users, members } = usePresence<{ status: string }>(undefined, 'hall');
+      const { messages, error } = useDurableRoom(socket, 'order:7', { last: 20 });
+      // @ts-expect-error: no such option
+      useDurableRoom(socket, 'order:7', { first: 20 });
+      return [values.get('x')?.bid.toFixed(), users.get('Ada')?.status, members.toFixed(), messages[0]?.offset, error?.code];
+    }`,
   plain: `import { App, Engine, GjallarError } from 'gjallar';
     import { answerHttp, readJson, sendJson } from 'gjallar/http';
     import { type OtherClients, PlainWebSockets } from 'gjallar/plain';

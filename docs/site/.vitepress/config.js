@@ -100,6 +100,7 @@ export default defineConfig({
           page('Ready for several workers?', '/docs/guide/several-workers'),
           page('Message recovery', '/docs/guide/recovery'),
           page('Durable rooms', '/docs/guide/durable-rooms'),
+          page('React', '/docs/guide/react'),
           page('AI streams', '/docs/guide/ai-streams'),
           page('State rooms', '/docs/guide/live-data'),
           page('Presence', '/docs/guide/presence'),

@@ -56,7 +56,7 @@ function programOf(command: string, args: string[]): [string, string[]] {
 
 /** An example in a folder of its own, with its dependencies as `npm install` there would put them. */
 export class Example {
-  private readonly application = applicationWith({});
+  readonly application = applicationWith({});
   private readonly programs: Program[] = [];
 
   constructor(readonly name: string) {
