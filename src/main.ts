@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util';
 import { GjallarError } from './base/errors.js';
 import { version } from './base/package.js';
 import { asksForHelp } from './cli/application-arguments.js';
+import { checkProgramRuntime } from './cli/runtime.js';
 import { obeyEarlySignals } from './cluster/primary/early-signals.js';
-import { checkProgramRuntime } from './engine/uws/runtime.js';
 
 /** By then, a worker has loaded what it needs to listen. */
 const FLUSH_AFTER_MS = 2000;
