@@ -160,7 +160,6 @@ export default defineConfig({
           page('Engine', '/docs/engine'),
           page('Recovery', '/docs/internals/recovery'),
           page('Fan-out', '/docs/fan-out'),
-          page('AI streams', '/docs/guide/ai-streams'),
           page('State rooms', '/docs/internals/state'),
           page('Decisions and glossary', '/docs/internals/glossary'),
         ],
