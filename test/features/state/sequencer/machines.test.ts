@@ -74,6 +74,42 @@ test('a set that its hub gets late does not replace a newer one of another machi
   await both(machines, { a: 'new', b: 'new', end: '1' });
 });
 
+test('the sets of the workers of a machine count in the order in which its hub gets them', async () => {
+  const machines = twoMachines();
+  const { one, two, meet } = machines;
+  meet();
+  const early = ++clock;
+  set(one, 'a', 'first');
+  set(one, 'a', 'second', early);
+  await both(machines, { a: 'second' });
+  // Beside deletions that are forgotten everywhere.
+  for (let key = 0; key < 30; key++) {
+    set(two, `k${key}`, '1');
+    set(two, `k${key}`, undefined);
+  }
+  set(one, 'late', '1', early);
+  await both(machines, { a: 'second', late: '1' });
+});
+
+test('a partition that heals brings nothing back, even if deletions are forgotten', async () => {
+  const machines = twoMachines();
+  const { one, two, meet, part } = machines;
+  meet();
+  set(one, 'old', '1');
+  set(one, 'kept', '1');
+  await both(machines, { kept: '1', old: '1' });
+  part();
+  set(two, 'old', undefined);
+  for (let key = 0; key < 30; key++) {
+    set(two, `k${key}`, '1');
+    set(two, `k${key}`, undefined);
+  }
+  set(one, 'kept', '2');
+  set(one, 'new', '1');
+  meet();
+  await both(machines, { kept: '2', new: '1' });
+});
+
 test('owned keys are not on a machine that cannot reach that of their owner, and are there again when it can', async () => {
   const machines = twoMachines();
   const { one, two, meet, part } = machines;
