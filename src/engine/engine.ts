@@ -115,6 +115,11 @@ export class Engine extends EngineParts {
     return this.sessions.size;
   }
 
+  /** The open sessions. */
+  get all(): Iterable<Session> {
+    return this.sessions.values();
+  }
+
   /** The open sessions by id: a new object each time, without a prototype. */
   get clients(): Record<string, Session> {
     return Object.assign(Object.create(null), Object.fromEntries(this.sessions));

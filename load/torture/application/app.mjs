@@ -26,4 +26,4 @@ io.on('connection', (socket) => {
   socket.on('say', (number) => socket.emit('said', number));
 });
 process.on('SIGUSR2', () => process.exit(3));
-http.listen(0, '127.0.0.1');
+http.listen(Number(process.env.PORT ?? 0), '127.0.0.1');

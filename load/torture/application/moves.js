@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Child } from '../../harness/process/child.js';
 import { childrenOf, cpuOf } from '../../harness/process/processes.js';
-import { cleaningUp, counted } from '../support/scenario.js';
+import { until } from '../../harness/until.js';
+import { cleaningUp, counted, pick } from '../support/scenario.js';
+import { MAX_RECOVERY_MS } from './faults.js';
 import { figuresOf, trial } from './trial.js';
 
 /** Four of five clients on WebSocket, the others on polling: no client may notice a reload. */
@@ -34,6 +36,50 @@ export function moves({ short, clients, times, end, random }) {
     return [...figures.map(noReturns), ...watch.figuresOf(result, short ? undefined : MAX_SILENCE_MS)];
   });
 }
+
+/** Who is killed as clients move. */
+const KILLED = ['old worker killed', 'new worker killed', 'primary killed'];
+
+/** Reloads that move clients. In the middle of each, a process is killed. Resolves with figures. */
+export async function kills({ short, clients, times, end, random }) {
+  const result = await trial({
+    ...{ label: 'kills', workers: 2, clients, ways: MOVING, times, end, random },
+    environment: { RECOVERY: 'on', GJALLAR_SOCKETS: 'portable', DRAIN_TIMEOUT: '20s' },
+    ...{ interval: short ? 100 : 500, isOwn: true, talk: short ? 2 : 0.5 },
+    clientOptions: { reconnectionDelay: 100, reconnectionDelayMax: 1000 },
+    nextFault: (turn) => KILLED[turn % KILLED.length],
+    faults: Object.fromEntries(KILLED.map((name) => [name, kill(name)])),
+  });
+  const { listeners } = result;
+  // All that is kept of a client ends with the primary. With another process, an answer to a poll may be lost that only it had.
+  const anew = listeners.returns.filter(({ isSame, fault }) => !isSame && fault !== 'primary killed');
+  const figures = figuresOf(result, { recovers: false });
+  const other = {
+    'returns with a new session': { value: anew.length },
+    'new sessions after': { value: counted(anew.map(({ fault }) => fault)) },
+  };
+  return [
+    ...figures.map((figure) => ({ ...figure, ...other[figure.name] })),
+    { name: 'moved', value: listeners.moves, least: 1 },
+    { name: 'numbers that came back out of turn', value: listeners.outOfTurn, most: 0 },
+    { name: 'numbers that did not come back', value: listeners.unanswered, most: 0 },
+  ];
+}
+
+/** Kills a process once so many clients have moved, as chance has it. */
+const kill = (name) => async (server, random, listeners) => {
+  const { primary } = server;
+  const old = childrenOf(primary);
+  const due = listeners.moves + 1 + Math.floor(random() * 0.8 * listeners.clients.length);
+  const reloaded = server.reload().catch(() => {});
+  await until(() => listeners.moves >= due, 'clients do not move', MAX_RECOVERY_MS, 1);
+  const workers = childrenOf(primary);
+  const victims = workers.filter((pid) => old.includes(pid) === (name === 'old worker killed'));
+  process.kill(name === 'primary killed' ? primary : pick(victims, random), 'SIGKILL');
+  if (name !== 'primary killed') return reloaded;
+  await until(() => workers.every((pid) => Number.isNaN(cpuOf(pid))), 'workers outlive the primary');
+  await server.start();
+};
 
 /** Looks at reloads: how long clients hear nothing, and what the processes use. */
 class Watch {
@@ -73,8 +119,8 @@ class Watch {
     this.#ends.push(...ends);
     // A wait that has begun in the reload ends after it.
     await sleep(1000);
-    const { longest, outOfTurn, returns } = await this.#child.order('look');
-    this.#silences.push(...longest);
+    const { silences, outOfTurn, returns } = await this.#child.order('look');
+    this.#silences.push(...silences);
     this.#wrong = outOfTurn + returns;
   }
 
@@ -94,9 +140,9 @@ class Watch {
       { name: 'why clients returned', value: counted(listeners.returns.map(({ reason }) => reason)) },
       { name: 'numbers that came back out of turn', value: listeners.outOfTurn + this.#wrong, most: 0 },
       { name: 'numbers that did not come back', value: listeners.unanswered, most: 0 },
-      { name: 'silence in a reload: half within', value: at(0.5), ...ms },
-      { name: 'silence in a reload: 99% within', value: at(0.99), ...ms, most: maxSilence },
-      { name: 'silence in a reload: longest', value: at(1), ...ms },
+      { name: 'silence as a client moves: half within', value: at(0.5), ...ms },
+      { name: 'silence as a client moves: 99% within', value: at(0.99), ...ms, most: maxSilence },
+      { name: 'silence as a client moves: longest', value: at(1), ...ms },
       { name: 'silence of any client, as workers see it: 99% within', value: this.#silent('p99'), ...ms },
       { name: 'silence of any client, as workers see it: longest', value: this.#silent('longest'), ...ms },
       { name: 'answers of all clients: 99% within', value: Math.round(listeners.waits.percentile(0.99)), ...ms },

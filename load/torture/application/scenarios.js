@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { own } from '../../../test/support/children.js';
 import { cleaningUp, counted, named, pick, randomFrom } from '../support/scenario.js';
 import { BadReleases } from './faults.js';
-import { moves } from './moves.js';
+import { kills, moves } from './moves.js';
 import { figuresOf, trial } from './trial.js';
 
 const DEFAULT = ['polling', 'websocket'];
@@ -52,20 +52,20 @@ function nextDeath(turn, { short, random }) {
   return pick(isRare ? ['stopped for a while', 'stopped for good'] : quick, random);
 }
 
-const MODES = ['off', 'on', 'moves'];
+const MODES = ['off', 'on', 'moves', 'kills'];
 /** How many clients must have returned: polling clients move if they can. */
 const LEAST_RETURNS = { off: 1, on: 0 };
 
 export const deploys = {
   about:
-    'deploys under load, without recovery, with it, and where clients move: events lost, reconnects, requests on new connections that fail',
+    'deploys under load, without recovery, with it, where clients move, and where a process is killed meanwhile: events lost, reconnects, requests on new connections that fail',
   isLong: true,
   options: {
     times: 'number of reloads in each part (20; 2 with --short)',
     minutes: 'time limit of each part (15)',
     clients:
       'number of clients; half of them upgrade, 40% begin with WebSocket, 10% stay on polling; where they move, 20% do (5,000)',
-    recovery: { takes: 'off|on|moves', of: MODES, about: 'only one of these parts' },
+    recovery: { takes: 'off|on|moves|kills', of: MODES, about: 'only one of these parts' },
   },
   async run({ short, seed, times: count = short ? 2 : 20, minutes: limit = 15, own: given }) {
     const figures = [];
@@ -74,8 +74,8 @@ export const deploys = {
       const timing = short ? { DRAIN_TIMEOUT: '2s' } : { DRAIN_TIMEOUT: '10s', RELOAD_SETTLE: '5s' };
       const clients = given.clients ?? (short ? 50 : 5000);
       const common = { clients, times: count, end: endOf(limit), random: randomFrom(seed) };
-      if (mode === 'moves') {
-        figures.push(...named('moves', await moves({ short, ...common })));
+      if (mode === 'moves' || mode === 'kills') {
+        figures.push(...named(mode, await { moves, kills }[mode]({ short, ...common })));
         continue;
       }
       const result = await trial({

@@ -11,7 +11,12 @@ export class Talkers extends Listeners {
   /** Each client says so many numbers a second, the clients in turn. */
   talk(perSecond) {
     for (const client of this.clients) {
-      Object.assign(client, { said: 0, back: 0, times: new Map(), longest: 0 });
+      Object.assign(client, { said: 0, back: 0, times: new Map(), awaited: 0, silence: undefined });
+      // A client that moves is connected again. What it has said and not got back by then came into the time between.
+      client.socket.on('connect', () => {
+        client.awaited = client.said;
+        client.silence ??= 0;
+      });
       client.socket.on('said', (number) => this.#back(client, number));
     }
     let turn = 0;
@@ -32,16 +37,16 @@ export class Talkers extends Listeners {
     for (let due = client.back + 1; due <= number; due++) client.times.delete(due);
     client.back = Math.max(client.back, number);
     if (Number.isNaN(wait)) return;
-    client.longest = Math.max(client.longest, wait);
+    if (number <= client.awaited) client.silence = Math.max(client.silence, wait);
     this.waits.record(wait);
   }
 
-  /** The longest wait of each client since the last call, in ms. */
-  takeLongest() {
-    return this.clients.map((client) => {
-      const { longest } = client;
-      client.longest = 0;
-      return longest;
+  /** How long each client that has moved since the last call waited for a number meanwhile, in ms. */
+  takeSilences() {
+    return this.clients.flatMap((client) => {
+      const { silence } = client;
+      client.silence = undefined;
+      return silence === undefined ? [] : [silence];
     });
   }
 

@@ -20,7 +20,7 @@ const MAX_DELAY_MS = 20_000;
  * @param {object} [options.clientOptions] of socket.io-client
  * @param {number} options.interval between two numbers, in ms
  * @param {boolean} [options.isOwn] whether each number is sent to each socket alone, too
- * @param {Record<string, Function>} [options.faults] beside the usual ones
+ * @param {Record<string, Function>} [options.faults] beside the usual ones; they also get the clients
  * @param {(turn: number) => string} options.nextFault
  * @param {number} options.times
  * @param {number} [options.end] when to stop, whatever is left
@@ -59,7 +59,7 @@ export function trial({
       progress(`${label}: ${turn + 1} of ${times}: ${name}`);
       listeners.begin(name);
       announcer.isPaused = false;
-      await { ...usual, ...faults }[name](server, random);
+      await { ...usual, ...faults }[name](server, random, listeners);
       await untilAllWork(server, workers);
       if (!(await listeners.untilConnected(MAX_RECOVERY_MS))) missing += listeners.disconnected;
       // Sessions to which nothing happens must be copied, too.

@@ -9,10 +9,10 @@ answerOrders({
     await watchers.open(url, count, ways);
     watchers.talk(perSecond);
   },
-  /** The longest wait of each client since the last look, in ms, and what went wrong since the start. */
+  /** How long those waited that have moved since the last look, in ms, and what went wrong since the start. */
   look() {
     const { outOfTurn, returns } = watchers;
-    return { longest: watchers.takeLongest(), outOfTurn, returns: returns.length };
+    return { silences: watchers.takeSilences(), outOfTurn, returns: returns.length };
   },
 });
 process.send({ ready: true });

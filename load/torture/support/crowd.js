@@ -14,6 +14,8 @@ export class Crowd {
   clients = [];
   /** Returns of clients, each with its times in ms, and with what was being done when its connection ended. */
   returns = [];
+  /** How often a client was connected again without having been away: a reload has moved it. */
+  moves = 0;
   /** What is being done to the server, and since when. */
   #fault = 'none';
   #begunAt = 0;
@@ -40,7 +42,7 @@ export class Crowd {
     socket.on('connect', () => {
       const { away } = client;
       client.away = undefined;
-      // A reload may move a client, which is connected again without having been away.
+      if (!away && client.ids.size > 0) this.moves++;
       if (away && client.ids.size > 0) {
         client.hasReturned = true;
         this.returns.push({

@@ -14,6 +14,8 @@ const rooms = fileURLToPath(new URL('../application/app.mjs', import.meta.url));
 
 /** The chat service, or an application under `gjallar run`, on a port of its own on the loopback interface. */
 export class Service extends RunningService {
+  #hasAdminPort = false;
+
   /**
    * Resolves when it listens, and its admin port too if the environment has `ADMIN_PORT`.
    * @param {object} options those of `RunningService`, beside these
@@ -24,12 +26,19 @@ export class Service extends RunningService {
     const env = { ...bareEnvironment(), ...ON_LOOPBACK, ...environment };
     const given = { env, ...(app && { main: app, nodeOptions: [program, 'run'] }), ...options };
     const service = new Service(given);
-    await service.start();
-    if ('ADMIN_PORT' in environment) {
-      const { port } = await service.logged(({ msg }) => msg === 'the admin port is open');
-      service.admin = `http://127.0.0.1:${port}`;
+    service.#hasAdminPort = 'ADMIN_PORT' in environment;
+    return service.start();
+  }
+
+  /** See `RunningService`. The admin port is another one each time. */
+  async start() {
+    const from = this.log.length;
+    await super.start();
+    if (this.#hasAdminPort) {
+      const { port } = await this.logged(({ msg }) => msg === 'the admin port is open', from);
+      this.admin = `http://127.0.0.1:${port}`;
     }
-    return service;
+    return this;
   }
 
   /** The service as `npm start` runs it, with two workers. */

@@ -1,6 +1,7 @@
 import { serialize } from 'node:v8';
 import { setImmediate } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
+import { own } from '../../base/owner.js';
 import { WORKER_NAME } from '../../base/worker-name.js';
 import type { Closing } from '../../engine/delivery/closing.js';
 import type { HttpExchange, UpgradeExchange } from '../../engine/http/exchange.js';
@@ -63,6 +64,10 @@ export class Relay {
   onHandOver: (from: string, session: Buffer) => void = () => {};
   /** Called when the successor of this worker tells that a session goes on there, or why it cannot. */
   onArrived: (sid: string, failure?: string) => void = () => {};
+  /** Called with sessions that a replaced worker is about to hand over. Resolves when they can be. */
+  onPrepare: (sessions: Buffer) => Promise<unknown> = () => Promise.resolve();
+  /** Called when the successor of this worker is prepared. */
+  onPrepared: (number: number) => void = () => {};
   private lastRequestId = 0;
   private readonly requestId = Buffer.alloc(4);
   /** Requests and WebSockets passed on since the start, by where their owner is. */
@@ -150,6 +155,11 @@ export class Relay {
     if (poll) this.request(sid, poll);
   }
 
+  /** Prepares the worker that replaces this one for sessions. */
+  prepare(to: string, number: number, sessions: Buffer): void {
+    this.send(to, types.prepare, number, sessions);
+  }
+
   /** Tells the worker where a session was that it goes on here, or why it cannot. */
   tellArrived(from: string, sid: string, failure?: string): void {
     this.send(from, types.arrived, 0, JSON.stringify({ sid, failure }));
@@ -220,6 +230,12 @@ export class Relay {
         setTimeout(() => this.movedTo.delete(sid), LATE_REQUESTS_MS).unref();
         return;
       }
+      case types.prepare: {
+        const prepared = this.onPrepare(body).then(() => this.send(from, types.prepared, requestId));
+        return own('preparing for sessions', prepared);
+      }
+      case types.prepared:
+        return this.onPrepared(requestId);
       case types.handOver:
         return this.onHandOver(from, body);
       case types.arrived: {

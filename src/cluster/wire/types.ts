@@ -99,6 +99,10 @@ export const types = {
   handOver: 85,
   /** successor → replaced worker: RelayedArrival */
   arrived: 86,
+  /** replaced worker → its successor: sessions that are about to go on there, as a structured clone */
+  prepare: 87,
+  /** successor → replaced worker: the number of the preparation; what is sent to these clients alone comes there, too */
+  prepared: 88,
 } as const;
 
 /** Whether an envelope is about the rooms of the worker or machine that it comes from. */

@@ -172,6 +172,11 @@ export class MessageLimits {
     return left.events < 0 || left.bytes < 0 ? 'over' : 'within';
   }
 
+  /** Goes on with what was left to a client in another process, which has another clock. */
+  goOn(client: LimitedClient, left: LimitedClient['left']): void {
+    client.left = left && { ...left, at: this.clock.now() };
+  }
+
   /** Whether the client is over its limit, so its last message must not be handled. */
   isOver({ left }: LimitedClient): boolean {
     if (!left || (left.events >= 0 && left.bytes >= 0)) return false;

@@ -106,10 +106,14 @@ export function canPass(socket: Socket): boolean | undefined {
   return socket.readableLength === 0 && socket.writableLength === 0 && handle.writeQueueSize === 0;
 }
 
-/** Leaves what the client sends from now on in the kernel. `pause()` would read on until a buffer is full. */
+/**
+ * Leaves what the client sends from now on in the kernel. `pause()` would read on until a buffer is full, and after a chunk the
+ * stream has a read planned that would begin again.
+ */
 export function stopReading(socket: Socket): void {
   const handle = streamHandleOf(socket)!;
   socket.pause();
+  socket._read = () => {};
   handle.reading = false;
   handle.readStop();
 }

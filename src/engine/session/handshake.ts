@@ -8,6 +8,7 @@ import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } 
 import { applyMiddleware } from '../http/middleware.js';
 import { type EngineRequest, type RequestConnection, type RequestParts, requestOf } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
+import type { LimitedClient } from '../limits/rates.js';
 import type { EngineSettings } from '../options.js';
 import type { Packet } from '../protocol/packet.js';
 import { PollingTransport } from '../transports/polling.js';
@@ -22,6 +23,8 @@ import type { UnusedSessions } from './unused-sessions.js';
 export interface ArrivingSession extends Pick<MovingSession, 'id' | 'parts'> {
   /** What its client was to get next. */
   readonly packets: readonly Packet[];
+  /** What it may still send. */
+  readonly left: LimitedClient['left'];
 }
 
 /** Opens sessions: from a poll, from a WebSocket, or from a session that another worker has handed over. */
@@ -100,7 +103,7 @@ export class Handshake {
    * @param arrived called when the application knows the session, or with undefined if it does not let the client in
    */
   arrive(
-    { id, parts, packets }: ArrivingSession,
+    { id, parts, packets, left }: ArrivingSession,
     socket: Socket | undefined,
     open: (receiver: FrameReceiver) => boolean,
     arrived: (session: Session | undefined) => void,
@@ -115,6 +118,7 @@ export class Handshake {
     this.host.addresses?.adopt(session, session.remoteAddress);
     session.polling?.holdPosts(() => {});
     session.addPackets(packets);
+    this.host.messageLimits?.goOn(session, left);
     // When its last ping was sent is known only to the other worker, and to the client.
     session.onDeadline(false);
     const refuse = () => {

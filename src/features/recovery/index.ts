@@ -21,5 +21,5 @@ export type { RemovalTarget } from './keeper/memory.js';
 export type { RecoveryState } from './messages.js';
 export { departing, expectArrival, forgetArrival } from './moves.js';
 export { outcomes } from './offset.js';
-export { depart, openRecovery, type Recovery, type RecoveryOptions } from './recovery.js';
+export { depart, openRecovery, prepareArrival, type Recovery, type RecoveryOptions } from './recovery.js';
 export { type ExpiredSession, watchExpiries } from './session-expiry.js';

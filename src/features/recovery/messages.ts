@@ -197,6 +197,8 @@ export type ToKeeper =
       offset: string;
       received: string;
       receivesSince: number;
+      /** Whether messages to its id already come to the worker that asks, too. */
+      isAnnounced?: boolean;
     } & LinkQuestion)
   /** The answer to `taking`: all workers know that messages to the id of the socket are for this one, too. */
   | ({ type: 'announced'; space: string } & LinkAnswer)

@@ -276,11 +276,17 @@ export class NamespaceRecovery {
     own('announcing a socket that returns', known);
   }
 
+  /** See {@link Returns.prepare}. */
+  prepare(pid: string, sid: SocketId): Promise<void> {
+    return this.returns.prepare(pid, sid);
+  }
+
   /** Asks the keeper for a session, and for what its client lacks. */
-  async find(pid: string, offset: string): Promise<Found | undefined> {
+  async find(pid: string, offset: string, isAnnounced: boolean): Promise<Found | undefined> {
     const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>({
       ...{ type: 'find', space: this.space, pid, offset, received: `${this.heads.received}` },
       receivesSince: this.heads.since,
+      isAnnounced,
     });
     return answer?.found;
   }

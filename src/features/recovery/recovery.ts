@@ -103,6 +103,11 @@ export function depart(socket: Socket): { pid: string; offset: string } | undefi
   return installed.get(socket.nsp.adapter)?.depart(socket);
 }
 
+/** See `prepare()` of the clients that return. */
+export async function prepareArrival(adapter: Adapter, pid: string, sid: string): Promise<void> {
+  await installed.get(adapter)?.prepare(pid, sid);
+}
+
 /** The links of this process to keepers: servers of one worker share that of their worker. */
 const links = new WeakMap<HubLink, KeeperLink>();
 

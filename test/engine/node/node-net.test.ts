@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, createServer as createTcpServer } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
@@ -10,6 +10,9 @@ import {
   missingInNet,
   missingInSocket,
   responseOn,
+  sendableHandleOf,
+  socketOn,
+  stopReading,
   tcpHandleOf,
   unsentBytes,
 } from '../../../src/engine/node/node-net.private.js';
@@ -56,6 +59,31 @@ test('this version of Node.js has the private parts of node:net that tell the pr
   await once(socket, 'drain');
   expect(unsentBytes(socket)).toBe(0);
   for (const end of [socket, other]) end.destroy();
+  server.close();
+});
+
+test('what comes after a connection was stopped, in the middle of a chunk, stays in the kernel', async () => {
+  const server = createTcpServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const client = connect(port, '127.0.0.1');
+  const [socket] = (await once(server, 'connection')) as [Socket];
+  const chunks: string[] = [];
+  socket.on('data', (chunk) => {
+    chunks.push(`stopped: ${chunk}`);
+    stopReading(socket);
+  });
+  client.write('one');
+  await until(() => chunks.length > 0);
+  client.write('two');
+  // A connection that is made later is accepted later.
+  const other = connect(port, '127.0.0.1');
+  await once(server, 'connection');
+  const next = socketOn(sendableHandleOf(socket)).on('data', (chunk) => chunks.push(`next: ${chunk}`));
+  next.resume();
+  await until(() => chunks.length > 1);
+  expect(chunks).toEqual(['stopped: one', 'next: two']);
+  for (const end of [next, client, other]) end.destroy();
   server.close();
 });
 

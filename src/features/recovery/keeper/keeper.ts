@@ -224,13 +224,15 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private async found(
     space: Space,
     worker: number,
-    { space: name, pid, offset: named, received, receivesSince }: Extract<ToKeeper, { type: 'find' }>,
+    { space: name, pid, offset: named, received, receivesSince, isAnnounced }: Extract<ToKeeper, { type: 'find' }>,
     session: KeptSession,
     deadline: Deadline,
   ): Promise<Found> {
     const { maxRooms, maxMissed, maxMissedBytes } = space.options;
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
-    await this.announced(name, worker, session, deadline.half);
+    if (!isAnnounced) await this.announce(name, worker, session, deadline.half);
+    // What others have sent to its id before is kept by then: it was written earlier, and a turn reads all that was written.
+    await nextTurn();
     const text = named === NO_OFFSET ? beginningOf(session) : named;
     const known = receivedWith(session, text, (offset) => this.timeOf(space, name, offset));
     // An attempt that its client has given up, which has received something since. The next one is to find the session.
@@ -279,17 +281,13 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     };
   }
 
-  /**
-   * Resolves when all workers send messages to the id of a session to the worker that recovers it, too. What they have sent before is
-   * kept by then: it was written earlier, and a turn reads all that was written.
-   */
-  private async announced(space: string, worker: number, { pid, sid }: KeptSession, { left }: Deadline): Promise<void> {
+  /** Resolves when all workers send messages to the id of a session to the worker that recovers it, too. */
+  private async announce(space: string, worker: number, { pid, sid }: KeptSession, { left }: Deadline): Promise<void> {
     // Messages to an id that names no worker go to all.
     if (workerIn(sid) === undefined) return;
     await this.ofWorkers.ask([worker], left, (_worker, question) =>
       this.host.sendToWorker(worker, { type: 'taking', space, pid, sid, ...question }),
     );
-    await nextTurn();
   }
 
   /** Takes a session from the worker, or the keeper, that has it. */

@@ -1,6 +1,6 @@
 import type { Socket } from 'socket.io';
 import type { SocketId } from 'socket.io-adapter';
-import { setImmediate } from '../../../base/clock.js';
+import { clearTimeout, setImmediate, setTimeout } from '../../../base/clock.js';
 import { NO_ROOM, roomsNamed } from '../../../base/names.js';
 import { packetStepsOf } from '../../../io/socket-io.private.js';
 import { roomsFor } from '../keeper/expiries.js';
@@ -18,6 +18,9 @@ const COST = 20;
 const BYTES_OF_UNIT = 4096;
 /** How many characters of an offset can be read in one unit. */
 const TEXT_OF_UNIT = 64;
+
+/** For how long a client is prepared for that does not come, in ms. */
+const PREPARED_MS = 10_000;
 
 /** socket.io passes each of them to `join()`, which takes an array for several rooms. */
 function roomsToJoin(names: readonly string[]): unknown[] {
@@ -46,6 +49,9 @@ export class Returns {
   /** Those whose ids are announced, by the secret of the client. Each entry ends that. */
   private readonly expected = new Map<string, () => void>();
 
+  /** Those of them that come from another worker soon, and not by themselves. */
+  private readonly prepared = new Map<string, NodeJS.Timeout>();
+
   constructor(private readonly namespace: NamespaceRecovery) {}
 
   /** Resolves when the messages to an id come to this worker, too. */
@@ -56,6 +62,21 @@ export class Returns {
     this.forget(pid);
     this.expected.set(pid, announced.end);
     await announced.known;
+  }
+
+  /** The same for a client that is about to come from another worker, for a time. */
+  async prepare(pid: string, sid: SocketId): Promise<void> {
+    await this.expect(pid, sid);
+    this.isPrepared(pid);
+    // It may have returned by itself meanwhile.
+    if (!this.expected.has(pid)) return;
+    this.prepared.set(pid, setTimeout(() => this.isPrepared(pid) && this.forget(pid), PREPARED_MS).unref());
+  }
+
+  /** Whether a client was prepared for. From then on, it is one that returns. */
+  private isPrepared(pid: string): boolean {
+    clearTimeout(this.prepared.get(pid));
+    return this.prepared.delete(pid);
   }
 
   private forget(pid: string): void {
@@ -100,7 +121,7 @@ export class Returns {
     const { named } = start;
     await gate.turns.take(COST + named.length / TEXT_OF_UNIT);
     if (named !== NO_OFFSET && !decodeOffset(named)) return 'offset invalid';
-    const found = await this.namespace.find(pid, named);
+    const found = await this.namespace.find(pid, named, this.isPrepared(pid) && this.expected.has(pid));
     if (!found) return 'session unknown';
     if (found.outcome !== undefined) return found.outcome;
     const { session, missed } = found;

@@ -157,7 +157,7 @@ function sessionsOf(engine: Engine, application: Served, moves: Moves, isPolling
     get size() {
       return engine.clientsCount;
     },
-    members: () => Object.values(engine.clients),
+    members: () => engine.all,
     isQuiet: (session) => !application.isBusy(session) && session.isQuiet && !moves.takes(engine, session),
     isUrgent: (session) => isPollingUrgent && session.transport.name === 'polling',
     dismiss: (session) => moves.move(engine, session) || session.dismiss(),

@@ -85,8 +85,15 @@ class Queue {
   /** Adds the clients that have arrived, over connections that were made before. */
   refill(): void {
     if (this.waiting.length > 0) return;
-    this.waiting = shuffled(everybody(this.groups).filter(({ member }) => !this.known.has(member)));
-    for (const { member } of this.waiting) this.known.add(member);
+    // Thousands may be known already, and this is looked at many times a second.
+    for (const group of this.groups) {
+      for (const member of group.members()) {
+        if (this.known.has(member)) continue;
+        this.known.add(member);
+        this.waiting.push({ group, member });
+      }
+    }
+    shuffle(this.waiting);
   }
 
   /** Dismisses a number of quiet clients, and all urgent ones that are quiet. */
@@ -124,14 +131,9 @@ interface Client {
   member: object;
 }
 
-function everybody(groups: DrainOptions['groups']): Client[] {
-  return groups.flatMap((group) => [...group.members()].map((member: object) => ({ group, member })));
-}
-
-function shuffled<T>(values: T[]): T[] {
+function shuffle(values: unknown[]): void {
   for (let i = values.length - 1; i > 0; i--) {
     const j = Math.floor(Math.random() * (i + 1));
-    [values[i], values[j]] = [values[j]!, values[i]!];
+    [values[i], values[j]] = [values[j], values[i]];
   }
-  return values;
 }

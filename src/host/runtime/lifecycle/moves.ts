@@ -1,16 +1,17 @@
 import type { SendHandle } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
-import { clearTimeout, performance, setImmediate, setTimeout } from '../../../base/clock.js';
+import { clearTimeout, machineTime, performance, setImmediate, setTimeout } from '../../../base/clock.js';
 import { owned } from '../../../base/owner.js';
 import type { Node } from '../../../cluster/node.js';
 import type { FromPrimary } from '../../../cluster/protocol.js';
 import type { Relay, Successors } from '../../../cluster/relay/relay.js';
 import type { Engine } from '../../../engine/engine.js';
 import { closeHandle, sendableHandleOf, socketOn } from '../../../engine/node/node-net.private.js';
+import type { NodeWebSocket } from '../../../engine/node/web-socket.js';
 import type { ArrivingSession } from '../../../engine/session/handshake.js';
 import type { Session } from '../../../engine/session/session.js';
-import { depart, departing, expectArrival, forgetArrival } from '../../../features/recovery/index.js';
+import { depart, departing, expectArrival, forgetArrival, prepareArrival } from '../../../features/recovery/index.js';
 import {
   type Connect,
   clientOf,
@@ -18,30 +19,48 @@ import {
   isBusy,
   type MovingClient,
 } from '../../../io/moving-clients.private.js';
+import { pidOf } from '../../../io/socket-io.private.js';
+import { privateParts } from '../../../io/socket-io-server.private.js';
 import type { MachineWorker } from '../machine-worker.js';
 import type { DrainGroup } from './drain.js';
-import { Pace } from './pace.js';
+import { intervalFor, windowFor } from './pace.js';
 
-/** How often sessions are looked at that are busy, in ms. */
+/** How often sessions are looked at that are busy, in ms, and how many in one turn. */
 const BUSY_MS = 10;
+const MAX_LOOKS = 1000;
+/** How much of a delay of its own this worker makes up for, in ms. */
+const MAX_LATE_MS = 10;
 /** How long this worker stays after the last arrival, in ms: presence tells others of a user within this time. */
 const STAY_MS = 200;
-/** How long a session may take to arrive once it has reached the new worker, in ms. A busy machine takes its time. */
+/** How long a session may take to arrive once it has left, in ms. A busy machine takes its time. */
 const MAX_MOVE_MS = 5000;
 /** How long this worker waits for the answer, in ms. */
 const MAX_SILENCE_MS = 7000;
-/** After this time, in ms, the next sessions do not wait for those that are on their way. */
-const MAX_BATCH_MS = 1000;
+/** After this time, in ms, the next sessions do not wait for one that is on its way. */
+const SLOW_MS = 1000;
+/** By which factor the shortest time of a move grows with each one that takes longer. */
+const FORGET = 1.02;
 /** What the application knows of a client that moves, as bytes: its `auth` in all namespaces, and what waits for it. */
 const MAX_STATE_BYTES = 262_144;
 /** The same of all clients that are on their way. */
 const MAX_MOVING_BYTES = 16 * 1024 * 1024;
-/** How many sessions are looked at in one turn. */
-const MAX_LOOKS = 1000;
+/** For how many sessions the successor prepares at once. It is prepared for up to twice as many. */
+const PREPARED = 64;
+/** How long its answer is waited for, in ms. Without it, each session takes longer to move. */
+const MAX_PREPARATION_MS = 1000;
 
 /** A session as it moves. */
 interface Moving extends ArrivingSession {
+  /** When it has left, by the clock of the machine. */
+  readonly leftAt: number;
   readonly connects: readonly Connect[];
+}
+
+/** A socket for which a successor prepares. */
+interface Expected {
+  readonly nsp: string;
+  readonly pid: string;
+  readonly sid: string;
 }
 
 /** The connection of a session that arrives. */
@@ -59,15 +78,6 @@ interface Departed {
   readonly since: number;
   readonly bytes: number;
   readonly timer: NodeJS.Timeout;
-  readonly batch: Batch | undefined;
-}
-
-/** Sessions that move together. */
-interface Batch {
-  readonly since: number;
-  count: number;
-  left: number;
-  timer?: NodeJS.Timeout;
 }
 
 /**
@@ -75,6 +85,10 @@ interface Batch {
  *
  * ```
  * REPLACED WORKER              PRIMARY                  SUCCESSOR
+ *  │ prepare(some sessions)      │                        │
+ *  │ ───────────────────────────────────────────────────▶ │  gets what is sent to these clients alone from now on, too
+ *  │                             │               prepared │
+ *  │ ◀─────────────────────────────────────────────────── │
  *  │ stops reading               │                        │
  *  │ `disconnect` (moved)        │                        │
  *  │ handOver(session) + handle  │ takeOver + handle      │
@@ -93,13 +107,24 @@ export class Moves {
   successors: Successors = [];
   private readonly departed = new Map<string, Departed>();
   private departedBytes = 0;
-  /** Sessions that are about to move. Those that are busy are looked at again and again. */
+  /** Sessions that are to move. */
   private readonly waiting = new Map<Session, Engine>();
+  /** Sessions for which the successor is prepared. */
+  private readonly ready = new Map<Session, Engine>();
+  /** Those that were busy when their turn came. They are looked at again and again. */
+  private readonly busy = new Map<Session, Engine>();
+  private busyAt = 0;
+  private preparations = 0;
+  /** Ends the preparation in progress. */
+  private prepared: (() => void) | undefined;
   /** Sessions that cannot move. */
   private readonly staying = new WeakSet<Session>();
   private timer: NodeJS.Timeout | undefined;
-  private batch: Batch | undefined;
-  private readonly pace = new Pace();
+  private timerAt = 0;
+  /** When the next session may leave. */
+  private nextAt = 0;
+  /** How long a session is on its way that waits for no other one, in ms: the shortest time of late. */
+  private aloneMs = 20;
   private successor: number | undefined;
   private due = 0;
   private staysUntil = 0;
@@ -134,7 +159,7 @@ export class Moves {
     this.successor = successor;
     this.due = performance.now() + within;
     for (const engine of this.worker.engines) {
-      for (const session of Object.values(engine.clients)) this.takes(engine, session);
+      for (const session of engine.all) this.takes(engine, session);
     }
   }
 
@@ -169,47 +194,82 @@ export class Moves {
   /** Whether a session is about to move, as soon as it can: nothing else may end it before the last call of a drain. */
   takes(engine: Engine, session: Session): boolean {
     if (!this.clientOf(session)) return false;
-    this.waiting.set(session, engine);
+    if (!this.ready.has(session) && !this.busy.has(session)) this.waiting.set(session, engine);
     this.moveSoon(0);
     return true;
   }
 
+  /** Has the successor prepare for the next sessions, of one engine. */
+  private prepare(to: number): void {
+    const [first] = this.waiting.values();
+    if (!first || this.prepared || this.ready.size > PREPARED) return;
+    const sessions: Session[] = [];
+    const expected: Expected[] = [];
+    for (const [session, engine] of this.waiting) {
+      if (sessions.length === PREPARED) break;
+      if (engine !== first) continue;
+      this.waiting.delete(session);
+      const client = this.clientOf(session);
+      if (!client || session.readyState !== 'open') continue;
+      sessions.push(session);
+      for (const socket of client.sockets.values())
+        expected.push({ nsp: socket.nsp.name, pid: pidOf(socket), sid: socket.id });
+    }
+    const prepared = () => {
+      this.prepared = undefined;
+      clearTimeout(timer);
+      for (const session of sessions) this.ready.set(session, first);
+      this.moveSoon(0);
+    };
+    const timer = setTimeout(prepared, MAX_PREPARATION_MS);
+    this.prepared = prepared;
+    const relay = this.worker.relays[this.worker.engines.indexOf(first)]!;
+    relay.prepare(this.node.nameOf(to), ++this.preparations, serialize(expected));
+  }
+
   private moveSoon(ms: number): void {
-    if (this.batch) return;
-    this.timer ??= setTimeout(() => {
+    const at = performance.now() + ms;
+    if (this.timer && this.timerAt <= at) return;
+    clearTimeout(this.timer);
+    this.timerAt = at;
+    this.timer = setTimeout(() => {
       this.timer = undefined;
       this.moveSome();
     }, ms);
   }
 
   private moveSome(): void {
-    const { waiting, pace } = this;
-    const batch: Batch = { since: performance.now(), count: 0, left: 0 };
-    this.batch = batch;
-    // Those that are busy come again after the others.
-    for (const [session, engine] of [...waiting].slice(0, MAX_LOOKS)) {
-      if (batch.count === pace.size) break;
-      waiting.delete(session);
-      if (session.readyState !== 'open' || this.move(engine, session)) continue;
-      if (this.clientOf(session)) waiting.set(session, engine);
+    const { ready, busy, successor } = this;
+    if (successor === undefined) return;
+    this.prepare(successor);
+    const now = performance.now();
+    const left = this.due - now;
+    const count = this.waiting.size + ready.size;
+    const window = windowFor(count, this.aloneMs, left);
+    const interval = intervalFor(count, left);
+    let free = window - this.youngDepartures(now);
+    const again = now < this.busyAt ? [] : [...busy].slice(0, MAX_LOOKS);
+    if (again.length > 0) this.busyAt = now + BUSY_MS;
+    for (const [session, engine] of [...again, ...ready]) {
+      if (free <= 0 || this.nextAt > now) break;
+      ready.delete(session);
+      // Those that are looked at again come after the others.
+      busy.delete(session);
+      if (session.readyState !== 'open') continue;
+      if (this.move(engine, session)) {
+        free--;
+        this.nextAt = Math.max(this.nextAt, now - MAX_LATE_MS) + interval;
+      } else if (this.clientOf(session)) busy.set(session, engine);
     }
-    if (batch.count > 0) batch.timer = setTimeout(() => this.ended(batch), MAX_BATCH_MS);
-    else {
-      this.batch = undefined;
-      if (waiting.size > 0) this.moveSoon(BUSY_MS);
-    }
+    if (free <= 0) this.moveSoon(SLOW_MS);
+    else if (ready.size > 0) this.moveSoon(this.nextAt - now);
+    else if (busy.size > 0) this.moveSoon(this.busyAt - now);
   }
 
-  /** The sessions of a batch have arrived. Both workers rest as long as that has taken, unless there is no time for that. */
-  private ended(batch: Batch): void {
-    if (this.batch !== batch) return;
-    this.batch = undefined;
-    clearTimeout(batch.timer);
-    const now = performance.now();
-    const took = now - batch.since;
-    this.pace.next(batch.count - batch.left, took);
-    const isLate = now + (this.waiting.size / batch.count) * 2 * took > this.due;
-    if (this.waiting.size > 0) this.moveSoon(isLate ? 0 : took);
+  private youngDepartures(now: number): number {
+    let count = 0;
+    for (const { since } of this.departed.values()) if (now - since < SLOW_MS) count++;
+    return count;
   }
 
   /** The client of a session of a kind that can move. */
@@ -235,14 +295,9 @@ export class Moves {
     for (const sid of sids) departing.add(sid);
     const { webSocket, poll } = engine.handOver(session);
     for (const sid of sids) departing.delete(sid);
-    const { batch } = this;
-    if (batch) {
-      batch.count++;
-      batch.left++;
-    }
     const timer = setTimeout(() => this.arrived(id, 'no answer'), MAX_SILENCE_MS);
     const bytes = state.length;
-    this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes, timer, batch });
+    this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes, timer });
     this.departedBytes += bytes;
     const { orders, engines, relays } = this.worker;
     const index = engines.indexOf(engine);
@@ -258,6 +313,9 @@ export class Moves {
   private giveUp(): void {
     this.successor = undefined;
     this.waiting.clear();
+    this.prepared?.();
+    this.ready.clear();
+    this.busy.clear();
     for (const id of [...this.departed.keys()]) this.arrived(id, 'the new worker is gone');
   }
 
@@ -265,23 +323,36 @@ export class Moves {
   private arrived(id: string, failure?: string): void {
     const departed = this.departed.get(id);
     if (!departed) return;
-    const { socket, since, bytes, timer, batch } = departed;
+    const { socket, since, bytes, timer } = departed;
     this.departed.delete(id);
     this.departedBytes -= bytes;
     clearTimeout(timer);
     const now = performance.now();
     this.staysUntil = now + STAY_MS;
-    if (failure === undefined) this.silences.push(now - since);
+    const silence = now - since;
+    if (failure === undefined) this.silences.push(silence);
     else this.failures[failure] = (this.failures[failure] ?? 0) + 1;
+    this.aloneMs = Math.min(silence, this.aloneMs * FORGET, SLOW_MS);
+    this.moveSoon(0);
     // A connection that another process still has ends only if it is shut down.
     if (failure === undefined) socket?.destroy();
     else socket?.destroySoon();
-    if (batch && --batch.left === 0) this.ended(batch);
   }
 
   /** Takes part in the moves of an engine's sessions. */
   watch(engine: Engine, relay: Relay): void {
     relay.onArrived = (id, failure) => this.arrived(id, failure);
+    relay.onPrepared = (number) => number === this.preparations && this.prepared?.();
+    relay.onPrepare = (bytes) => {
+      const io = this.worker.servers.find((one) => (one.engine as unknown) === engine);
+      const expected = deserialize(bytes) as Expected[];
+      return Promise.all(
+        expected.map(({ nsp, pid, sid }) => {
+          const adapter = io && privateParts(io)._nsps.get(nsp)?.adapter;
+          return adapter && prepareArrival(adapter, pid, sid);
+        }),
+      );
+    };
     relay.onHandOver = owned('taking a session over', (from: string, bytes: Buffer) =>
       this.arrive(engine, relay, from, deserialize(bytes) as Moving),
     );
@@ -304,27 +375,35 @@ export class Moves {
   }
 
   private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: Connection): void {
-    const { id, connects } = moving;
+    const { id, connects, leftAt } = moving;
     const io = this.worker.servers.find((one) => (one.engine as unknown) === engine);
-    engine.arrive(moving, connection, (session, webSocket) => {
-      let isOver = false;
-      const over = (failure?: string) => {
-        if (isOver) return;
-        isOver = true;
-        clearTimeout(timer);
-        for (const { auth } of connects) forgetArrival(auth.pid);
-        relay.tellArrived(from, id, failure);
-        // The listeners of `connection` run first.
-        if (failure === undefined)
-          setImmediate(() => (webSocket ? webSocket.goOn(connection!.rest) : session!.polling?.handleHeldPost()));
-        else {
-          if (session?.polling) session.dismiss();
-          webSocket?.close();
-          connection?.socket.destroy();
-        }
-      };
-      const timer = setTimeout(() => over('too slow'), MAX_MOVE_MS);
+    let isOver = false;
+    let session: Session | undefined;
+    let webSocket: NodeWebSocket | undefined;
+    const over = (failure?: string) => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      for (const { auth } of connects) forgetArrival(auth.pid);
+      relay.tellArrived(from, id, failure);
+      // The listeners of `connection` run first.
+      if (failure === undefined)
+        setImmediate(() => (webSocket ? webSocket.goOn(connection!.rest) : session!.polling?.handleHeldPost()));
+      else {
+        if (session?.polling) session.dismiss();
+        webSocket?.close();
+        connection?.socket.destroy();
+      }
+    };
+    // A middleware may never call the next one.
+    const ms = leftAt + MAX_MOVE_MS - machineTime();
+    const timer = setTimeout(() => over('too slow'), ms);
+    // Its client may have returned already. What it has said on this connection must not come after what it says on the next one.
+    if (ms <= 0) return over('too slow');
+    engine.arrive(moving, connection, (...known) => {
+      [session, webSocket] = known;
       if (!session || !io) return over('not let in');
+      if (isOver) return session.dismiss();
       let missing = connects.length;
       for (const { auth } of connects) {
         expectArrival(auth.pid, (isHere) => {
@@ -351,7 +430,8 @@ function stateOf(session: Session, client: MovingClient): Buffer | undefined {
   if (connects.length === 0 || !session.request) return undefined;
   const packets = session.takePackets();
   try {
-    const moving: Moving = { id: session.id, parts: session.request.toParts(), packets, connects };
+    const { id, request, left } = session;
+    const moving: Moving = { id, parts: request.toParts(), packets, left, connects, leftAt: machineTime() };
     const state = serialize(moving);
     if (state.length <= MAX_STATE_BYTES) return state;
   } catch {

@@ -1,22 +1,21 @@
-/** How many things are on their way at once, at most. */
-const MAX_SIZE = 64;
-/** How much longer each may take because of the others that are on their way with it, in ms. */
-const MAX_QUEUED_MS = 15;
+/** How many clients are on their way at once, at least and at most: each waits for those before it. */
+const LEAST = 4;
+const MOST = 16;
+/** How long it takes until the next one leaves, in ms, if there is time: both workers need about a third of it for each. */
+const INTERVAL_MS = 4;
 
-/** How many things go on their way together: as many as do not make one another wait, whatever each takes by itself. */
-export class Pace {
-  size = 1;
-  /** How long one takes by itself, in ms. */
-  private alone = Number.POSITIVE_INFINITY;
+/**
+ * How many clients may be on their way at once: few, unless the others would be late.
+ * @param count how many have still to leave
+ * @param aloneMs how long one is on its way that waits for no other one
+ * @param leftMs how long there is for all
+ */
+export function windowFor(count: number, aloneMs: number, leftMs: number): number {
+  // Twice as fast as necessary: what comes last may take longer.
+  return Math.min(MOST, Math.max(LEAST, Math.ceil((2 * count * aloneMs) / Math.max(1, leftMs))));
+}
 
-  /**
-   * Some have arrived.
-   * @param count how many that were
-   * @param ms how long that took
-   */
-  next(count: number, ms: number): void {
-    this.alone = count <= 1 ? ms : Math.min(ms, this.alone);
-    if (ms - this.alone > MAX_QUEUED_MS) this.size = Math.ceil(this.size / 2);
-    else if (count >= this.size) this.size = Math.min(MAX_SIZE, this.size + 1);
-  }
+/** How long it takes until the next one leaves, in ms. */
+export function intervalFor(count: number, leftMs: number): number {
+  return Math.min(INTERVAL_MS, Math.max(0, leftMs) / (2 * Math.max(1, count)));
 }

@@ -80,6 +80,24 @@ class Machine {
   }
 }
 
+test('a worker that has announced an id already is not asked to announce it', async () => {
+  const { keeper, answers } = new Machine(false);
+  const find = (pid: string, isAnnounced: boolean) => {
+    const session = { ...sessionOf(pid), sid: `3.${pid}` };
+    keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+    keeper.onMessage(WORKER, { type: 'away', space, pid });
+    const offset = encodeOffset(machineTime(), own, 0, new VersionVector());
+    const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began, isAnnounced };
+    keeper.onMessage(WORKER, { type: 'find', space, ...question });
+  };
+  const typesOf = () => answers.map(({ type }) => type).filter((type) => type === 'taking' || type === 'found');
+  find('a'.repeat(20), true);
+  await until(() => typesOf().length > 0);
+  find('b'.repeat(20), false);
+  await until(() => typesOf().length > 1);
+  expect(typesOf()).toEqual(['found', 'taking']);
+});
+
 /** In both cases, no keeper has what the other worker has sent. */
 const losses: Record<string, () => Machine> = {
   'another machine was killed': () => {

@@ -42,6 +42,7 @@ const isAlive = (pid: number): boolean => {
 // What goes wrong once, in lifecycle/moving.mjs: where, and with which process.
 test.each([
   ['middleware, refuse', 'the new worker does not let a client in'],
+  ['middleware, hang', 'a middleware of the new worker never calls the next one'],
   ['middleware, SIGKILL', 'the new worker dies before a client is recovered'],
   ['middleware, SIGSTOP', 'the new worker hangs before a client is recovered'],
   ['connection, SIGKILL', 'the new worker dies before it reads on'],

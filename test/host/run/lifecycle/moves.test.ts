@@ -80,6 +80,20 @@ test('an answer that the application owes comes before its client moves; who nev
   for (const talker of [waiting!, forgotten!, other!]) talker.expectHeard();
 });
 
+test('a move gives a client no new rate limit', async () => {
+  const app = await run({ WORKERS: '1', RATE_LIMIT: 'events=20/m' });
+  const { socket } = new Talker(app.url, 'talker');
+  await nextEvent(socket, 'connect');
+  const say = (count: number) => Promise.all(Array.from({ length: count }, () => socket.emitWithAck('tell')));
+  await say(15);
+  const moved = nextEvent(socket, 'connect');
+  await reload(app);
+  await moved;
+  // More than twice the amount end the connection.
+  for (let count = 0; count < 30; count++) socket.emit('text', '');
+  await nextEvent(socket, 'disconnect');
+});
+
 test('no user is seen to leave and come again', async () => {
   const app = await run();
   const talkers = await Promise.all(['a', 'b', 'c', 'd'].map((name) => new Talker(app.url, name).begin()));
