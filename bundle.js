@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { minifySync } from 'rolldown/experimental';
 import { parseAst } from 'rolldown/parseAst';
+import { openApi } from './build/service/api/document.js';
 import { reachable } from './declarations.js';
 
 const root = dirname(fileURLToPath(import.meta.url));
@@ -234,8 +235,7 @@ const commonJs = {
     copyFileSync(join(root, 'public/gjallar-client.d.ts'), join(dist, 'client.d.ts'));
     const hooks = readFileSync(join(root, 'public/gjallar-react.d.ts'), 'utf8');
     writeFileSync(join(dist, 'react.d.ts'), hooks.replace('./gjallar-client.js', './client.js'));
-    const api = JSON.parse(readFileSync(join(source, 'service/api/openapi.json'), 'utf8'));
-    writeFileSync(join(dist, 'openapi.json'), JSON.stringify(api));
+    writeFileSync(join(dist, 'openapi.json'), JSON.stringify(openApi));
     // Of the files of this folder alone: the rest of the package are ES modules.
     writeFileSync(join(dist, 'package.json'), '{ "type": "commonjs" }\n');
     // Node.js waits for an ES module that it imports before the program.

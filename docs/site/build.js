@@ -85,7 +85,7 @@ async function generate() {
   const { allHelpTexts } = await import(join(root, 'build/cli/help.js'));
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   append('configuration', commandLine(await allHelpTexts(version)).join('\n'));
-  const description = join(root, 'src/service/api/openapi.json');
+  const description = join(root, 'dist/openapi.json');
   const api = JSON.parse(readFileSync(description, 'utf8'));
   copyFileSync(description, join(pages, 'public/openapi.json'));
   const lines = [

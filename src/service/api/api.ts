@@ -21,7 +21,7 @@ import { deleteState, getState, patchState, publish, readMessages, setState } fr
 
 type Operations = Readonly<Record<string, Operation>>;
 
-/** The API's routes, as `openapi.json` names them besides its own. */
+/** The API's routes, as document.ts describes them. */
 export const routes = {
   '/api/rooms/{room}/messages': { GET: readMessages, POST: publish, DELETE: deleteRoomMessages },
   '/api/state/{room}/{key}': { GET: getState, PUT: setState, PATCH: patchState, DELETE: deleteState },

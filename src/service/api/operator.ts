@@ -7,7 +7,7 @@ import { type Api, type Call, type Operation, segmentOf, withIntegers } from './
 /** About how long a room is in a response, in bytes. */
 const ROOM_BYTES = 100;
 
-const statsQuery = z.object({ limit: z._default(z.int().check(z.gte(1), z.lte(MAX_ROOMS_LISTED)), 100) });
+export const statsQuery = z.object({ limit: z._default(z.int().check(z.gte(1), z.lte(MAX_ROOMS_LISTED)), 100) });
 
 /** Totals over all workers and machines, and the largest rooms if their names may be shown. */
 export async function readStats({ request }: Call, { port, chat }: Api): Promise<object> {

@@ -15,7 +15,7 @@ const name = z.refine<string>(isName);
 const least = z.minLength(1);
 
 export const roomName = z.string().check(normal, least, z.maxLength(128), name);
-const userName = z.string().check(
+export const userName = z.string().check(
   // Before the trim, which would remove U+FEFF.
   z.refine<string>((value) => !hasInvisibleCharacters(value)),
   z.trim(),
@@ -31,7 +31,7 @@ const text = z.string().check(
 );
 
 const position = z.optional(z.int().check(z.gte(0)));
-const pageQuery = z.object({
+export const pageQuery = z.object({
   tag: position,
   after: position,
   before: position,
