@@ -43,7 +43,16 @@ async function settled(peer) {
 }
 
 export default {
-  also: ['gjallar-service', 'gjallar-service-2', 'socketio-engine-2', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'],
+  also: [
+    'gjallar-service',
+    'gjallar-limited',
+    'gjallar-service-2',
+    'socketio-engine-2',
+    'ws-cluster',
+    'gorilla',
+    'netty',
+    'tungstenite',
+  ],
   about:
     '10,000 clients connect to namespace "/", on a WebSocket if a cell says no other, the first 2,000 of them as warm-up',
   cells: () => [

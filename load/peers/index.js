@@ -16,6 +16,14 @@ export const usualPeers = {
 /** Those that run only when asked for by name, or where a benchmark says `also`. */
 export const morePeers = {
   'gjallar-service': nodes('gjallar'),
+  /** The library with the limits that the service has by default. */
+  'gjallar-limited': socketio('gjallar', {
+    limits: {
+      rateLimit: { events: { amount: 2000, per: 1000 }, bytes: { amount: 4_000_000, per: 1000 } },
+      maxConnectionsPerIp: 100_000,
+      maxBackpressure: 2 ** 20,
+    },
+  }),
   'gjallar-service-2': nodes('gjallar', { workers: 2, processes: 2, bus: 'embedded' }),
   'socketio-engine-2': nodes('socketio', { workers: 2, processes: 2, engine: true }),
   'socketio-recovery': socketio('ws', { recovers: true }),

@@ -111,15 +111,14 @@ export function startChat(
     talkers,
   };
 
-  // One function for all events of all clients: a listener for each event would cost each client more than a kilobyte.
-  function onEvent(this: ChatSocket, ...event: unknown[]): void {
-    // socket.io calls listeners of all events even behind the end of the connection.
-    if (!this.connected) return;
+  function onEvent(socket: ChatSocket, event: readonly unknown[]): void {
+    // socket.io calls middleware even behind the end of the connection.
+    if (!socket.connected) return;
     const [name, input, reply] = event;
-    if (engine.messageLimits && (this.conn as unknown as Session).isOverLimit) return refuse(event);
+    if (engine.messageLimits && (socket.conn as unknown as Session).isOverLimit) return refuse(event);
     const handler = handlers.get(name);
-    if (handler) own(`answering the event ${name}`, answer(handler, context, this, input, reply, log));
-    else if (name === 'echo') echo(this, input, reply);
+    if (handler) own(`answering the event ${name}`, answer(handler, context, socket, input, reply, log));
+    else if (name === 'echo') echo(socket, input, reply);
   }
   const names = [...handlers.keys(), 'echo'];
   function onDisconnecting(this: ChatSocket): void {
@@ -139,8 +138,10 @@ export function startChat(
       context.expiry.set(socket, identity);
       socket.on('disconnecting', onDisconnecting);
     }
-    if (isInstrumented(socket)) for (const name of names) socket.on(name as 'echo', onEvent.bind(socket, name));
-    else socket.onAny(onEvent);
+    const listen = (name: unknown) => socket.on(name as 'echo', (...values) => onEvent(socket, [name, ...values]));
+    if (isInstrumented(socket)) names.forEach(listen);
+    // A listener for each event would cost each client more than a kilobyte, and each event a turn of process.nextTick().
+    else socket.use((event) => onEvent(socket, event));
   });
   return {
     /** Admits a plain WebSocket; see {@link admitPlain}. */
