@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { GjallarError } from '../base/errors.js';
 import { isNear } from '../base/nearest.js';
@@ -6,7 +6,7 @@ import { packageError, requirePackages } from '../base/optional-packages.js';
 import { packageFile, packagePath, version } from '../base/package.js';
 import { loadConfig } from '../host/config/load.js';
 import type { Config } from '../host/config/options.js';
-
+import { revocationsFile, revocationsPosition, sqliteRevocations } from '../service/accounts/revocation-stores.js';
 import { asksForHelp } from './application-arguments.js';
 import { doctor } from './doctor/doctor.js';
 
@@ -48,12 +48,13 @@ export const compare: Command = {
 /** `gjallar backup FILE` */
 export const backup: Command = {
   usage: 'FILE',
-  description: 'Saves the history in DATA_DIR as FILE, of one moment. The server may be running.',
+  description: 'Saves the history and the revoked tokens in DATA_DIR as FILE. The server may be running.',
   async run(args, config) {
     const file = fileIn(args, 'backup');
     requireSqlite(config, 'To back up Redis, save its append-only file or its snapshot (SAVE, BGSAVE).');
     const { backUpHistory } = await openCopies();
-    const { messages, conversations } = backUpHistory(resolve(config.dataDir), file);
+    const dataDir = resolve(config.dataDir);
+    const { messages, conversations } = backUpHistory(dataDir, file, await savedRevocations(dataDir));
     console.log(`saved ${counted({ messages, conversations })} in ${file}`);
     return 0;
   },
@@ -62,16 +63,36 @@ export const backup: Command = {
 /** `gjallar restore FILE` */
 export const restore: Command = {
   usage: 'FILE',
-  description: 'Replaces the history in DATA_DIR by the backup FILE. The server must be stopped.',
+  description:
+    'Replaces the history in DATA_DIR by the backup FILE, and adds its revoked tokens. The server must be stopped.',
   async run(args, config) {
     const file = fileIn(args, 'restore');
     requireSqlite(config, 'To restore Redis, start it with the saved append-only file or snapshot.');
     const { restoreHistory } = await openCopies();
-    const { messages, conversations } = restoreHistory(file, resolve(config.dataDir));
-    console.log(`restored ${counted({ messages, conversations })} to ${resolve(config.dataDir)}`);
+    const dataDir = resolve(config.dataDir);
+    const { messages, conversations, others } = restoreHistory(file, dataDir);
+    await restoreRevocations(dataDir, others);
+    console.log(`restored ${counted({ messages, conversations })} to ${dataDir}`);
     return 0;
   },
 };
+
+/** The revoked tokens, which a restored history must not allow again. */
+async function savedRevocations(dataDir: string): Promise<ReadonlyMap<string, string>> {
+  if (!existsSync(revocationsFile(dataDir))) return new Map();
+  const store = sqliteRevocations(dataDir);
+  const saved = await store.read();
+  store.close?.();
+  return saved;
+}
+
+/** Adds revocations to those of a folder, which stay. In a folder without any, the next start reports that some may be missing. */
+async function restoreRevocations(dataDir: string, saved: ReadonlyMap<string, string>): Promise<void> {
+  if (saved.size === 0) return;
+  const isNew = !existsSync(revocationsFile(dataDir));
+  await sqliteRevocations(dataDir).change(saved, []);
+  if (isNew) rmSync(revocationsPosition(dataDir));
+}
 
 function counted({ messages, conversations }: { messages: number; conversations: number }): string {
   const ofThem = `${conversations} ${conversations === 1 ? 'conversation' : 'conversations'}`;

@@ -26,6 +26,11 @@ export const redisRevocations = (redis: Redis | Cluster, key: string): Revocatio
   onReturn: (listener) => void redis.on('ready', listener),
 });
 
+/** The file of the revocations in `DATA_DIR`. */
+export const revocationsFile = (dataDir: string): string => join(dataDir, 'revocations.db');
+/** The file with the number of its changes. Its name is another one, so that who removes revocations.db* does not remove it. */
+export const revocationsPosition = (dataDir: string): string => join(dataDir, 'revocations-position');
+
 /** How long SQLite waits for the write of another worker, in ms. */
 const BUSY_MS = 1000;
 
@@ -39,8 +44,7 @@ const changesOf = (file: Database.Database): number =>
  * one, or a new one, and one without that file was copied.
  */
 export function sqliteRevocations(dataDir: string): RevocationStore {
-  // Its name is another one, so that who removes revocations.db* does not remove it.
-  const positionFile = join(dataDir, 'revocations-position');
+  const positionFile = revocationsPosition(dataDir);
   const readPosition = (): number | undefined => {
     try {
       return Number(readFileSync(positionFile, 'utf8')) || undefined;
@@ -53,7 +57,7 @@ export function sqliteRevocations(dataDir: string): RevocationStore {
   const open = async () => {
     // A server that keeps its messages in Redis may have no SQLite.
     const { default: Sqlite } = await import('libsql');
-    const path = join(dataDir, 'revocations.db');
+    const path = revocationsFile(dataDir);
     createPrivately(path);
     const file = new Sqlite(path, { timeout: 0 });
     const schema = `PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;

@@ -5,11 +5,14 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SqliteHistoryStore } from '../../../src/features/history/sqlite/store.js';
 import type { Position } from '../../../src/features/history/store.js';
-import { connect, disconnectAll, expectOk, upgraded } from '../../support/clients.js';
+import { sqliteRevocations } from '../../../src/service/accounts/revocation-stores.js';
+import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../../support/clients.js';
 import { cleanEnvironment, runToEnd, startServer } from '../../support/server.js';
 import { say, texts } from './contract/subject.js';
 import '../../support/long.js';
 import { temporaryFolder } from '../../support/folder.js';
+import { readiness } from '../../support/reports.js';
+import { SECRET, tokenOf } from '../../support/tokens.js';
 
 let folder: string;
 let dataDir: string;
@@ -149,6 +152,39 @@ test('gjallar backup copies a running server, and gjallar restore brings its mes
     await again.stop();
   }
   // It starts eight processes, one after the other.
+});
+
+test('a backup holds the revoked tokens, and a restore adds them to those that the folder has', async () => {
+  const expires = Date.now() + 3_600_000;
+  const revoke = async (user: string, dataDir: string) => {
+    const store = sqliteRevocations(dataDir);
+    const text = JSON.stringify({ id: `user:${user}`, before: Date.now(), at: Date.now(), expires });
+    await store.change(new Map([[user, text]]), []);
+    store.close?.();
+  };
+  await post('a');
+  await revoke('ann', dataDir);
+  const file = join(folder, 'backup.db');
+  expect(await runToEnd(['backup', file], { DATA_DIR: dataDir })).toMatchObject({ code: 0 });
+  const other = join(folder, 'other');
+  const environment = { DATA_DIR: other, WORKERS: '1', JWT_SECRET: SECRET };
+  for (const users of [['ann'], ['ann', 'bob']]) {
+    expect(await runToEnd(['restore', file], environment)).toMatchObject({ code: 0, stderr: '' });
+    const server = await startServer(environment);
+    try {
+      for (const user of users) {
+        const client = connect(server.url, { auth: { token: await tokenOf({ sub: user }, { age: 60 }) } });
+        const [error] = await nextEvent<[Error & { data: unknown }]>(client, 'connect_error');
+        expect(error.data).toMatchObject({ code: 'TOKEN_REVOKED' });
+      }
+      // Nothing says what was revoked since the backup.
+      const { problems, warnings } = await readiness(server.url);
+      expect([...problems, ...warnings]).toContainEqual(expect.stringContaining('revoked tokens was lost'));
+    } finally {
+      await server.stop();
+    }
+    await revoke('bob', other);
+  }
 });
 
 test.each([

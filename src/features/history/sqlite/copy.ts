@@ -13,12 +13,17 @@ export interface BackupFacts {
   conversations: number;
 }
 
+/** What a backup has besides the history: texts by name. */
+type Others = ReadonlyMap<string, string>;
+const OTHERS = 'CREATE TABLE IF NOT EXISTS others (name TEXT PRIMARY KEY, value TEXT NOT NULL)';
+
 /**
  * Copies the history of a server, which may be running, into a file that does not exist yet. The copy is of one moment.
+ * @param others what the file holds besides
  *
  * @throws GjallarError BAD_CONFIG
  */
-export function backUpHistory(dataDir: string, file: string): BackupFacts {
+export function backUpHistory(dataDir: string, file: string, others: Others): BackupFacts {
   const source = join(dataDir, FILE);
   if (!existsSync(source)) throw failure(`DATA_DIR "${dataDir}" has no history. Set DATA_DIR to that of the server.`);
   createEmpty(file);
@@ -29,6 +34,7 @@ export function backUpHistory(dataDir: string, file: string): BackupFacts {
     } finally {
       db.close();
     }
+    addOthers(file, others);
     sync(file);
     return checkBackup(file);
   } catch (error) {
@@ -43,7 +49,7 @@ export function backUpHistory(dataDir: string, file: string): BackupFacts {
  *
  * @throws GjallarError BAD_CONFIG
  */
-export function restoreHistory(file: string, dataDir: string): BackupFacts {
+export function restoreHistory(file: string, dataDir: string): BackupFacts & { others: Others } {
   const remedy = 'Name a file that gjallar backup has written.';
   if (!existsSync(file)) throw failure(`there is no file "${file}". ${remedy}`);
   try {
@@ -55,13 +61,13 @@ export function restoreHistory(file: string, dataDir: string): BackupFacts {
   }
 }
 
-function replaceBy(file: string, target: string): BackupFacts {
+function replaceBy(file: string, target: string): BackupFacts & { others: Others } {
   const draft = `${target}.restored`;
   rmSync(draft, { force: true });
   createEmpty(draft);
   try {
     copyFileSync(file, draft);
-    const facts = checkBackup(draft, file);
+    const facts = { ...checkBackup(draft, file), others: takeOthers(draft) };
     requireUnused(target);
     sync(draft);
     // Without its position, the database counts as restored. It goes first, in case the next steps fail.
@@ -71,6 +77,32 @@ function replaceBy(file: string, target: string): BackupFacts {
     return facts;
   } finally {
     remove(draft);
+  }
+}
+
+function addOthers(file: string, others: Others): void {
+  const db = new Database(file);
+  try {
+    db.exec(OTHERS);
+    const add = db.prepare('INSERT INTO others VALUES (?, ?)');
+    db.transaction(() => {
+      for (const other of others) add.run([...other]);
+    })();
+  } finally {
+    db.close();
+  }
+}
+
+function takeOthers(file: string): Others {
+  const db = new Database(file);
+  try {
+    // A copy of the file that was made by other means has none.
+    db.exec(OTHERS);
+    const others = new Map(db.prepare('SELECT name, value FROM others').raw().all() as [string, string][]);
+    db.exec('DROP TABLE others');
+    return others;
+  } finally {
+    db.close();
   }
 }
 
