@@ -33,7 +33,7 @@ export type {
   ExtendedError,
   RemoteSocket,
 } from 'socket.io';
-export { type ErrorCode, errorCodes, GjallarError } from './base/errors.js';
+export { type ErrorCode, errorCodes, type Failure, GjallarError } from './base/errors.js';
 export type { CloseReason } from './engine/counters.js';
 export { type AttachOptions, Engine } from './engine/engine.js';
 export type { Middleware } from './engine/http/middleware.js';
@@ -61,7 +61,6 @@ export type {
   AcknowledgedEvents,
   ChatMessage,
   ClientEvents,
-  Failure,
   JoinReply,
   MessageInput,
   Reply,

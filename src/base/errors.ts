@@ -102,7 +102,7 @@ export const errorCodes = listed({
   TOO_MANY_ROOMS: {
     status: 403,
     message:
-      'This connection is already in the maximum of rooms (chat service: 100; library: maxRoomsPerSocket, maxRoomBytesPerSocket). Leave one before you join another.',
+      'This connection is already in the maximum of rooms (chat service: 100; durable rooms: maxRooms; library: maxRoomsPerSocket, maxRoomBytesPerSocket). Leave one before you join another.',
   },
   TOO_MANY_ROOMS_IN_CALL: {
     status: 400,
@@ -298,6 +298,22 @@ export class GjallarError extends Error {
     this.code = code;
     this.status = errorCodes[code].status;
   }
+}
+
+/** The reply to a failed request of a client. The documentation lists the codes. */
+export interface Failure {
+  ok: false;
+  code: ErrorCode;
+  /** What happened, and what to do. */
+  message: string;
+}
+
+/** An error as clients get it. @param onUnknown told of an error without a code, of which clients get INTERNAL alone */
+export function failureOf(error: unknown, onUnknown?: (error: unknown) => void): Failure {
+  const isKnown = error instanceof Error && 'code' in error && 'status' in error;
+  if (!isKnown) onUnknown?.(error);
+  const { code, message } = isKnown ? (error as GjallarError) : new GjallarError('INTERNAL');
+  return { ok: false, code, message };
 }
 
 /** Another worker, machine or program sent a message that cannot be used. It is counted and dropped. */

@@ -1,4 +1,4 @@
-import { GjallarError } from '../base/errors.js';
+import { failureOf, GjallarError } from '../base/errors.js';
 import { owned } from '../base/owner.js';
 import type { AnySocket } from '../io/any.js';
 
@@ -25,10 +25,7 @@ export function answerRequests(
         if (requests > MAX_REQUESTS) throw new GjallarError('RATE_LIMITED');
         reply({ ok: true, ...(await answer(input)) });
       } catch (error) {
-        const isKnown = error instanceof Error && 'code' in error && 'status' in error;
-        if (!isKnown) onError(error);
-        const { code, message } = isKnown ? (error as GjallarError) : new GjallarError('INTERNAL');
-        reply({ ok: false, code, message });
+        reply(failureOf(error, onError));
       } finally {
         requests--;
       }

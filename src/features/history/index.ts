@@ -30,6 +30,7 @@ export {
   type Said,
 } from './conversations/conversation.js';
 export type { Conversations, PostResult } from './conversations/conversations.js';
+export { enterKeptRoom, type KeptRooms } from './conversations/entering.js';
 export { type ConversationsOptions, openConversations } from './conversations/open.js';
 export { createDurableRooms } from './durable/open.js';
 export type {

@@ -1,9 +1,8 @@
-import { GjallarError } from '../../base/errors.js';
+import { failureOf, GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import type { MachineWorker } from '../../host/index.js';
 import type { EngineRequest } from '../../index.js';
 import type { Accounts, Identity } from '../accounts/identity.js';
-import { failureOf } from './handlers/answer.js';
 import { identifyByToken, nameOrGuest } from './identify.js';
 import type { ChatSocket } from './protocol.js';
 

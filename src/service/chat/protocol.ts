@@ -1,15 +1,7 @@
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
-import type { ErrorCode } from '../../base/errors.js';
+import type { Failure } from '../../base/errors.js';
 import type { Grant } from '../accounts/identity.js';
 import type { NamesByUser } from './presence/member-lists.js';
-
-/** The reply to a failed event. The documentation lists the codes. */
-export interface Failure {
-  ok: false;
-  code: ErrorCode;
-  /** What happened, and what to do. */
-  message: string;
-}
 
 /** The reply to a client's event. */
 export type Reply<T = object> = ({ ok: true } & T) | Failure;

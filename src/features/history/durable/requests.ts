@@ -4,6 +4,7 @@ import type { AnySocket } from '../../../io/any.js';
 import { decodePackets } from '../../../io/rooms/encoded-packet.js';
 import { answerRequests } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
+import { enterKeptRoom } from '../conversations/entering.js';
 import { fitting } from '../page.js';
 import { MAX_PAGE, type PageQuery, type Position, type StoredMessage } from '../store.js';
 import type { DurableRoomsOptions, KeptPage } from './options.js';
@@ -119,24 +120,15 @@ export function answerDurableRequests(socket: AnySocket, rooms: Rooms): () => vo
 async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
   const { isDurable, nameOf, conversations, options } = rooms;
   if (!isDurable(room)) throw new GjallarError('BAD_ROOM', 'This server keeps no messages of a room of this name.');
-  const isMember = socket.rooms.has(room);
-  if (!isMember) {
+  const admit = async () => {
     const mayJoin = options.mayJoin && (await options.mayJoin(socket, room));
     if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not enter the room "${room}".`);
-    if ([...socket.rooms].filter(isDurable).length >= options.maxRooms) {
-      throw new GjallarError('TOO_MANY_ROOMS', `This client is in ${options.maxRooms} rooms, the maximum. Leave one.`);
-    }
-    await socket.join(room);
-  }
-  rooms.readers.add(socket);
-  try {
-    return { room, ...(await conversations.follow(nameOf(room))) };
-  } catch (error) {
-    // A client whose request is rejected is no member. The helper has no handle by which it could leave. If the client has
-    // reconnected meanwhile, the room is that of its new socket, which has the same id.
-    if (!isMember && socket.connected) await socket.leave(room);
-    throw error;
-  }
+  };
+  const follow = () => {
+    rooms.readers.add(socket);
+    return conversations.follow(nameOf(room));
+  };
+  return { room, ...(await enterKeptRoom(socket, room, { isKept: isDurable, ...options, admit, follow })) };
 }
 
 async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<KeptPage> {

@@ -1,22 +1,22 @@
 import type { Logger } from 'pino';
-import { errorCodes, GjallarError } from '../../../base/errors.js';
+import { type Failure, failureOf, GjallarError } from '../../../base/errors.js';
 import type { ChatContext } from '../context.js';
-import type { ChatSocket, Failure } from '../protocol.js';
+import type { ChatSocket } from '../protocol.js';
 import { boundedHandlers, type Handler } from './index.js';
 
 /** With this number of events without a reply, further reads of a client are rejected. */
 export const MAX_IN_FLIGHT = 100;
 
-const tooManyInFlight: Failure = {
-  ok: false,
-  code: 'RATE_LIMITED',
-  message: `${MAX_IN_FLIGHT} events of this client have no reply yet. Wait for their replies before you send more.`,
-};
+const rejection = (message?: string): Failure => failureOf(new GjallarError('RATE_LIMITED', message));
+const tooManyInFlight = rejection(
+  `${MAX_IN_FLIGHT} events of this client have no reply yet. Wait for their replies before you send more.`,
+);
+const tooFast = rejection();
 
 /** Rejects an event of a client that exceeds its rate limit. The client learns it if it asked for a reply. */
 export function refuse(event: readonly unknown[]): void {
   const reply = event.at(-1);
-  if (typeof reply === 'function') reply(failureOf(new GjallarError('RATE_LIMITED')));
+  if (typeof reply === 'function') reply(tooFast);
 }
 
 /** Handles an event, and replies if the client has asked for a reply. */
@@ -43,8 +43,7 @@ export async function answer(
     const result = await handler(context, socket, input);
     callback?.({ ok: true, ...result });
   } catch (error) {
-    if (!(error instanceof GjallarError)) log.error({ error }, 'a chat event failed');
-    const failure = failureOf(error);
+    const failure = failureOf(error, () => log.error({ error }, 'a chat event failed'));
     context.counters.failed(failure.code);
     log.debug({ socket: socket.id, user: socket.data.name, code: failure.code }, 'an event was rejected');
     callback?.(failure);
@@ -53,10 +52,4 @@ export async function answer(
     if (left > 0) inFlight.set(conn, left);
     else inFlight.delete(conn);
   }
-}
-
-/** An error as clients get it. */
-export function failureOf(error: unknown): Failure {
-  if (error instanceof GjallarError) return { ok: false, code: error.code, message: error.message };
-  return { ok: false, code: 'INTERNAL', message: errorCodes.INTERNAL.message };
 }

@@ -1,12 +1,14 @@
 import { GjallarError } from '../../../base/errors.js';
-import { directBetween } from '../../../features/history/index.js';
+import { directBetween, enterKeptRoom } from '../../../features/history/index.js';
 import { isAllowed, requireRoom } from '../../accounts/identity.js';
-import { type ChatContext, ioRoomOf, roomsOf } from '../context.js';
+import { type ChatContext, chatRoomOf, ioRoomOf, roomsOf } from '../context.js';
 import { asChatMessage, asDirectMessage, postDirect, postToRoom } from '../conversations/post.js';
 import { identifyByToken } from '../identify.js';
 import { readName, readObject, readPageQuery, readRoom, readText } from '../input.js';
 import type { ChatSocket, HistoryReply, JoinReply, PostReply, Replies, TokenReply, WhoReply } from '../protocol.js';
 import { unwatch, watch } from '../state/watch.js';
+
+const isChatRoom = (ioRoom: string) => chatRoomOf(ioRoom) !== undefined;
 
 /** How many rooms one socket may join. */
 export const MAX_ROOMS = 100;
@@ -14,12 +16,12 @@ export const MAX_ROOMS = 100;
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { memberLists, workerId } = context;
-  if (!socket.rooms.has(ioRoomOf(room))) {
-    if (roomsOf(socket).length >= MAX_ROOMS) throw new GjallarError('TOO_MANY_ROOMS');
-    await socket.join(ioRoomOf(room));
-  }
-  const position = await context.conversations?.follow(room);
+  const { memberLists, workerId, conversations } = context;
+  const position = await enterKeptRoom(socket, ioRoomOf(room), {
+    isKept: isChatRoom,
+    maxRooms: MAX_ROOMS,
+    follow: async () => conversations?.follow(room),
+  });
   return { room, members: memberLists.count(room), worker: workerId, ...position };
 }
 
