@@ -34,7 +34,7 @@ export const DEFAULT_PREFIX = 'socket.io';
 
 /** How often a connection is pinged, in ms. */
 const PING_INTERVAL_MS = 1000;
-/** How long Redis may take to answer a command, in ms. */
+/** How long a connection may be silent while it is pinged, in ms. */
 const MAX_SILENCE_MS = 2500;
 /** How long a connection for a few commands waits for each answer, in ms. */
 const ANSWER_TIMEOUT_MS = 2000;
@@ -46,7 +46,6 @@ const connectionOptions = {
   connectTimeout: 2000,
   // A connection that was cut off cannot be closed gracefully, so waiting is pointless.
   disconnectTimeout: 200,
-  socketTimeout: MAX_SILENCE_MS,
   // A command that cannot be sent at once is rejected: its caller repeats it, or has stopped waiting.
   enableOfflineQueue: false,
   // It asks with INFO, for which the user may lack the right. What must not be sent yet is rejected, and repeated.
@@ -80,7 +79,8 @@ export function storeOptions(timeoutMs: number): RedisOptions {
  * @param to a URL, or a host and port
  */
 export function openRedis(to: string | RedisOptions, options: RedisOptions = {}): Redis {
-  return watched(clientOf(to, { ...connectionOptions, ...options }));
+  const client = clientOf(to, { ...connectionOptions, ...options });
+  return watched(client, options.socketTimeout === undefined ? MAX_SILENCE_MS : undefined);
 }
 
 function clientOf(to: string | RedisOptions, options: RedisOptions): Redis {
@@ -124,6 +124,7 @@ export function openCluster(url: string, options: RedisOptions = {}, ofCluster: 
       ...ofCluster,
       redisOptions: { ...ofNode, ...credentials },
     }),
+    options.socketTimeout === undefined ? MAX_SILENCE_MS : undefined,
   );
 }
 
@@ -147,21 +148,40 @@ export function connectOnce(to: string | Redis): Redis {
 
 /**
  * Pings a connection as long as it is there. Without pings, a connection that was cut off looks idle, and a stopped Redis
- * looks slow. The option `socketTimeout` then ends a silent one.
+ * looks slow.
+ * @param maxSilenceMs how long it may be silent; without it, its client ends a silent one
  */
-export function watched<Client extends Redis | Cluster>(client: Client): Client {
+export function watched<Client extends Redis | Cluster>(client: Client, maxSilenceMs?: number): Client {
+  const watch = (redis: Redis) => watchOne(redis, maxSilenceMs);
   if (client instanceof Cluster) {
-    for (const node of client.nodes()) watchOne(node);
-    client.on('+node', watchOne);
-  } else watchOne(client);
+    for (const node of client.nodes()) watch(node);
+    client.on('+node', watch);
+  } else watch(client);
   return client;
 }
 
-function watchOne(redis: Redis): void {
+function watchOne(redis: Redis, maxSilenceMs = Number.POSITIVE_INFINITY): void {
   let timer: NodeJS.Timeout | undefined;
-  const begin = () => {
-    timer ??= setInterval(() => redis.status === 'ready' && redis.ping().catch(() => {}), PING_INTERVAL_MS).unref();
+  let heard = { bytes: 0, at: 0 };
+  const check = () => {
+    const { stream } = redis;
+    const now = performance.now();
+    if (!timer) return;
+    if (stream.bytesRead !== heard.bytes) heard = { bytes: stream.bytesRead, at: now };
+    else if (now - heard.at >= maxSilenceMs) stream.destroy(new Error(`Redis has not answered for ${maxSilenceMs} ms`));
   };
+  const ping = () => {
+    if (redis.status === 'ready') redis.ping().catch(() => {});
+    // What has come while this process stood still is read first. The option `socketTimeout` takes that for silence.
+    setImmediate(check);
+  };
+  const begin = () => {
+    if (timer) return;
+    heard = { bytes: redis.stream.bytesRead, at: performance.now() };
+    timer = setInterval(ping, PING_INTERVAL_MS).unref();
+  };
+  // What a connection is set up with may stay unanswered, too.
+  redis.on('connect', begin);
   redis.on('ready', begin);
   redis.on('close', () => {
     clearInterval(timer);
