@@ -32,6 +32,7 @@ const lines = [
   { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
 ];
 
+/** The servers of the table, ours last. */
 const compared = ['socketio-ws', 'socketio-uws', 'gjallar'];
 
 /** The cell of `connect` that the others vary. */
@@ -95,6 +96,22 @@ function row(line, groups) {
     runsOf(found.filter((group) => group !== undefined)),
   ];
 }
+
+/**
+ * Every gain of the README's table, as the figures that it is the quotient of.
+ * @param {import('./groups.js').Group[]} groups
+ * @returns {{ about: string, benchmark: string, cell: string, key: string, peers: [theirs: string, ours: string], gain: number }[]}
+ */
+export const claims = (groups) =>
+  lines.flatMap((line) => {
+    const [stock, attached, ours] = findAll(groups, line, line.peers ?? compared);
+    return [stock, attached].flatMap((theirs) => {
+      if (gain(theirs, ours, line) === '–') return [];
+      const { about, benchmark, key } = line;
+      const peers = [theirs.peer, ours.peer];
+      return [{ about, benchmark, cell: ours.cell, key, peers, gain: quotient(theirs, ours, key) }];
+    });
+  });
 
 function told(group, { key, per = 1, unit }) {
   const { median, min, max } = spread(group, key);
