@@ -18,7 +18,13 @@ export interface RequestParts {
   remoteAddress: string;
   encrypted: boolean;
   /** What node:http has read; missing if uWebSockets.js has. */
-  raw?: { headers: string[]; httpVersion: string };
+  raw?: RawRequest;
+}
+
+interface RawRequest {
+  /** Names and values alternate. */
+  headers: string[];
+  httpVersion: string;
 }
 
 /**
@@ -37,12 +43,12 @@ export class EngineRequest extends LazyEventEmitter {
   /** The response; set while it can still be written. */
   res: unknown;
 
-  constructor(parts: RequestParts) {
+  constructor(parts: RequestParts, connection = connectionOf(parts.remoteAddress, parts.encrypted)) {
     super();
     this.method = parts.method;
     this.url = parts.url;
     this.headers = parts.headers;
-    this.connection = connectionOf(parts.remoteAddress, parts.encrypted);
+    this.connection = connection;
     this._query = queryOf(parts.url);
   }
 
@@ -92,17 +98,62 @@ export class EngineRequest extends LazyEventEmitter {
   }
 }
 
+/** The names of headers as their client has sent them. Each stands for one property of the request's headers. */
+class HeaderNames {
+  private readonly keys: readonly string[];
+
+  constructor(
+    readonly names: readonly string[],
+    readonly httpVersion: string,
+  ) {
+    this.keys = names.map((name) => name.toLowerCase());
+  }
+
+  /** Whether the headers can be told from the names: none is repeated, or missing in them. */
+  fit(headers: object): boolean {
+    return new Set(this.keys).size === this.keys.length && this.keys.every((key) => Object.hasOwn(headers, key));
+  }
+
+  areIn({ headers, httpVersion }: RawRequest): boolean {
+    const { names } = this;
+    if (headers.length !== 2 * names.length || httpVersion !== this.httpVersion) return false;
+    for (let index = 0; index < names.length; index++) if (headers[2 * index] !== names[index]) return false;
+    return true;
+  }
+
+  with(headers: EngineRequest['headers']): string[] {
+    return this.keys.flatMap((key, index) => {
+      const value = headers[key];
+      return value === undefined ? [] : [this.names[index]!, value];
+    });
+  }
+}
+
+let lastNames = new HeaderNames([], '');
+
+/** Most clients send headers with the same names in the same order, and share them. Repeated headers are kept as they are. */
+function namesOf(raw: RawRequest, headers: object): HeaderNames | RawRequest {
+  if (lastNames.areIn(raw)) return lastNames;
+  const names = new HeaderNames(
+    raw.headers.filter((_, index) => index % 2 === 0),
+    raw.httpVersion,
+  );
+  if (!names.fit(headers)) return raw;
+  lastNames = names;
+  return names;
+}
+
 /** A request that node:http has read, with what only node:http knows of it. */
 class MessageRequest extends EngineRequest {
-  readonly #raw: NonNullable<RequestParts['raw']>;
+  readonly #raw: HeaderNames | RawRequest;
 
-  constructor(parts: RequestParts, raw: NonNullable<RequestParts['raw']>) {
-    super(parts);
-    this.#raw = raw;
+  constructor(parts: RequestParts, raw: RawRequest, connection?: RequestConnection) {
+    super(parts, connection);
+    this.#raw = namesOf(raw, parts.headers);
   }
 
   override get rawHeaders(): string[] {
-    return this.#raw.headers;
+    return this.#raw instanceof HeaderNames ? this.#raw.with(this.headers) : this.#raw.headers;
   }
 
   override get httpVersion(): string {
@@ -110,16 +161,18 @@ class MessageRequest extends EngineRequest {
   }
 
   override toParts(): RequestParts {
-    return { ...super.toParts(), raw: this.#raw };
+    const { rawHeaders: headers, httpVersion } = this;
+    return { ...super.toParts(), raw: { headers, httpVersion } };
   }
 }
 
-export function requestOf(parts: RequestParts): EngineRequest {
-  return parts.raw ? new MessageRequest(parts, parts.raw) : new EngineRequest(parts);
+/** @param connection the client's connection, if it is in this process, and no proxy's */
+export function requestOf(parts: RequestParts, connection?: RequestConnection): EngineRequest {
+  return parts.raw ? new MessageRequest(parts, parts.raw, connection) : new EngineRequest(parts, connection);
 }
 
 /** A header whose value differs for each client. */
-const OF_ONE_CLIENT = 'sec-websocket-key';
+export const OF_ONE_CLIENT = 'sec-websocket-key';
 
 /** Headers of which node:http drops all but the first. A repeated length makes a request ambiguous, and is seen elsewhere. */
 const SINGLE: ReadonlySet<string> = new Set([

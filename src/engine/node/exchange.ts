@@ -43,7 +43,6 @@ export class NodeHttpExchange implements HttpExchange {
   ) {
     connections.waiting++;
     if (made) this.watch(made);
-    message.on('error', () => {});
   }
 
   protected make(): ServerResponse {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { performance } from '../../base/clock.js';
 import { unsentBytes } from './node-net.private.js';
 
 /** A client that sends less of a body than this in this time is disconnected. */
@@ -43,7 +42,8 @@ export class Progress {
   }
 
   private watch(what: Omit<Watched, 'seen' | 'since'>): Watched {
-    const watched = { ...what, seen: what.bytes(), since: performance.now() };
+    // The first sweep counts. Most are over before, and what they have sent or read is expensive to ask for.
+    const watched = { ...what, seen: 0, since: 0 };
     this.watched.add(watched);
     return watched;
   }
@@ -52,7 +52,7 @@ export class Progress {
   sweep(now: number): void {
     for (const one of this.watched) {
       const bytes = one.bytes();
-      if (one.isOver() || bytes - one.seen >= one.leastBytes) {
+      if (one.since === 0 || one.isOver() || bytes - one.seen >= one.leastBytes) {
         one.seen = bytes;
         one.since = now;
       } else if (now - one.since >= one.periodMs) {

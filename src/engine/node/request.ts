@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import { type EngineRequest, intern, type RequestConnection, requestOf } from '../http/request.js';
+import { type EngineRequest, intern, OF_ONE_CLIENT, type RequestConnection, requestOf } from '../http/request.js';
 import { clientAddress } from '../limits/address-limits.js';
 
 /**
@@ -8,19 +8,28 @@ import { clientAddress } from '../limits/address-limits.js';
  * what they may read later, but not the IncomingMessage, which would take more memory than everything else of a client.
  */
 export function readMessage(message: IncomingMessage, trustProxy: number): EngineRequest {
-  const { socket } = message;
+  const { socket, url = '/', rawHeaders, httpVersion } = message;
+  // Only the request of a handshake is kept, and that of a client is like others. Those that follow name its session.
+  const shared = url.includes('sid=') ? asIs : intern;
   const headers: Record<string, string> = {};
   const given = message.headers;
-  for (const name in given) headers[name] = intern(String(given[name]));
-  const request = requestOf({
+  for (const name in given) {
+    const value = String(given[name]);
+    headers[name] = name === OF_ONE_CLIENT ? value : shared(value);
+  }
+  const parts = {
     method: message.method ?? 'GET',
-    url: intern(message.url ?? '/'),
+    url: shared(url),
     headers,
-    remoteAddress: intern(clientAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustProxy)),
     encrypted: (socket as TLSSocket).encrypted === true,
-    raw: { headers: message.rawHeaders.map(intern), httpVersion: intern(message.httpVersion) },
-  });
+    raw: { headers: rawHeaders, httpVersion },
+  };
   // Behind a trusted proxy, the address of the socket is the proxy's. That of HTTP/2 tells nothing once the request is over.
-  if (trustProxy === 0 && message.httpVersionMajor === 1) request.connection = socket as unknown as RequestConnection;
-  return request;
+  if (trustProxy === 0 && message.httpVersionMajor === 1) {
+    return requestOf({ ...parts, remoteAddress: '' }, socket as unknown as RequestConnection);
+  }
+  const remoteAddress = intern(clientAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], trustProxy));
+  return requestOf({ ...parts, remoteAddress });
 }
+
+const asIs = (text: string) => text;
