@@ -106,6 +106,38 @@ describe('the handshake', () => {
     expect(await openWebSocket(other.url).status).toBe(403);
   });
 
+  test('ends the response that middleware has begun before it failed', async () => {
+    const { url, engine } = await startEngine();
+    engine.use(async (_request, response) => {
+      response.writeHead(401, { 'X-Realm': 'here' }).write('no token');
+      throw new Error('too late for another answer');
+    });
+    await expect(openPolling(url)).rejects.toThrow('401: no token');
+  });
+
+  test.each([
+    ['WebSocket ends', { status: 101 }],
+    ['request is rejected', { status: 403 }],
+  ])('closes the response of middleware once its %s', async (_when, { status }) => {
+    const { url, engine } = await startEngine({ allowRequest: (_request, decide) => decide(null, status === 101) });
+    const events: string[] = [];
+    const closed = new Promise<void>((resolve) => {
+      engine.use((_request, response, next) => {
+        response.on('close', () => resolve(events.push('close') as never));
+        next();
+      });
+    });
+    const client = openWebSocket(url);
+    expect(await client.status).toBe(status);
+    if (status === 101) {
+      await client.next();
+      expect(events).toEqual([]);
+      client.socket.close();
+    }
+    await closed;
+    expect(events).toEqual(['close']);
+  });
+
   test('ends no process by what middleware rejects with after its answer', async () => {
     const { url, engine } = await startEngine();
     engine.use(async (_request, _response, next) => {

@@ -97,6 +97,9 @@ export class Admission {
   refuse(exchange: HttpExchange, { error, context }: Refusal): void {
     const { code, status } = error;
     this.emit('connection_error', { req: exchange.request, code, message: error.message, context });
+    const { middlewareResponse: begun } = exchange;
+    // Middleware has begun its own response before it has failed.
+    if (begun?.headersSent) return void begun.end();
     const message = typeof context.message === 'string' ? context.message : error.message;
     const headers = status === 503 ? { ...refusalHeaders, 'Retry-After': '2' } : refusalHeaders;
     respond(exchange, status, headers, JSON.stringify({ code, message }));

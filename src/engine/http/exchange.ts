@@ -20,7 +20,11 @@ export const wrongVersion: Answer = [
 export interface CollectedResponse {
   /** Finalizes the headers. Middleware may have wrapped this method, as express-session does. */
   writeHead(status: number, headers: ResponseHeaders): this;
-  end(body: string | Uint8Array): this;
+  end(body?: string | Uint8Array): this;
+  /** Whether middleware has begun to answer itself. */
+  readonly headersSent: boolean;
+  emit(event: 'close'): boolean;
+  listenerCount(event: 'close'): number;
   /** The headers under the names with which they were set. */
   collected(): ResponseHeaders;
 }

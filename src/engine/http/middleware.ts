@@ -129,6 +129,21 @@ export function responseOf(exchange: HttpExchange): CollectedResponse {
   return exchange.middlewareResponse;
 }
 
+interface Closing {
+  /** Undefined once it is closed. */
+  readonly webSocket: object | undefined;
+  once(event: 'close', listener: () => void): unknown;
+}
+
+/** As in engine.io, the response to an upgrade emits `close` when the WebSocket ends, if middleware listens. */
+export function closeResponseAfter(exchange: HttpExchange, transport: Closing): void {
+  const response = exchange.middlewareResponse;
+  if (!response || response.listenerCount('close') === 0) return;
+  const close = () => response.emit('close');
+  if (transport.webSocket) transport.once('close', close);
+  else close();
+}
+
 /** Runs the middleware in order. Each one runs when the previous one calls `next`. */
 export function applyMiddleware(
   middleware: readonly Middleware[],

@@ -5,7 +5,7 @@ import type { Engine } from '../engine.js';
 import { addTo } from '../http/additions.js';
 import type { Admission } from '../http/admission.js';
 import type { CollectedResponse, FrameReceiver, HttpExchange, UpgradeExchange } from '../http/exchange.js';
-import { applyMiddleware } from '../http/middleware.js';
+import { applyMiddleware, closeResponseAfter } from '../http/middleware.js';
 import { type EngineRequest, type RequestConnection, type RequestParts, requestOf } from '../http/request.js';
 import type { HeaderMaker } from '../http/response-headers.js';
 import type { LimitedClient } from '../limits/rates.js';
@@ -62,6 +62,7 @@ export class Handshake {
       (request) => this.make.webSocket(request),
       (session, transport) => {
         exchange.accept(this.headers.ofUpgrade(exchange, session.id), transport);
+        closeResponseAfter(exchange, transport);
         if (transport.webSocket) announce(session, this.host);
         else session.close(true);
       },
@@ -149,6 +150,7 @@ export class Handshake {
     const candidate = this.make.webSocket(exchange.request, session.protocol);
     session.probeUpgrade(candidate);
     exchange.accept(headers, candidate);
+    closeResponseAfter(exchange, candidate);
     if (!candidate.webSocket) session.probe?.end();
   }
 

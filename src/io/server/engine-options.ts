@@ -61,6 +61,8 @@ const serverOptions = {
   destroyUpgrade: row(flag),
   destroyUpgradeTimeout: row(number(0, MAX_TIMER_MS, 'ms')),
   wsEngine: row(value('a WebSocket server', () => true)),
+  httpRequestBodyTimeout: row(number(0, MAX_TIMER_MS, 'ms')),
+  maxBufferedChunks: row(number(0, undefined)),
 };
 
 /**
@@ -100,8 +102,12 @@ export function warnOfUnused(options: Partial<ServerOptions>, { settings }: Pick
   );
 }
 
-function ignoredIn({ wsEngine, transports, perMessageDeflate }: Partial<ServerOptions>): string[] {
-  const ignored = wsEngine ? ['wsEngine'] : [];
+/** Since engine.io 6.6.12; for the limits in their place see docs/compatibility.md. */
+const limitsOfBodies = ['httpRequestBodyTimeout', 'maxBufferedChunks'];
+
+function ignoredIn(options: Partial<ServerOptions>): string[] {
+  const { wsEngine, transports, perMessageDeflate } = options;
+  const ignored = [...(wsEngine ? ['wsEngine'] : []), ...limitsOfBodies.filter((name) => name in options)];
   if ([transports].flat().some((name) => `${name}`.includes('webtransport')))
     ignored.push('transports: ["webtransport"]');
   const names = typeof perMessageDeflate === 'object' ? Object.keys(perMessageDeflate ?? {}) : [];

@@ -171,12 +171,13 @@ test('options that cannot be honoured are named in one warning', async () => {
     transports: ['polling', 'websocket', 'webtransport'] as never,
     perMessageDeflate: { threshold: 10, serverNoContextTakeover: true } as never,
     wsEngine: class {} as never,
+    ...{ httpRequestBodyTimeout: 5000, maxBufferedChunks: 100 },
   };
   for (let round = 0; round < 2; round++) await run(Server, undefined, options);
   expect(warn.mock.calls).toEqual([
     [
-      'gjallar ignores these options of socket.io: wsEngine, transports: ["webtransport"], ' +
-        'perMessageDeflate.serverNoContextTakeover. See docs/compatibility.md of gjallar.',
+      'gjallar ignores these options of socket.io: wsEngine, httpRequestBodyTimeout, maxBufferedChunks, ' +
+        'transports: ["webtransport"], perMessageDeflate.serverNoContextTakeover. See docs/compatibility.md of gjallar.',
       { type: 'GjallarWarning', code: 'GJALLAR_OPTION_IGNORED' },
     ],
   ]);
