@@ -11,7 +11,7 @@ import { commitOf } from './harness/older.js';
 import { isForeign } from './harness/process/foreign.js';
 import { record, tableOf } from './harness/results.js';
 import { runRow } from './harness/row/run.js';
-import { morePeers, usualPeers } from './peers/index.js';
+import { bases, morePeers, usualPeers } from './peers/index.js';
 import { readmeRows } from './report/overview.js';
 
 const command = { name: 'bench', call: 'npm run bench --' };
@@ -38,11 +38,12 @@ ${listed([
   ['--cell text', 'only the cells whose name contains this text'],
   ['--out file', 'append each result to this file (default: load/results/results.jsonl)'],
   ['--against ref', 'compare this checkout with another commit, in turns, on stock socket.io too: see below'],
-  ['--rounds n', 'with --against: how many rounds (5)'],
+  ['--base name', `compare gjallar on this base with stock socket.io, in turns: ${Object.keys(bases).join(', ')}`],
+  ['--rounds n', 'with --against or --base: how many rounds (5)'],
   ['--help', 'show this text'],
 ])}
 
-With --against, the names are figures:
+With --against or --base, the names are figures:
 
 ${listed(Object.entries(figures).map(([name, { about }]) => [name, about]))}
 
@@ -53,7 +54,7 @@ A benchmark may have peers of its own instead; its table names them.
 Exit code: 0; 1 when a row failed; 2 when the arguments are wrong.`;
 
 const { names, ...options } = await readCommandLine(command, readArguments, usage);
-if (options.against) process.exit((await runAgainst({ names, ...options })) > 0 ? 1 : 0);
+if (options.base) process.exit((await runAgainst({ names, ...options })) > 0 ? 1 : 0);
 const chosen = options.peers ? ` --peers ${options.peers}` : '';
 const only = options.cell ? ` --cell '${options.cell}'` : '';
 const more = `${options.foreign ? ' --foreign' : ''}${options.quick ? ' --quick' : ''}`;
@@ -119,17 +120,13 @@ function readArguments() {
     foreign: { type: 'boolean', default: false },
     cell: { type: 'string' },
     against: { type: 'string' },
+    base: { type: 'string' },
     rounds: { type: 'string' },
     out: { type: 'string', default: fileURLToPath(new URL('results/results.jsonl', import.meta.url)) },
   });
   if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
   const rounds = numberOption(values, 'rounds') ?? 5;
-  if (values.against !== undefined) {
-    rejectUnknown('figure', positionals, Object.keys(figures));
-    const against = commitOf(values.against);
-    if (!against) throw new UsageError(`--against: there is no commit "${values.against}"`);
-    return { ...values, against, rounds, names: positionals.length > 0 ? positionals : Object.keys(figures) };
-  }
+  if ((values.against ?? values.base) !== undefined) return { ...values, ...inTurns(values, positionals), rounds };
   const own = Object.values(benchmarks).flatMap((benchmark) => Object.keys(benchmark.peers ?? {}));
   const chosen = values.peers?.split(',');
   rejectUnknown('benchmark', positionals, [...Object.keys(benchmarks), README]);
@@ -139,4 +136,18 @@ function readArguments() {
     throw new UsageError(`no cell of ${names.join(', ')} contains "${values.cell}"`);
   }
   return { ...values, names, peers: chosen };
+}
+
+/** The figures that are compared in turns, with the commit that `--against` names, if there is one. */
+function inTurns({ against, base = 'native' }, positionals) {
+  rejectUnknown('base', [base], Object.keys(bases));
+  // A benchmark with peers of its own need not have one for each base.
+  const known = Object.keys(figures).filter((name) => {
+    const { peers: own } = benchmarks[figures[name].benchmark];
+    return !own || bases[base] in own;
+  });
+  rejectUnknown('figure', positionals, known);
+  const commit = against === undefined ? undefined : commitOf(against);
+  if (against !== undefined && !commit) throw new UsageError(`--against: there is no commit "${against}"`);
+  return { against: commit, base, names: positionals.length > 0 ? positionals : known };
 }

@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 import { benchmarks } from '../load/benchmarks/index.js';
-import { usualPeers } from '../load/peers/index.js';
-import { readmeRows } from '../load/report/overview.js';
+import { peers as known } from '../load/peers/index.js';
+import { groupRows } from '../load/report/groups.js';
+import { overview, readmeRows } from '../load/report/overview.js';
 import { docs, reportOf } from '../load/report/report.js';
 
 const root = fileURLToPath(new URL('../', import.meta.url));
@@ -17,6 +18,22 @@ test('the report of the benchmarks is what its results make, and names no folder
   for (const [file, text] of reportOf([results]))
     expect({ file, text: read(join(docs, file)) }).toEqual({ file, text });
   expect(read(results).match(/"(?:\/(?:home|root|tmp|work|Users)\/)[^"]*"/g)).toBeNull();
+});
+
+test('the headline table has a column for each base of gjallar that is measured', () => {
+  const row = (peer: string, cpuPerConnect: number) => ({
+    ...{ benchmark: 'connect', cell: '10,000 clients', peer, parameters: {}, valid: true },
+    result: { cpuPerConnect, rssPerClient: 5000 },
+  });
+  const rows = [row('socketio-ws', 400), row('gjallar', 100)];
+  const [head, , first] = overview(groupRows(rows)).split('\n');
+  expect(head).toBe(
+    '|  | socket.io on ws | socket.io `attachApp` | gjallar on native sockets | gain over ws | gain over `attachApp` | runs |',
+  );
+  expect(first).toBe('| CPU to connect a client | 400 µs | – | 100 µs | 4× | – | 1 |');
+  const lines = overview(groupRows([...rows, row('gjallar-express', 200)])).split('\n');
+  expect(lines[0]).toContain('| gjallar on native sockets | beside Express | gain over ws |');
+  expect(lines[2]).toContain('| 100 µs | 200 µs | 4× |');
 });
 
 test('the benchmarks measure the packages that gjallar runs on, and are not installed with it', () => {
@@ -54,6 +71,6 @@ test('the benchmark "readme" has each row of the README’s table', () => {
   ]);
   for (const { name, peers } of rows) {
     const { peers: own } = benchmarks[name as 'connect'] as { peers?: object };
-    for (const peer of peers) expect(Object.keys(own ?? usualPeers)).toContain(peer);
+    for (const peer of peers) expect(Object.keys(own ?? known)).toContain(peer);
   }
 });

@@ -4,14 +4,14 @@ import { benchmarks } from '../benchmarks/index.js';
 import { build, root } from '../harness/older.js';
 import { provenance, record, tableOf } from '../harness/results.js';
 import { runRow } from '../harness/row/run.js';
+import { bases } from '../peers/index.js';
 import { spreadOf } from '../report/groups.js';
 import { figures } from './figures.js';
 import { tightenRatchet } from './ratchet.js';
 
 const STOCK = 'socketio-ws';
-const NOW = 'gjallar';
 
-/** What is printed of a figure, with the ratios to the other commit. */
+/** What is printed of a figure, with the ratios to the first row: the other commit, or stock socket.io. */
 const columns = [
   { key: 'min', title: 'least', digits: 2, ratio: true },
   { key: 'median', title: 'median', digits: 2, ratio: true },
@@ -20,23 +20,23 @@ const columns = [
 ];
 
 /**
- * Compares this checkout with another commit: stock socket.io, that commit and this checkout run in turns, so that what
- * the machine does meanwhile meets all three. The least of all rounds is the figure that other programs disturb least.
- * @param {{ names: string[], against: string, rounds: number, quick: boolean, out: string }} options `names` of figures;
- *   `against` is the hash of a commit
+ * Compares this checkout with stock socket.io and, if one is given, with another commit: they run in turns, so that what the
+ * machine does meanwhile meets all of them. The least of all rounds is the figure that other programs disturb least.
+ * @param {{ names: string[], against?: string, base: string, rounds: number, quick: boolean, out: string }} options `names` of
+ *   figures; `against` is the hash of a commit; `base` is one of `bases` of the peers
  * @returns {Promise<number>} how many rows failed
  */
-export async function runAgainst({ names, against, rounds, quick, out }) {
-  const short = against.slice(0, 9);
-  console.log(`building ${short} …`);
-  const before = `gjallar@${short}`;
-  const folder = buildAt(against);
+export async function runAgainst({ names, against, base, rounds, quick, out }) {
+  const now = bases[base];
+  const short = against?.slice(0, 9);
+  if (against) console.log(`building ${short} …`);
+  const before = against && { name: `${now}@${short}`, root: buildAt(against) };
   let failures = 0;
   const measured = [];
   for (const { benchmark, cell, keys } of runsOf(names)) {
     console.log(`\n${benchmark.name}: ${cell.label}, ${rounds} rounds`);
-    const { [STOCK]: stock, [NOW]: now } = benchmark.peers ?? { [STOCK]: {}, [NOW]: { like: NOW } };
-    const peers = { [STOCK]: stock, [before]: { ...now, root: folder }, [NOW]: now };
+    const { [STOCK]: stock, [now]: ours } = benchmark.peers ?? { [STOCK]: {}, [now]: { like: now } };
+    const peers = { ...(before && { [before.name]: { ...ours, root: before.root } }), [STOCK]: stock, [now]: ours };
     const runs = Object.fromEntries(Object.keys(peers).map((peer) => [peer, []]));
     for (let round = 0; round < rounds; round++) {
       for (const peer of turn(Object.keys(peers), round)) {
@@ -51,14 +51,13 @@ export async function runAgainst({ names, against, rounds, quick, out }) {
       const { key, about, unit } = figures[name];
       const spread = (peer) => ({ ...spreadOf(runs[peer].map((result) => result[key])), runs: runs[peer].length });
       console.log(` ${name}: ${about}, in ${unit}`);
-      const peers = [before, NOW, STOCK];
-      const print = tableOf(columns, peers);
-      for (const peer of peers) print({ peer, result: spread(peer) });
-      const ratio = spread(NOW).min / spread(STOCK).min;
+      const print = tableOf(columns, Object.keys(peers));
+      for (const peer of Object.keys(peers)) print({ peer, result: spread(peer) });
+      const ratio = spread(now).min / spread(STOCK).min;
       measured.push({ name, ratio, commit: provenance.commit, date: new Date().toISOString() });
     }
   }
-  if (!quick) tightenRatchet(measured);
+  if (!quick && base === 'native') tightenRatchet(measured);
   return failures;
 }
 

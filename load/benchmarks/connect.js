@@ -44,6 +44,8 @@ async function settled(peer) {
 
 export default {
   also: [
+    'gjallar-portable',
+    'gjallar-express',
     'gjallar-service',
     'gjallar-limited',
     'gjallar-service-2',

@@ -6,7 +6,7 @@ import { cpuPer, measured } from './measured.js';
 // Clients send, and the server answers each of them.
 
 const CLIENTS = 200;
-const also = ['ws-cluster', 'gorilla', 'netty', 'tungstenite'];
+const also = ['gjallar-portable', 'gjallar-express', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'];
 const columnsOf = (more = '') => columns(`×cpuPerMessage perSecond ×average p99 server rss generatorCpu${more}`);
 
 const figuresOf = (window, due) => {

@@ -152,7 +152,7 @@ const heimdallr = [
 ];
 
 export const broadcast = {
-  also: alsoInArena,
+  also: ['gjallar-portable', 'gjallar-express', ...alsoInArena],
   about: 'one room with packets of 60 bytes, 1,000 subscribers and 10 publishers unless a cell says otherwise',
   cells: (quick) => [
     ...(quick ? [rates[1], rates[3]] : rates),

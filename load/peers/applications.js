@@ -17,6 +17,7 @@ export const applications = {
   recovery: { run: runRecovery },
   state: { run: runState },
   express: { run() {}, listener: expressRoutes },
+  'small-express': { run: runSmall, listener: expressRoutes },
 };
 
 /** What `uws.js` and the peers in other languages do by hand. */

@@ -31,11 +31,15 @@ export const morePeers = {
   'gjallar-run-2': nodes('hosted', { workers: 2, processes: 2 }),
   'gjallar-machines-2': nodes('hosted', { nodes: 2, processes: 2 }),
   'gjallar-portable': socketio('swap', { sockets: 'portable' }),
+  'gjallar-express': socketio('swap', { application: 'small-express' }),
   'ws-cluster': {},
   gorilla: {},
   netty: {},
   tungstenite: {},
 };
+
+/** The peer whose figures `--base` shows: gjallar on each of its bases. */
+export const bases = { native: 'gjallar', portable: 'gjallar-portable', express: 'gjallar-express' };
 
 export const peers = { ...usualPeers, ...morePeers };
 

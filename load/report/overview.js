@@ -32,8 +32,15 @@ const lines = [
   { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
 ];
 
-/** The servers of the table, ours last. */
-const compared = ['socketio-ws', 'socketio-uws', 'gjallar'];
+/** The servers of the table, ours third. gjallar's other bases are in it once they are measured. */
+const servers = [
+  { title: 'socket.io on ws', peer: 'socketio-ws' },
+  { title: 'socket.io `attachApp`', peer: 'socketio-uws' },
+  { title: 'gjallar on native sockets', peer: 'gjallar' },
+  { title: 'on portable sockets', peer: 'gjallar-portable', isFurther: true },
+  { title: 'beside Express', peer: 'gjallar-express', isFurther: true },
+];
+const compared = servers.map(({ peer }) => peer);
 
 /** The cell of `connect` that the others vary. */
 const withFlags = ({ onPolling, peer }) => !onPolling && peer?.nodeFlags === undefined;
@@ -44,10 +51,10 @@ const fits =
     g.valid && g.benchmark === benchmark && matches(g.parameters, g.cell);
 const newest = (groups) => Math.max(0, ...groups.map(({ node }) => node));
 
-/** The groups of peers on the newest version of Node.js that the last of them, ours, was measured on. */
-function findAll(groups, line, peers) {
+/** The groups of peers on the newest version of Node.js that `ours` was measured on. */
+function findAll(groups, line, peers = line.peers ?? compared, ours = peers[2]) {
   const fitting = groups.filter(fits(line));
-  const node = newest(fitting.filter(({ peer }) => peer === peers.at(-1)));
+  const node = newest(fitting.filter(({ peer }) => peer === ours));
   return peers.map((peer) => fitting.find((group) => group.peer === peer && group.node === node));
 }
 
@@ -72,24 +79,28 @@ export function readmeRows(benchmarks) {
  * @param {import('./groups.js').Group[]} groups
  */
 export function overview(groups) {
-  const servers = ['socket.io on ws', 'socket.io `attachApp`', 'gjallar, the library'];
-  const head = ['', ...servers, 'gain over ws', 'gain over `attachApp`', 'runs'];
-  return `${markdownTable(
-    head,
-    lines.map((line) => row(line, groups)),
-  )}
+  const found = lines.map((line) => findAll(groups, line));
+  const columns = [...servers.entries()].filter(
+    ([at, { isFurther }]) => !isFurther || found.some((peers) => peers[at]),
+  );
+  const head = ['', ...columns.map(([, { title }]) => title), 'gain over ws', 'gain over `attachApp`', 'runs'];
+  const rows = lines.map((line, index) =>
+    row(
+      line,
+      columns.map(([at]) => found[index][at]),
+    ),
+  );
+  return `${markdownTable(head, rows)}
 
 Each figure is the median of its runs, with the lowest and the highest in parentheses. A gain is the quotient of the two
-medians. Below 1×, gjallar is worse. The highest rate of a room is not here: on two cores, gjallar takes more than one process
-can send, so most runs are INVALID.`;
+medians, for gjallar on native sockets. Below 1×, gjallar is worse. The highest rate of a room is not here: on two cores, gjallar
+takes more than one process can send, so most runs are INVALID.`;
 }
 
-function row(line, groups) {
-  const { about, peers = compared } = line;
-  const found = findAll(groups, line, peers);
+function row(line, found) {
   const [stock, attached, ours] = found;
   return [
-    about,
+    line.about,
     ...found.map((group) => (group ? told(group, line) : '–')),
     gain(stock, ours, line),
     gain(attached, ours, line),
@@ -104,7 +115,7 @@ function row(line, groups) {
  */
 export const claims = (groups) =>
   lines.flatMap((line) => {
-    const [stock, attached, ours] = findAll(groups, line, line.peers ?? compared);
+    const [stock, attached, ours] = findAll(groups, line);
     return [stock, attached].flatMap((theirs) => {
       if (gain(theirs, ours, line) === '–') return [];
       const { about, benchmark, key } = line;
@@ -205,7 +216,7 @@ const costs = {
 /** @param {import('./groups.js').Group[]} groups */
 const measuredCosts = (groups) =>
   Object.entries(costs).flatMap(([name, cost]) => {
-    const [group] = findAll(groups, cost, [cost.peer ?? 'gjallar']);
+    const [group] = findAll(groups, cost, [cost.peer ?? 'gjallar'], cost.peer ?? 'gjallar');
     return group ? [{ name, ...cost, value: cost.keys.reduce((sum, key) => sum + spread(group, key).median, 0) }] : [];
   });
 
