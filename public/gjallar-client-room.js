@@ -52,7 +52,7 @@ export class Room {
   #requests;
   /** Whether messages are delivered: somebody listens. */
   #isListening = false;
-  /** The reply to the last join. */
+  /** The reply to the last join over this connection. */
   #reply;
   /** Whether no messages have been delivered since the first join. */
   #isFirst = false;
@@ -130,6 +130,8 @@ export class Room {
     this.#connection.abort();
     this.#joining = undefined;
     this.#reply = undefined;
+    // The next worker may not know yet that the log which they follow is lost. It sends those that are there.
+    this.#waiting = [];
     this.#recovering = false;
     this.#isBackingOff = false;
     clearTimeout(this.#timer);
@@ -192,7 +194,8 @@ export class Room {
   }
 
   #drain() {
-    if (!this.position || this.#recovering || !this.#isListening) return;
+    // Until the reply shows that the server still has the last delivered message, an offset may be that of another one.
+    if (!this.#reply || this.#recovering || !this.#isListening) return;
     this.#waiting = this.#waiting.filter(({ tag }) => this.#isNew(tag)).sort((a, b) => a.tag - b.tag);
     while (this.#waiting[0]?.offset === this.position.offset + 1) this.#deliver(this.#waiting.shift());
     const lacks = this.#waiting.length > 0 || this.#hasDropped;

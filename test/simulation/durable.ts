@@ -24,6 +24,10 @@ interface Post {
   isRejected: boolean;
   /** When the store has lost it last, in ms. */
   lostMs: number | undefined;
+  /** When it was sent to the store last, in ms. */
+  sentMs: number;
+  /** When the store has lost others while it was on its way to it, in ms. */
+  overtakenMs: number | undefined;
 }
 
 /** A client in a room, as it sees it. */
@@ -49,14 +53,21 @@ export class Durables {
   private readonly followers = new Set<Follower>();
   /** Whether the store was emptied, or is older than it was. */
   private mayHaveLost = false;
+  /** When that was the last time, in ms. */
+  private lossMs = Number.NEGATIVE_INFINITY;
   /** The number of the last message that the store has kept. */
   private last = 0;
 
   constructor(private readonly scheduler: Scheduler) {
     this.store = new StoreServer(scheduler, {
-      onAppend: (text) => this.postOf(text).numbers.push(++this.last),
+      onAppend: (text) => {
+        const post = this.postOf(text);
+        post.numbers.push(++this.last);
+        post.overtakenMs = post.sentMs <= this.lossMs ? this.lossMs : undefined;
+      },
       onLost: (texts) => {
         this.mayHaveLost = true;
+        this.lossMs = scheduler.now;
         for (const text of texts) this.postOf(text).lostMs = scheduler.now;
       },
     });
@@ -81,11 +92,15 @@ export class Durables {
     if (!rooms) return;
     const room = `${DURABLE}${number}`;
     const key = `${name}:${this.posts.size + 1}`;
-    const post: Post = { room, numbers: [], isAcknowledged: false, isRejected: false, lostMs: undefined };
+    const post: Post = {
+      ...{ room, numbers: [], isAcknowledged: false, isRejected: false },
+      ...{ lostMs: undefined, sentMs: this.scheduler.now, overtakenMs: undefined },
+    };
     this.posts.set(key, post);
     if (this.posts.size % 4 === 0) return void io!.to(room).emit('d', key);
     let isOpen = false;
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      post.sentMs = this.scheduler.now;
       try {
         await rooms.to(room, { key }).emit('d', key);
         post.isAcknowledged = true;
@@ -160,6 +175,8 @@ export class Durables {
         if (receivedMs !== undefined && receivedMs < lostMs && toldOfLossMs < lostMs)
           throw new Violation('durable: silent loss', `${client} is not told that ${key} to ${room} is lost`);
         const number = post.numbers.at(-1) ?? 0;
+        // Its tag may be lower than that of a message that was received, and lost.
+        if (post.overtakenMs !== undefined && toldOfLossMs > post.overtakenMs) continue;
         if (number > from && receivedMs === undefined && post.lostMs === undefined && isDue(post))
           throw new Violation('durable: lost', `${client} has not received ${key} to ${room}`);
       }

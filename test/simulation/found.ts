@@ -341,4 +341,32 @@ export const found: Readonly<Record<string, Script>> = {
       [1448.35, 'kill hub', 1],
     ],
   },
+  'a client that returns is told of a loss, although the next message comes before the answer to its join': {
+    ...{ seed: 440, clients: 1, workers: 2, durable: true },
+    actions: [
+      [300, 'follow', 0, 0],
+      [332, 'post', 0, 0],
+      [352, 'cut', 0, 0],
+      [460, 'slow store', 0, 300],
+      [502, 'empty store', 0],
+      [535, 'post', 1, 0],
+      [580, 'post', 0, 0],
+    ],
+  },
+  'a message that waited when the connection broke is not taken for the next one of the log before a loss': {
+    ...{ seed: 2935, clients: 1, workers: 2, durable: true },
+    actions: [
+      [300, 'follow', 0, 0],
+      [363, 'slow store', 0, 300],
+      [387, 'post', 1, 0],
+      [420, 'post', 0, 0],
+      [450, 'cut', 0, 0],
+      [454, 'post', 0, 0],
+      [477, 'empty store', 0],
+      [486, 'post', 1, 0],
+      [506, 'cut', 0, 0],
+      [550, 'post', 1, 0],
+      [584, 'cut', 0, 0],
+    ],
+  },
 };
