@@ -222,6 +222,14 @@ describe('an option that is wrong', () => {
   });
 });
 
+test('Server knows each option that the installed engine.io has by default', () => {
+  const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+  const { engine } = closeLater(new StockServer(createServer()));
+  new Server((engine as unknown as { opts: object }).opts);
+  expect(warn.mock.calls.flat()).not.toContainEqual(expect.objectContaining({ code: 'GJALLAR_OPTION_UNKNOWN' }));
+  warn.mockRestore();
+});
+
 test('a WebSocket connects without a limit of its messages', async () => {
   const { io, url } = await run(Server, undefined, { maxHttpBufferSize: Number.POSITIVE_INFINITY });
   io.on('connection', (socket) => socket.emit('hello'));
