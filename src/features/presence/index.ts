@@ -6,7 +6,6 @@
  *
  * registry.ts has the messages between workers, and the sum of what they say.
  */
-import { createHash } from 'node:crypto';
 import { GjallarError } from '../../base/errors.js';
 import { Listeners } from '../../base/listeners.js';
 import { isNamedHere, nameOf, roomsNamed } from '../../base/names.js';
@@ -23,7 +22,7 @@ import { type PresenceUpdate, PresenceUpdates } from './updates.js';
 export { MAX_NAMED } from './registry.js';
 export type { PresenceUpdate } from './updates.js';
 
-/** Clients may choose names. A longer one of a user is shortened, and a room with a longer one is left out. */
+/** Clients may choose names. A longer one of a user is rejected, and a room with a longer one is left out. */
 const MAX_NAME_CHARACTERS = 256;
 
 /** How long the user of a client that goes on on another worker still counts here, in ms. */
@@ -100,6 +99,7 @@ export function createPresence<Data = unknown>(
  *
  * ```
  * const presence = createPresence(io);
+ * // Also for a socket that was recovered.
  * io.on('connection', (socket) => presence.track(socket, socket.data.user, { status: 'here' }));
  * presence.on('join', (room, user, data) => console.log(`${user} is in ${room}`, data));
  * ```
@@ -153,15 +153,18 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
   /**
    * Counts a socket as the user's in all rooms that it is in or joins, until it leaves them or disconnects. Rooms whose names have
    * more than 256 characters are left out.
-   * @param user the identity of the user, which several sockets may share. Of more than 256 characters, it is shortened: a hash
-   *   stands for the rest.
+   *
+   * Call it once for each socket, also if `socket.recovered` is true: a worker does not know what another one tracked, nor what it
+   * tracked itself before the client was disconnected.
+   * @param user the identity of the user, which several sockets may share: a text of at most 256 characters. Check what a client
+   *   sends, since an error that a listener of `connection` throws ends the process.
    * @param data what others shall know of the user, such as a name to show: JSON, of which a copy is kept. Of several for a user, the
    *   newest of each worker counts.
-   * @throws GjallarError BAD_INPUT for data that is not JSON, or has more than `maxDataBytes`
+   * @throws GjallarError BAD_INPUT for another user, and for data that is not JSON, or has more than `maxDataBytes`
    */
   track(socket: AnySocket, user: string, data?: Data): void {
     if (this.tracked.has(socket.id)) throw new TypeError('This socket is tracked already. Call track() once for each.');
-    this.tracked.set(socket.id, { user: shortened(nameOf(user)), data: this.copied(data) });
+    this.tracked.set(socket.id, { user: userNamed(user), data: this.copied(data) });
     for (const room of socket.rooms) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.
     socket.on('disconnect', this.onDisconnect);
@@ -169,7 +172,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
 
   /**
    * Gives the user of a tracked socket other data, or none, in the rooms of the socket and those that it joins.
-   * @throws GjallarError as track()
+   * @throws GjallarError as track(), for the data
    */
   update(socket: AnySocket, data: Data | undefined): void {
     const tracked = this.tracked.get(socket.id);
@@ -185,12 +188,12 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
    * @throws GjallarError as track()
    */
   add(room: string, user: string, data?: Data): void {
-    this.enter(nameOf(room), shortened(nameOf(user)), this.copied(data));
+    this.enter(nameOf(room), userNamed(user), this.copied(data));
   }
 
   /** The user that `add()` has counted has left the room. */
   remove(room: string, user: string): void {
-    this.registry.remove(nameOf(room), shortened(nameOf(user)));
+    this.registry.remove(nameOf(room), nameOf(user));
   }
 
   /** The users of a room. Treat their data as read-only. */
@@ -269,8 +272,11 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
 
 const roomOf = (name: string): string => roomsNamed([name])[0] as string;
 
-function shortened(name: string): string {
-  if (name.length <= MAX_NAME_CHARACTERS) return name;
-  const hash = createHash('sha256').update(name).digest('base64url');
-  return `${name.slice(0, MAX_NAME_CHARACTERS - hash.length - 1)} ${hash}`.toWellFormed();
+/** @throws GjallarError BAD_INPUT */
+function userNamed(user: unknown): string {
+  if (typeof user === 'string' && user.length <= MAX_NAME_CHARACTERS) return nameOf(user);
+  throw new GjallarError(
+    'BAD_INPUT',
+    `A user in presence must be a text of at most ${MAX_NAME_CHARACTERS} characters. Check what clients send, and track an id.`,
+  );
 }
