@@ -63,8 +63,7 @@ export const backup: Command = {
 /** `gjallar restore FILE` */
 export const restore: Command = {
   usage: 'FILE',
-  description:
-    'Replaces the history in DATA_DIR by the backup FILE, and adds its revoked tokens. The server must be stopped.',
+  description: 'Replaces the history in DATA_DIR by FILE, and adds its revoked tokens. Stop the server first.',
   async run(args, config) {
     const file = fileIn(args, 'restore');
     requireSqlite(config, 'To restore Redis, start it with the saved append-only file or snapshot.');
