@@ -61,6 +61,7 @@ export class Room {
   #last;
   #waiting = [];
   #joining;
+  /** Whether missed messages are requested, or will be again. */
   #recovering = false;
   /** Needed for servers that store no messages: there, no position shows it. */
   #hasJoined = false;
@@ -69,7 +70,6 @@ export class Room {
   #timer;
   /** How many requests in turn have failed, other than in passing. */
   #failures = 0;
-  #isBackingOff = false;
   /** Whether a message was dropped since the last request for messages began. */
   #hasDropped = false;
 
@@ -133,7 +133,6 @@ export class Room {
     // The next worker may not know yet that the log which they follow is lost. It sends those that are there.
     this.#waiting = [];
     this.#recovering = false;
-    this.#isBackingOff = false;
     clearTimeout(this.#timer);
   }
 
@@ -199,7 +198,7 @@ export class Room {
     this.#waiting = this.#waiting.filter(({ tag }) => this.#isNew(tag)).sort((a, b) => a.tag - b.tag);
     while (this.#waiting[0]?.offset === this.position.offset + 1) this.#deliver(this.#waiting.shift());
     const lacks = this.#waiting.length > 0 || this.#hasDropped;
-    if (lacks && !this.#joining && !this.#isBackingOff) this.#recover(false);
+    if (lacks && !this.#joining) this.#recover(false);
   }
 
   #deliver(message) {
@@ -249,13 +248,14 @@ export class Room {
     this.#drain();
   }
 
+  /** Messages wait until a request succeeds: the next offset may be that of another log. */
   #retryRecovery(error, isFirst) {
+    const { signal } = this.#connection;
     const passes = PASSING.includes(error.code);
-    this.#recovering = false;
     this.#failures = passes ? 0 : this.#failures + 1;
-    this.#isBackingOff = !passes;
     const retry = () => {
-      this.#isBackingOff = false;
+      if (signal.aborted) return;
+      this.#recovering = false;
       this.#recover(isFirst);
     };
     this.#timer = setTimeout(retry, Math.min(RETRY_MS * 2 ** this.#failures, MAX_RETRY_MS));

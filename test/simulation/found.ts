@@ -369,4 +369,18 @@ export const found: Readonly<Record<string, Script>> = {
       [584, 'cut', 0, 0],
     ],
   },
+  'a message after a failed request for missed ones is not taken for the next one of the log before a loss': {
+    ...{ seed: 20928, clients: 1, workers: 2, machines: 2, durable: true },
+    actions: [
+      [300, 'follow', 0, 0],
+      [388, 'kill worker', 0],
+      [420, 'post', 1, 0],
+      [447, 'restore store', 0, 96],
+      [489, 'slow store', 0, 300],
+      [517, 'post', 1, 0],
+      [629, 'mute store', 0, 400],
+      [672, 'post', 0, 0],
+      [698, 'cut', 0, 0],
+    ],
+  },
 };
