@@ -4,7 +4,6 @@ import { within } from '../../base/within.js';
 import type { FromPrimary, Readiness } from '../protocol.js';
 import { OTHER_BUILD } from '../wire-number.js';
 import type { ForkedWorker } from './forked-worker.js';
-import { movesConnections } from './ports.js';
 import type { Primary } from './primary.js';
 
 const STAYING = 'The old workers stay. Correct the new release, and reload again.';
@@ -56,7 +55,7 @@ export class ReloadQueue {
     const { fleet, log, counts } = this;
     const wasLeaving = fleet.isLeaving;
     fleet.isLeaving = false;
-    log.info({ movesConnections: movesConnections() }, 'reload started');
+    log.info('reload started');
     const reload = new Reload(fleet, this.options, (reason) => {
       fleet.isLeaving ||= wasLeaving;
       if (reason === OUTDATED) return;
