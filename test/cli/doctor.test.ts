@@ -15,6 +15,7 @@ import { temporaryFolder } from '../support/folder.js';
 import { NatsProcess } from '../support/nats.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess } from '../support/redis.js';
+import { startSentinel } from '../support/sentinel.js';
 import { runToEnd, startServer } from '../support/server.js';
 
 let folder: string;
@@ -157,6 +158,18 @@ test('the problems of a running server are failures', async () => {
     code: 1,
     failed: ['fail  it is draining', 'fail  it reports: Redis is unreachable. Start it. [REDIS_UNREACHABLE]'],
   });
+});
+
+test('Sentinel: a name that it does not know, and servers that are down', async () => {
+  const sentinel = await startSentinel(folder, await freePort());
+  const REDIS_URL = `redis-sentinel://${sentinel.address}/chta`;
+  const wrong = await examine({ REDIS_URL });
+  await sentinel.stop();
+  const down = await examine({ REDIS_URL });
+  const begin = 'fail  Redis "chta" of Sentinel cannot be used: ';
+  const end = '. Check REDIS_URL, and that Redis runs. [REDIS_UNREACHABLE]';
+  expect(wrong.failed).toEqual([`${begin}Sentinel knows no master of the name in REDIS_URL${end}`]);
+  expect(down.failed).toEqual([`${begin}no Sentinel of Redis answers${end}`]);
 });
 
 describe('with a Redis', () => {

@@ -1,15 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { own } from '../support/children.js';
 import { connect, disconnectAll, expectOk } from '../support/clients.js';
 import { temporaryFolder } from '../support/folder.js';
-import { lineWith } from '../support/owned-process.js';
-import { onFreePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
+import { startSentinel } from '../support/sentinel.js';
 import { runToEnd, startServer } from '../support/server.js';
 
 const folder = temporaryFolder();
@@ -18,23 +12,6 @@ afterAll(async () => {
   disconnectAll();
   for (const end of ends.reverse()) await end();
 });
-
-/** A Sentinel of a Redis, with two others that must agree. */
-async function startSentinel(master: RedisProcess): Promise<string> {
-  return onFreePort(async (port) => {
-    const file = join(folder, `sentinel-${port}.conf`);
-    const monitor = `sentinel monitor chat 127.0.0.1 ${master.port} 2`;
-    const times = ['sentinel down-after-milliseconds chat 1000', 'sentinel failover-timeout chat 5000'];
-    writeFileSync(file, [`port ${port}`, 'bind 127.0.0.1', `dir ${folder}`, monitor, ...times, ''].join('\n'));
-    const child = own(spawn('redis-server', [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'inherit'] }));
-    ends.push(async () => {
-      child.kill('SIGKILL');
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
-    });
-    await lineWith(child, '+monitor master chat');
-    return `127.0.0.1:${port}`;
-  });
-}
 
 test('a failover by Sentinel keeps the clients, and messages are accepted again', async () => {
   const master = await RedisProcess.start();
@@ -49,15 +26,15 @@ test('a failover by Sentinel keeps the clients, and messages are accepted again'
   const control = new Redis(replica.port, '127.0.0.1');
   ends.push(() => control.disconnect());
   await until(async () => (await control.info('replication')).includes('master_link_status:up'));
-  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(master)));
-  const [sentinel, ...others] = sentinels.map((address) => new Redis(`redis://${address}`));
+  const sentinels = await Promise.all([1, 2, 3].map(() => startSentinel(folder, master.port, 2)));
+  const [sentinel, ...others] = sentinels.map(({ address }) => new Redis(`redis://${address}`));
   ends.push(() => [sentinel!, ...others].map((one) => one.disconnect()));
   await until(async () => {
     const told = (await sentinel!.call('SENTINEL', 'MASTER', 'chat')) as string[];
     const value = (name: string) => told[told.indexOf(name) + 1];
     return value('num-other-sentinels') === '2' && value('num-slaves') === '1';
   });
-  const REDIS_URL = `redis-sentinel://${sentinels.join(',')}/chat`;
+  const REDIS_URL = `redis-sentinel://${sentinels.map(({ address }) => address).join(',')}/chat`;
   const { stdout } = await runToEnd(['doctor'], { REDIS_URL, HOST: '127.0.0.1', PORT: '0', WORKERS: '1' });
   expect(stdout).toContain('Redis "chat" of Sentinel answers');
 

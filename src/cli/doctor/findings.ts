@@ -30,7 +30,8 @@ export class Findings {
       return true;
     } catch (error) {
       const reason = reasonOf(error);
-      this.fail(`${failure}: ${reason}. ${remedy}`, brokerCause(reason)?.code ?? code);
+      const cause = brokerCause(reason);
+      this.fail(`${failure}: ${cause?.text ?? reason}. ${remedy}`, cause?.code ?? code);
       return false;
     }
   }
@@ -40,5 +41,5 @@ export class Findings {
 export function reasonOf(error: unknown): string {
   const { message, code, cause } = error as NodeJS.ErrnoException;
   // fetch() hides why it failed.
-  return cause ? reasonOf(cause) : (message || code || String(error)).split('\n', 1)[0]!;
+  return cause ? reasonOf(cause) : (message || code || String(error)).split('\n', 1)[0]!.replace(/\.+$/, '');
 }
