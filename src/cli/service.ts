@@ -1,12 +1,12 @@
 import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import { logGreeting } from '../base/log.js';
-import { type OptionalPackage, requirePackages } from '../base/optional-packages.js';
+import { requirePackages } from '../base/optional-packages.js';
 import { leaveOtherBuild } from '../cluster/wire-number.js';
-import { packagesOf as packagesOfArchive } from '../features/history/archive/packages.js';
 import { isUnlimited, limitsOf } from '../host/config/limits.js';
 import { loadConfig } from '../host/config/load.js';
 import type { Config } from '../host/config/options.js';
+import { servicePackages } from '../host/config/packages.js';
 import { forkedSurroundings, holdSignals } from '../host/runtime/surroundings.js';
 import { checkVersion, installedCopy } from '../io/socket-io-version.js';
 import { youngGeneration } from './application-arguments.js';
@@ -17,7 +17,7 @@ export async function runService(version: string): Promise<void> {
   leaveOtherBuild(process.env);
   const config = loadConfig(process.env);
   checkVersion(installedCopy());
-  requirePackages('the chat service', packagesOf(config));
+  requirePackages('the chat service', servicePackages(config));
   if (!cluster.isPrimary) {
     holdSignals();
     const { chatApplication } = await import('../service/chat/application.js');
@@ -34,13 +34,6 @@ export async function runService(version: string): Promise<void> {
       greet(config, facts, version);
     },
   });
-}
-
-function packagesOf({ historyTtl, redisUrl, archiveUrl }: Config): OptionalPackage[] {
-  const usesSqlite = historyTtl > 0 && !redisUrl;
-  const archive = archiveUrl ? packagesOfArchive(archiveUrl) : [];
-  const sqlite: OptionalPackage[] = usesSqlite ? ['libsql'] : [];
-  return [...new Set<OptionalPackage>(['jose', ...sqlite, ...archive])];
 }
 
 function greet({ host, tlsKey, workers }: Config, { addresses: [address], bus, log }: Started, version: string): void {

@@ -122,6 +122,19 @@ test('so do the tools for backups', async () => {
   });
 });
 
+test('gjallar doctor names all of them, and fails', async () => {
+  const env = { PORT: '0', HOST: '127.0.0.1', WORKERS: '1', ARCHIVE_URL: 'postgres://127.0.0.1:1/a' };
+  const { code, out } = await run([main, 'doctor'], env);
+  expect({ code, failed: out.match(/^fail.*$/gm) }).toEqual({
+    code: 1,
+    failed: [
+      'fail  the chat service needs packages that are not installed. Run: npm install jose@6 libsql@0.5 knex@3 pg@8',
+    ],
+  });
+  // An application may need none of them.
+  expect((await run([main, 'doctor', 'run'], { WORKERS: '1' })).code).toBe(0);
+});
+
 test('a package in a version that does not work is named with its version, its folder and the command', async () => {
   const installed = join(alone.modules, 'libsql');
   mkdirSync(installed);

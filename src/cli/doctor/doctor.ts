@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync, readFileSync, statfsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GjallarError } from '../../base/errors.js';
+import { packageError } from '../../base/optional-packages.js';
 import type { Problem } from '../../base/problems.js';
 import { memoryLimit, processorLimit } from '../../base/system-limits.js';
 import { backplaneKindOf, backplaneNameOf } from '../../cluster/backplanes/index.js';
@@ -11,6 +12,7 @@ import { connect } from '../../features/history/archive/database.js';
 import { descriptorLimit } from '../../host/config/limits.js';
 import { loadConfig, loadRunConfig } from '../../host/config/load.js';
 import type { Config } from '../../host/config/options.js';
+import { servicePackages } from '../../host/config/packages.js';
 import { unknownVariables } from '../../host/config/unknown.js';
 import type { Command, Environment } from '../commands.js';
 import { checkNats, checkRedis } from './brokers.js';
@@ -39,6 +41,8 @@ export const doctor: Command = {
     for (const { name, meant } of unknownVariables(environment)) {
       found.warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`);
     }
+    const lacking = isForRun ? undefined : packageError('the chat service', servicePackages(config));
+    if (lacking) found.fail(lacking.message);
     checkMachine(found, config.workers);
     // A running server reports itself what it cannot use.
     if (!(await checkRunning(found, config))) {
@@ -53,7 +57,7 @@ export const doctor: Command = {
     for (const url of redisUrl ? splitUrls(redisUrl) : []) await checkRedis(found, url, config);
     const usesNats = natsUrl !== undefined && backplaneKindOf(backplaneNameOf(config)).server === 'NATS';
     if (usesNats) await checkNats(found, config);
-    if (archiveUrl) {
+    if (archiveUrl && !lacking) {
       const { knex } = connect(archiveUrl);
       const use = () =>
         knex
