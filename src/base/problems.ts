@@ -91,6 +91,10 @@ export const problemCodes = listed({
   WORKERS_MISSING: {
     remedy: 'Read worker, signal and delay in the log. SIGKILL often comes from the kernel, when memory runs out.',
   },
+  WORKERS_STARTING: {
+    remedy:
+      'Wait. If it lasts, read the log: before a worker listens, it waits for its application, and some seconds for Redis or NATS.',
+  },
   NOT_LISTENING: {
     remedy:
       'Read the log of the application: it has not called listen(), or waits for something before it does, such as a database.',

@@ -42,8 +42,9 @@ export function machineHealth(
   }
   const missing = configuredWorkers - answers.size;
   if (missing > 0) {
-    const text = `${missing} of ${configuredWorkers} workers ${missing === 1 ? 'is' : 'are'} not running`;
-    own.push({ code: 'WORKERS_MISSING', text });
+    const which = `${missing} of ${configuredWorkers} workers ${missing === 1 ? 'is' : 'are'}`;
+    if (isStarting) own.push({ code: 'WORKERS_STARTING', text: `${which} still starting` });
+    else own.push({ code: 'WORKERS_MISSING', text: `${which} not running` });
   }
   if (!isOnPort) own.push({ code: 'NOT_LISTENING', text: 'the application listens on no port' });
   if (logWarning !== undefined) own.push({ code: 'LOG_LOST', text: logWarning });

@@ -42,6 +42,7 @@ describe('while the second worker starts,', () => {
   let service: RunningService;
   let started: Promise<unknown>;
   let status: () => Promise<number>;
+  let problems: () => Promise<object[]>;
   beforeEach(async () => {
     const port = await freePort();
     service = new RunningService({
@@ -52,6 +53,7 @@ describe('while the second worker starts,', () => {
     started = service.start();
     // A test may expect it to fail.
     started.catch(() => {});
+    problems = async () => (await (await fetch(`http://127.0.0.1:${port}/readyz`)).json()).problems;
     status = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).status;
     await Promise.all([service.said(/worker 1 listens/), service.said(/worker 2 waits/)]);
   });
@@ -66,6 +68,9 @@ describe('while the second worker starts,', () => {
     expect(await died(3)).toMatchObject({ delay: 100 });
     await service.said(/worker 4 listens/);
     expect([await status(), service.greeting]).toEqual([503, '']);
+    expect(await problems()).toEqual([
+      expect.objectContaining({ code: 'WORKERS_STARTING', text: '1 of 2 workers is still starting' }),
+    ]);
     service.process.send('listen 2');
     await started;
     expect([await status(), service.greeting]).toEqual([200, expect.stringContaining('with 2 workers')]);
