@@ -6,7 +6,7 @@ import { expect, test } from '@jest/globals';
 function packagesOf(file: string, seen = new Set<string>()): string[] {
   if (seen.has(file)) return [];
   seen.add(file);
-  const statements = /^(?:const .+ = )?require\("([^"]+)"\);/gm;
+  const statements = /^(?:const.+?= ?)?require\("([^"]+)"\);/gm;
   const sources = [...readFileSync(file, 'utf8').matchAll(statements)].map(([, source]) => source!);
   const packages = sources.flatMap((source) =>
     source.startsWith('.') ? packagesOf(join(dirname(file), source), seen) : [source],
@@ -16,7 +16,9 @@ function packagesOf(file: string, seen = new Set<string>()): string[] {
 
 /** The file in which a function of the bundle is loaded late. */
 function lateFileOf(name: string, from: string): string {
-  const [, source] = new RegExp(`\\b${name} \\} = await .+?require\\("([^"]+)"\\)`).exec(readFileSync(from, 'utf8'))!;
+  const [, source] = new RegExp(`\\b${name}(?::\\w+)?\\}=await .+?require\\("([^"]+)"\\)`).exec(
+    readFileSync(from, 'utf8'),
+  )!;
   return join(dirname(from), source!);
 }
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
 
 const source = fileURLToPath(new URL('../../src', import.meta.url));
-const MAX_LINES = 13_000;
+const MAX_LINES = 13_200;
 
 /** The modules that a file imports when it is loaded. */
 function importsOf(file: string): string[] {

@@ -111,14 +111,20 @@ export function startChat(
     talkers,
   };
 
-  function onEvent(socket: ChatSocket, event: readonly unknown[]): void {
+  /** @returns whether the event is one of the chat */
+  function onEvent(socket: ChatSocket, event: readonly unknown[]): boolean {
     // socket.io calls middleware even behind the end of the connection.
-    if (!socket.connected) return;
+    if (!socket.connected) return true;
     const [name, input, reply] = event;
-    if (engine.messageLimits && (socket.conn as unknown as Session).isOverLimit) return refuse(event);
+    if (engine.messageLimits && (socket.conn as unknown as Session).isOverLimit) {
+      refuse(event);
+      return true;
+    }
     const handler = handlers.get(name);
     if (handler) own(`answering the event ${name}`, answer(handler, context, socket, input, reply, log));
     else if (name === 'echo') echo(socket, input, reply);
+    else return false;
+    return true;
   }
   const names = [...handlers.keys(), 'echo'];
   function onDisconnecting(this: ChatSocket): void {
@@ -141,7 +147,7 @@ export function startChat(
     const listen = (name: unknown) => socket.on(name as 'echo', (...values) => onEvent(socket, [name, ...values]));
     if (isInstrumented(socket)) names.forEach(listen);
     // A listener for each event would cost each client more than a kilobyte, and each event a turn of process.nextTick().
-    else socket.use((event) => onEvent(socket, event));
+    else socket.use((event, next) => onEvent(socket, event) || next());
   });
   return {
     /** Admits a plain WebSocket; see {@link admitPlain}. */

@@ -28,7 +28,7 @@ function installOther(): () => void {
     .map((name) => join(folder, 'dist', name))
     .filter((name) => readFileSync(name, 'utf8').includes(wire.hash));
   const code = readFileSync(file!, 'utf8');
-  const other = code.replace(`number: ${wire.number},`, `number: ${wire.number + 1},`);
+  const other = code.replace(`number:${wire.number},`, `number:${wire.number + 1},`);
   expect(other).not.toBe(code);
   writeFileSync(file!, other);
   return () => writeFileSync(file!, code);
