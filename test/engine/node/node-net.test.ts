@@ -90,6 +90,7 @@ test('what comes after a connection was stopped, in the middle of a chunk, stays
 /** A worker that answers each chunk, and passes its connection on with `!`; and the primary, which does not read from it. */
 const workers = `
   import cluster from 'node:cluster';
+  import { once } from 'node:events';
   import { createServer } from 'node:net';
   import { canPass, sendableHandleOf, socketOn, stopReading } from MODULE;
   const answer = (socket) => socket.on('data', (chunk) => {
@@ -102,8 +103,11 @@ const workers = `
   if (cluster.isPrimary) {
     const [old, next] = ['old', 'next'].map((NAME) => cluster.fork({ NAME }));
     let passed;
+    // A message to a worker that does not listen yet is lost.
+    const ready = Promise.all([old, next].map((worker) => once(worker, 'message')));
+    ready.then(([[{ port }]]) => process.send(port));
     cluster.on('message', (worker, message, handle) => {
-      if (message.port) return process.send(message.port);
+      if (message !== 'pass') return;
       passed = handle;
       process.send('passed');
     });
@@ -111,11 +115,14 @@ const workers = `
     process.on('disconnect', () => process.exit());
   } else if (process.env.NAME === 'old') {
     const server = createServer(answer).listen({ port: 0, host: '127.0.0.1', exclusive: true }, () => process.send({ port: server.address().port }));
-  } else process.on('message', (message, handle) => {
-    const socket = socketOn(handle);
-    answer(socket);
-    setTimeout(() => socket.resume(), 20);
-  });
+  } else {
+    process.on('message', (message, handle) => {
+      const socket = socketOn(handle);
+      answer(socket);
+      setTimeout(() => socket.resume(), 20);
+    });
+    process.send('ready');
+  }
 `;
 
 test('a connection goes from one process through another one to a third, with what its client sends meanwhile', async () => {
