@@ -41,6 +41,17 @@ test.each([
   expect(warnings).not.toHaveBeenCalled();
 });
 
+/** A server of its own, with presence, until the end of the test. */
+async function startAlone() {
+  const node = await startNode(alone);
+  const presence = createPresence(node.io);
+  atEnd(
+    () => presence.close(),
+    () => node.close(),
+  );
+  return { node, presence };
+}
+
 test('makes data known, counts users without a socket, and can leave rooms out', async () => {
   const node = await startNode(alone);
   const presence = createPresence<{ name: string } | string>(node.io, { isRoom: (room) => room.startsWith('hall') });
@@ -146,12 +157,7 @@ test('tells the members of a room who is there, and others nothing', async () =>
 });
 
 test('rejects a user that is no text of at most 256 characters', async () => {
-  const node = await startNode(alone);
-  const presence = createPresence(node.io);
-  atEnd(
-    () => presence.close(),
-    () => node.close(),
-  );
+  const { node, presence } = await startAlone();
   const { socket } = await pairOn(node);
   await socket.join('hall');
   const rejection = expect.objectContaining({ code: 'BAD_INPUT', message: expect.stringContaining('256 characters') });
@@ -171,12 +177,7 @@ test('rejects a user that is no text of at most 256 characters', async () => {
 });
 
 test('leaves out rooms with long names, and counts rooms of any type', async () => {
-  const node = await startNode(alone);
-  const presence = createPresence(node.io);
-  atEnd(
-    () => presence.close(),
-    () => node.close(),
-  );
+  const { node, presence } = await startAlone();
   const { socket } = await pairOn(node);
   const name = 'x'.repeat(1000);
   presence.track(socket, 'ada');

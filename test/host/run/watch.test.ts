@@ -19,6 +19,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
+/** What an application says to a client that connects. */
+async function greetingOf(url: string): Promise<unknown> {
+  const { socket } = new Member(url, 'Ada', { reconnection: false });
+  const [text] = await nextEvent(socket, 'greeting');
+  socket.disconnect();
+  return text;
+}
+
 test('with --watch, a saved change is served, and one that cannot start leaves what runs', async () => {
   const file = join(folder, 'server.mjs');
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
@@ -29,23 +37,17 @@ test('with --watch, a saved change is served, and one that cannot start leaves w
     env: { WORKERS: undefined as never, RELOAD_SETTLE: undefined as never },
   });
   expect(app.log.at(-1)).toMatchObject({ workers: 1, msg: expect.stringContaining('listens on port') });
-  const greeting = async () => {
-    const { socket } = new Member(app.url, 'Ada', { reconnection: false });
-    const [text] = await nextEvent(socket, 'greeting');
-    socket.disconnect();
-    return text;
-  };
-  expect(await greeting()).toBe('one');
+  expect(await greetingOf(app.url)).toBe('one');
 
   const broken = app.logged(({ code }) => code === 'RELOAD_ABORTED');
   save('(');
   await broken;
-  expect(await greeting()).toBe('one');
+  expect(await greetingOf(app.url)).toBe('one');
 
   const finished = app.logged(({ msg }) => msg === 'reload finished');
   save(`'two'`);
   await finished;
-  expect(await greeting()).toBe('two');
+  expect(await greetingOf(app.url)).toBe('two');
 
   // Neither of these would end by itself soon.
   const from = app.log.length;
@@ -55,7 +57,7 @@ test('with --watch, a saved change is served, and one that cannot start leaves w
   }
   save(`'three'`);
   await app.logged(({ msg }) => msg === 'reload finished', from);
-  expect(await greeting()).toBe('three');
+  expect(await greetingOf(app.url)).toBe('three');
   expect(app.log.slice(from).filter(({ level }) => level !== 'info')).toEqual([]);
 });
 
@@ -110,17 +112,11 @@ test('with tsx installed, any TypeScript runs, and a change is served', async ()
   const save = (text: string) => writeFileSync(file, `enum Text { Value = '${text}' }\n${application('Text.Value')}`);
   save('one');
   const app = await runApp(file, { args: ['--watch'], env: { RELOAD_SETTLE: undefined as never } });
-  const greeting = async () => {
-    const { socket } = new Member(app.url, 'Ada', { reconnection: false });
-    const [text] = await nextEvent(socket, 'greeting');
-    socket.disconnect();
-    return text;
-  };
-  expect(await greeting()).toBe('one');
+  expect(await greetingOf(app.url)).toBe('one');
   const finished = app.logged(({ msg }) => msg === 'reload finished');
   save('two');
   await finished;
-  expect(await greeting()).toBe('two');
+  expect(await greetingOf(app.url)).toBe('two');
 });
 
 test('TypeScript without tsx needs a Node.js that knows it', async () => {
