@@ -93,7 +93,7 @@ export const problemCodes = listed({
   },
   WORKERS_STARTING: {
     remedy:
-      'Wait. If it lasts, read the log: before a worker listens, it waits for its application, and some seconds for Redis or NATS.',
+      'Wait: before a worker listens, it waits for its application, and some seconds for Redis or NATS, each of which has a problem of its own if it is down. If it lasts, read the log of the application.',
   },
   NOT_LISTENING: {
     remedy:

@@ -9,14 +9,14 @@ import { memoryLimit } from '../base/system-limits.js';
 import type { Primary } from '../cluster/primary/primary.js';
 import type { RunConfig } from '../host/config/options.js';
 import { AdminServer, type AdminSource } from '../host/operations/admin/admin-server.js';
-import { machineHealth } from '../host/operations/admin/machine-health.js';
+import { type HealthByWorker, machineHealth } from '../host/operations/admin/machine-health.js';
 import { MachineFigures, type PrimaryFacts, type ReportsByWorker } from '../host/operations/metrics/machine-figures.js';
 import { mergeClients } from '../host/operations/overview/clients.js';
 import { HISTORY, MachineOverview } from '../host/operations/overview/machine-overview.js';
 import { statsOf } from '../host/operations/overview/overview.js';
 import type { RecentEvents } from '../host/operations/overview/recent-events.js';
 import { audited } from '../host/operations/reports.js';
-import type { ActInput, Answers } from '../host/runtime/answers.js';
+import type { ActInput } from '../host/runtime/answers.js';
 import { type Action, readAction, replyOf, targetOf } from '../host/runtime/operator/actions.js';
 import { outcomeOf, type Report } from '../host/runtime/operator/operator.js';
 import { atMostEvery } from '../io/http/at-most-every.js';
@@ -26,6 +26,9 @@ import { adminGuardOf } from '../io/http/guard.js';
 const ACT_TIMEOUT_MS = 8000;
 /** However many operators watch, the workers are asked at most once in this time, in ms. */
 const OVERVIEW_INTERVAL_MS = 800;
+
+/** How long a worker that starts may take to say what it waits for, in ms: it may be loading its application. */
+const JOINING_TIMEOUT_MS = 300;
 
 /** The longest that workers may take to report their figures, in ms. Prometheus waits ten seconds. */
 const FIGURES_TIMEOUT_MS = 1000;
@@ -91,8 +94,11 @@ export class Machine {
     setInterval(owned('keeping figures for the admin page', overview.keep.bind(overview)), HISTORY.intervalMs).unref();
     return {
       health: async () => {
-        const answers = (await primary.ask('health')) as Map<number, Answers['health'] | undefined>;
-        return machineHealth(answers, this.facts);
+        const [answers, joining] = await Promise.all([
+          primary.ask('health') as Promise<HealthByWorker>,
+          primary.ask('health', primary.joining, { timeoutMs: JOINING_TIMEOUT_MS }) as Promise<HealthByWorker>,
+        ]);
+        return machineHealth(answers, this.facts, joining);
       },
       metrics: this.metrics,
       stats: async () => statsOf(await figures.reports()),

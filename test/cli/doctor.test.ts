@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
@@ -160,16 +160,27 @@ test('the problems of a running server are failures', async () => {
   });
 });
 
-test('Sentinel: a name that it does not know, and servers that are down', async () => {
+test('Sentinel: a name that it does not know, and servers that are down or hang', async () => {
   const sentinel = await startSentinel(folder, await freePort());
   const REDIS_URL = `redis-sentinel://${sentinel.address}/chta`;
   const wrong = await examine({ REDIS_URL });
   await sentinel.stop();
   const down = await examine({ REDIS_URL });
+  const sockets: Socket[] = [];
+  const silent = createTcpServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  atEnd(
+    () => silent.close(),
+    () => sockets.map((socket) => socket.destroy()),
+  );
+  const { port } = silent.address() as AddressInfo;
+  const hanging = await examine({
+    REDIS_URL: `redis-sentinel://localhost:${port},127.0.0.1:${port},127.0.0.2:${port}/chta`,
+  });
   const begin = 'fail  Redis "chta" of Sentinel cannot be used: ';
   const end = '. Check REDIS_URL, and that Redis runs. [REDIS_UNREACHABLE]';
   expect(wrong.failed).toEqual([`${begin}Sentinel knows no master of the name in REDIS_URL${end}`]);
-  expect(down.failed).toEqual([`${begin}no Sentinel of Redis answers${end}`]);
+  for (const { failed } of [down, hanging]) expect(failed).toEqual([`${begin}no Sentinel of Redis answers${end}`]);
 });
 
 describe('with a Redis', () => {

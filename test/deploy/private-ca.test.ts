@@ -7,6 +7,7 @@ import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
 import { freePort } from '../support/ports.js';
 import { RedisProcess, until } from '../support/redis.js';
+import { startSentinel } from '../support/sentinel.js';
 import { runToEnd, startServer } from '../support/server.js';
 
 const folder = temporaryFolder();
@@ -20,7 +21,7 @@ beforeAll(async () => {
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   openssl('req', '-x509', ...key, '-days', '2', '-subj', '/CN=private CA', '-keyout', 'ca.key', '-out', 'ca.crt');
   openssl('req', ...key, '-subj', '/CN=redis', '-keyout', 'redis.key', '-out', 'redis.csr');
-  writeFileSync(file('names'), 'subjectAltName=DNS:localhost');
+  writeFileSync(file('names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1');
   const authority = ['-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', 'names'];
   openssl('x509', '-req', '-in', 'redis.csr', ...authority, '-out', 'redis.crt');
   const port = await freePort();
@@ -44,6 +45,24 @@ test('with NODE_EXTRA_CA_CERTS, the server trusts the private CA of Redis', asyn
   const client = await connect(server.url);
   expectOk(await client.emitWithAck('join', 'hall'));
   expectOk(await client.emitWithAck('message', { room: 'hall', text: 'over TLS' }));
+});
+
+test('Sentinel with TLS names a master with TLS', async () => {
+  const { REDIS_URL: url } = environment as { REDIS_URL: string };
+  const tls = [
+    `tls-cert-file ${file('redis.crt')}`,
+    `tls-key-file ${file('redis.key')}`,
+    `tls-ca-cert-file ${file('ca.crt')}`,
+  ];
+  const settings = ['port 0', ...tls, 'tls-auth-clients no', 'tls-replication yes'];
+  const sentinel = await startSentinel(folder, Number(new URL(url).port), 1, (port) => [
+    ...settings,
+    `tls-port ${port}`,
+  ]);
+  const REDIS_URL = `rediss-sentinel://${sentinel.address}/chat`;
+  const trusting = { ...environment, NODE_EXTRA_CA_CERTS: file('ca.crt'), REDIS_URL };
+  const { stdout } = await runToEnd(['doctor'], { ...trusting, HOST: '127.0.0.1', PORT: '0' });
+  expect(stdout).toContain('ok    Redis "chat" of Sentinel answers');
 });
 
 test('without it, gjallar doctor names the certificate', async () => {

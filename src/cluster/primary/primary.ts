@@ -167,6 +167,11 @@ export class Primary {
     return this.serving.filter(({ isListening }) => isListening).map(({ id }) => id);
   }
 
+  /** The ids of the workers that can answer, and do not listen yet. */
+  get joining(): number[] {
+    return this.serving.filter(({ isMeshed, isListening }) => isMeshed && !isListening).map(({ id }) => id);
+  }
+
   /** Whether workers have still to listen for the first time. */
   get isStarting(): boolean {
     return this.starting.size > 0;

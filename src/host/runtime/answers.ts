@@ -3,7 +3,6 @@ import type { FromPrimary, QuestionKind } from '../../cluster/protocol.js';
 import type { Health } from '../operations/health.js';
 import type { ClientList, ClientQuery } from '../operations/overview/clients.js';
 import type { WorkerReport } from '../operations/overview/worker-report.js';
-import { type ApplicationView, ordinaryView } from './application.js';
 import type { MachineWorker } from './machine-worker.js';
 import type { Action } from './operator/actions.js';
 import { findClients } from './operator/clients.js';
@@ -27,12 +26,12 @@ export interface ActInput {
 }
 
 /** Answers the questions of the primary, which it asks for /metrics and the admin port. */
-export function answerPrimary(worker: MachineWorker, view: ApplicationView = ordinaryView): Reporter {
-  const reporter = new Reporter(worker, view);
+export function answerPrimary(worker: MachineWorker): Reporter {
+  const reporter = new Reporter(worker);
   const answers: { [question in QuestionKind]: (input: unknown) => Answers[question] | Promise<Answers[question]> } = {
     health: () => worker.health,
     figures: (hasLists) => reporter.report(hasLists === true),
-    clients: (query) => findClients(query as ClientQuery, worker.servers, worker.seam, view),
+    clients: (query) => findClients(query as ClientQuery, worker.servers, worker.seam, worker.view),
     act: async (input) => {
       const { action, isEverywhere } = input as ActInput;
       if (isEverywhere) return worker.operator.actEverywhere(action);

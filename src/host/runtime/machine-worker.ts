@@ -33,6 +33,7 @@ import {
 } from '../operations/metrics/readings.js';
 import { RecentEvents } from '../operations/overview/recent-events.js';
 import { audited, type Caller, WorkerReports } from '../operations/reports.js';
+import { type ApplicationView, ordinaryView } from './application.js';
 import { channelPrefixOf, readyInTime, reportBound, reportOutages, wordsOf } from './backplane.js';
 import { reportEngine, reportRejections, reportUnknownNamespaces } from './engine-events.js';
 import { runEngineOptions } from './engine-options.js';
@@ -67,6 +68,8 @@ export class MachineWorker implements EngineHost {
   readonly servers: Server[] = [];
   /** How the application takes part in the operator's actions. */
   seam: OperatorSeam = defaultSeam;
+  /** What the operator sees of the application. */
+  view: ApplicationView = ordinaryView;
   /** Carries out the operator's actions. */
   readonly operator: Operator;
   /** Sessions that go on on another worker, or come from one. */

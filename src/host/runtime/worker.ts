@@ -23,11 +23,13 @@ export async function startWorker(
   const worker = await MachineWorker.join(config, surroundings);
   const { orders, log } = worker;
   worker.figures.add(application.survivesExceptions ? surviveExceptions(log) : logFailures(log));
+  // An application may wait for Redis: until it has started, /readyz has the reason from here.
+  const reporter = answerPrimary(worker);
   const running = await application.start(worker);
   if (running.operator) worker.seam = running.operator;
+  if (running.view) worker.view = running.view;
   const departure = new Departure(worker, running, orders);
   worker.stateOf = () => departure.stateOf(running.isReady());
-  const reporter = answerPrimary(worker, running.view);
   const listen = async () => {
     const isOnPort = await running.listen();
     departure.listening();

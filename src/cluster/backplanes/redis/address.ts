@@ -1,6 +1,10 @@
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import { either, text, value } from '../../../base/options.js';
 
+/** How long all servers of Sentinel together may take to name the master, and each of them at least, in ms. */
+const MAX_SENTINELS_MS = 1500;
+const MIN_SENTINEL_MS = 300;
+
 /** Whether the client of Redis can read a URL. */
 function isReadable(given: string): boolean {
   try {
@@ -62,7 +66,18 @@ export function sentinelOf(url: string) {
   if (name === undefined || !isValid) return undefined;
   const { nodes: sentinels, options } = redisNodesOf(urls, 26_379);
   const tls = options.tls && { sentinelTLS: {}, enableTLSForSentinelMode: true };
-  return { ...options, ...tls, sentinels, name, db: Number(db), sentinelUsername, sentinelPassword };
+  // They are asked one after the other. If none answers, that is known before a caller stops waiting.
+  const sentinelCommandTimeout = Math.max(MAX_SENTINELS_MS / sentinels.length, MIN_SENTINEL_MS);
+  return {
+    ...options,
+    ...tls,
+    sentinelCommandTimeout,
+    sentinels,
+    name,
+    db: Number(db),
+    sentinelUsername,
+    sentinelPassword,
+  };
 }
 
 /** One or more URLs, separated by commas. */

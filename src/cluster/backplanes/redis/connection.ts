@@ -55,7 +55,6 @@ const connectionOptions = {
   maxRetriesPerRequest: 0,
   retryStrategy,
   sentinelRetryStrategy: retryStrategy,
-  sentinelCommandTimeout: ANSWER_TIMEOUT_MS,
   // Sentinel says when there is another master: the former one may still answer.
   failoverDetector: true,
 } satisfies RedisOptions;

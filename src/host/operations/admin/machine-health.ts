@@ -27,15 +27,21 @@ export interface MachineFacts {
   readonly problems: Problems;
 }
 
+/** The health by the id of the worker; undefined for one that does not respond. */
+export type HealthByWorker = ReadonlyMap<number, Health | undefined>;
+
 /**
  * Sums up the health of the workers. A machine is ready if one of its workers is, once all have started.
  * @param answers the health by the id of the worker; undefined for workers that do not respond
+ * @param joining the same of workers that do not listen yet, for which nothing can be said of those that do not respond
  */
 export function machineHealth(
-  answers: ReadonlyMap<number, Health | undefined>,
+  answers: HealthByWorker,
   { configuredWorkers, isStarting, isLeaving, isOnPort, logWarning, problems }: MachineFacts,
+  joining: HealthByWorker = new Map(),
 ): MachineHealth {
   const known = [...answers.values()].filter((health) => health !== undefined);
+  const heard = [...known, ...[...joining.values()].filter((health) => health !== undefined)];
   const own: Reason[] = [];
   for (const [id, health] of answers) {
     if (!health) own.push({ code: 'WORKER_SILENT', text: `worker ${id} does not respond` });
@@ -52,8 +58,8 @@ export function machineHealth(
   const isReady = !isStarting && known.some(({ state }) => state === 'ready');
   return {
     state: isLeaving ? 'draining' : isReady ? 'ready' : 'not ready',
-    problems: distinct([...known.flatMap((health) => health.problems), ...problems.down]),
-    warnings: distinct([...known.flatMap((health) => health.warnings), ...problems.warnings]),
+    problems: distinct([...heard.flatMap((health) => health.problems), ...problems.down]),
+    warnings: distinct([...heard.flatMap((health) => health.warnings), ...problems.warnings]),
     workers: known.length,
   };
 }

@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Server } from 'socket.io';
 import { sizeOf } from '../../../io/rooms/index.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
-import type { ApplicationView } from '../application.js';
+import type { MachineWorker } from '../machine-worker.js';
 
 /** A room and its members on this worker. */
 export interface RoomSize {
@@ -29,10 +28,7 @@ export class LargestRooms {
   private looking: Promise<void> | undefined;
   private isFirst = true;
 
-  constructor(
-    private readonly servers: readonly Server[],
-    private readonly view: ApplicationView,
-  ) {}
+  constructor(private readonly worker: Pick<MachineWorker, 'servers' | 'view'>) {}
 
   /** Looks at the rooms again, unless the last look is too recent. Resolves once the first look has ended. */
   async refresh(): Promise<void> {
@@ -68,8 +64,8 @@ export class LargestRooms {
 
   /** All rooms; undefined for one that is not the users'. */
   private *all(): Iterable<RoomSize | undefined> {
-    const { view } = this;
-    for (const server of this.servers) {
+    const { servers, view } = this.worker;
+    for (const server of servers) {
       for (const [namespace, { adapter }] of privateParts(server)._nsps) {
         for (const room of adapter.rooms.keys()) {
           // Each socket has a room of its own. An application may pass on what a client sends as a room, which can be anything.

@@ -7,7 +7,6 @@ import { atMostEvery } from '../../../io/http/at-most-every.js';
 import { roomOfTopic, topicNameOf } from '../../../io/rooms/index.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
 import type { RoomFacts, WorkerLists, WorkerReport } from '../../operations/overview/worker-report.js';
-import type { ApplicationView } from '../application.js';
 import type { MachineWorker } from '../machine-worker.js';
 import { LargestRooms } from './largest-rooms.js';
 
@@ -21,12 +20,8 @@ export class Reporter {
   private readonly largest: LargestRooms;
   private readonly countServers: () => Promise<number | undefined>;
 
-  /** @param view what the application adds */
-  constructor(
-    private readonly worker: MachineWorker,
-    private readonly view: ApplicationView,
-  ) {
-    this.largest = new LargestRooms(worker.servers, view);
+  constructor(private readonly worker: MachineWorker) {
+    this.largest = new LargestRooms(worker);
     this.countServers = atMostEvery(COUNT_INTERVAL_MS, () => serversOf(worker.servers[0]));
   }
 
@@ -50,12 +45,12 @@ export class Reporter {
   }
 
   private async lists(): Promise<WorkerLists> {
-    const { worker, view, largest } = this;
+    const { worker, largest } = this;
     const [servers] = await Promise.all([worker.isLeader() ? this.countServers() : undefined, largest.refresh()]);
     return {
       roomCount: largest.latest.count,
       rooms: this.rooms(),
-      users: view.users?.top(MAX_REPORTED) ?? [],
+      users: worker.view.users?.top(MAX_REPORTED) ?? [],
       addresses: addressesOf(worker.engines),
       recent: worker.recent.all,
       servers,
@@ -69,7 +64,7 @@ export class Reporter {
     const busy = new Map(topics.map(({ key, perSecond }) => [key, perSecond]));
     const facts = new Map<string, RoomFacts>();
     const add = (namespace: string, room: string, members: number) => {
-      const name = this.view.nameOf(namespace, room);
+      const name = this.worker.view.nameOf(namespace, room);
       const key = topicNameOf(namespace, room);
       if (name !== undefined) facts.set(key, { namespace, room, name, members, perSecond: busy.get(key) ?? 0 });
     };
@@ -83,7 +78,7 @@ export class Reporter {
 
   private membersOf(servers: readonly Server[], namespace: string, room: string): number {
     const sockets = sumOver(servers, (io) => privateParts(io)._nsps.get(namespace)?.adapter.rooms.get(room)?.size ?? 0);
-    return sockets + (this.view.moreMembersOf?.(namespace, room) ?? 0);
+    return sockets + (this.worker.view.moreMembersOf?.(namespace, room) ?? 0);
   }
 }
 

@@ -9,10 +9,10 @@ test('a URL of Sentinel has the addresses of its servers, and one master', () =>
       { host: '::1', port: 5000 },
     ],
     ...{ name: 'chat', db: 2, username: 'ada', password: 's,ecret', sentinelUsername: 'u', sentinelPassword: 'p' },
-    ...{ tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true },
+    ...{ tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true, sentinelCommandTimeout: 750 },
   });
   expect(sentinelOf('redis-sentinel://one/chat')).toEqual({
-    ...{ sentinels: [{ host: 'one', port: 26_379 }], name: 'chat', db: 0 },
+    ...{ sentinels: [{ host: 'one', port: 26_379 }], name: 'chat', db: 0, sentinelCommandTimeout: 1500 },
   });
   expect([isList(url), splitUrls(url)]).toEqual([false, [url]]);
   expect([isList('redis://a, redis://b'), sentinelOf('redis://a,redis://b')]).toEqual([true, undefined]);

@@ -2,7 +2,9 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
 import { atEnd } from '../../../support/ends.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { RedisProcess } from '../../../support/redis.js';
+import { startSentinel } from '../../../support/sentinel.js';
 import { StoredWorkers, stateOf, storedIn } from '../support/stored.js';
 
 test('a room that another worker fills before Redis is connected for the first time reports no outage', async () => {
@@ -42,4 +44,18 @@ test('a room that another worker fills before Redis is connected for the first t
   await two.room.stored();
   expect(await storedIn(redis.url)).toMatchObject({ a: '1', b: '2' });
   expect(outages).toEqual([]);
+});
+
+test('a room is stored where Sentinel says', async () => {
+  const redis = await RedisProcess.start();
+  const sentinel = await startSentinel(temporaryFolder(), redis.port);
+  const workers = new StoredWorkers({ redis: `redis-sentinel://${sentinel.address}/chat` });
+  atEnd(
+    () => workers.stopAll(),
+    () => redis.remove(),
+  );
+  const { room } = await workers.start();
+  room.set('a', 1);
+  await room.stored();
+  expect(await storedIn(redis.url)).toEqual({ a: '1' });
 });

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { Health } from '../../../../src/host/operations/health.js';
 import { own } from '../../../support/children.js';
 import { freePort } from '../../../support/ports.js';
 import { cleanEnvironment, runToEnd } from '../../../support/server.js';
@@ -37,6 +38,22 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
     expect({ code, errors }).toEqual({ code: 0, errors: '' });
   },
 );
+
+test.each([
+  ['the chat', []],
+  ['an application', ['run', pathOf('lifecycle/slow-start.mjs')]],
+])('%s that waits for Redis at its start has the reason in /readyz', async (_what, args) => {
+  const REDIS_URL = 'redis://127.0.0.1:1';
+  const [ADMIN_PORT, WORKERS] = [`${await freePort()}`, '1'];
+  const env = { ...cleanEnvironment(), PORT: '0', ADMIN_PORT, WORKERS, REDIS_URL, GJALLAR_REDIS_URL: REDIS_URL };
+  const service = new RunningService({ env, args });
+  const started = service.start().catch(() => {});
+  await service.logged(({ code }) => code === 'REDIS_UNREACHABLE');
+  const { problems } = (await (await fetch(`http://127.0.0.1:${ADMIN_PORT}/readyz`)).json()) as Health;
+  expect(problems.map(({ code }) => code)).toEqual(['REDIS_UNREACHABLE', 'WORKERS_STARTING']);
+  service.process.kill('SIGKILL');
+  await started;
+});
 
 describe('while the second worker starts,', () => {
   let service: RunningService;
