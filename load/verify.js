@@ -10,32 +10,29 @@ import { docs } from './report/report.js';
 
 /** A gain that differs by more than this share has drifted. */
 const DRIFT = 0.15;
-/** These take many minutes, or much memory. */
-const LONG = ['connections', 'cluster'];
 
 const command = { name: 'bench:verify', call: 'npm run bench:verify --' };
-const usage = () => `${command.call} [benchmark…] [--all]
+const usage = () => `${command.call} [benchmark…]
 
 Measures the gains of the table in README.md again, in short runs, and names those that differ from it by more than ${DRIFT * 100}%.
 
 ${listed([
   ['benchmark', 'only the gains that it gives'],
-  ['--all', `also those of ${LONG.join(' and ')}`],
   ['--help', 'show this text'],
 ])}
 
 Exit code: 0; 1 when a gain has drifted, or a row failed; 2 when the arguments are wrong.`;
 
-const { names, all } = await readCommandLine(
+const { positionals: names } = await readCommandLine(
   command,
   () => {
-    const { values, positionals } = parseArguments({ all: { type: 'boolean', default: false } });
-    return { ...values, names: positionals };
+    const { values, positionals } = parseArguments({});
+    return { ...values, positionals };
   },
   usage,
 );
 
-const isWanted = ({ benchmark }) => (names.length > 0 ? names.includes(benchmark) : all || !LONG.includes(benchmark));
+const isWanted = ({ benchmark }) => names.length === 0 || names.includes(benchmark);
 const recorded = groupRows(usedRows(readRows([join(docs, 'benchmarks/results.jsonl')])));
 const rows = new Map();
 

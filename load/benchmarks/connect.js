@@ -49,7 +49,6 @@ export default {
     'gjallar-service',
     'gjallar-limited',
     'gjallar-service-2',
-    'socketio-engine-2',
     'ws-cluster',
     'gorilla',
     'netty',

@@ -107,11 +107,13 @@ function runIdle(row) {
     window: [2 * interval, 2 * interval],
     async begin({ peer, fleet }) {
       const clients = await fleet.group(IDLE);
+      await peer.memory();
       const before = memoryOf(peer);
       await clients.open();
       return before;
     },
-    figures(window, { peer }, before) {
+    async figures(window, { peer }, before) {
+      await peer.memory();
       const after = memoryOf(peer);
       const server = after.server - before.server;
       const [{ perSecond }] = window.groups;

@@ -210,8 +210,6 @@ export const nodes = {
         [1, 2, 4].map((count) => [`${service}-nodes-${count}`, several(service, count)]),
       ),
     ),
-    'socketio-engine-nodes-2': { ...several('socketio', 2), engine: true },
-    'socketio-streams-nodes-2': { ...several('socketio', 2), recovers: true },
   },
   cells: (quick) => workload1(quick ? [heimdallr[2]] : heimdallr).map((cell) => ({ ...cell, dialect: CHAT })),
   columns: nodeColumns,
@@ -239,7 +237,6 @@ export const workerCells = (quick) =>
 export const workerColumns = [...columns('×cpuPerMessage'), ...nodeColumns];
 const service = (workers, more) => ({ like: 'nodes', service: 'gjallar', workers, processes: workers, ...more });
 export const workerPeers = {
-  'socketio-engine-workers-2': service(2, { service: 'socketio', engine: true }),
   'gjallar-workers-1': service(1),
   'gjallar-workers-2': service(2, { bus: 'embedded' }),
   'gjallar-workers-2-redis': service(2, { bus: 'redis', redis: true }),

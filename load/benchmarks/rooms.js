@@ -87,7 +87,7 @@ const cellOf = (members, perSecond, more) => ({
  * benchmark: each of 1,000 clients sends twice a second to the others of its room.
  */
 export const whispers = {
-  also: alsoInArena,
+  also: ['gjallar-portable', 'gjallar-express', ...alsoInArena],
   about: 'clients in rooms whose members send to each other, 500 of them unless a cell says otherwise',
   cells: (quick) => [
     ...(quick ? [5000] : [1000, 5000, 10_000]).map((rate) => cellOf(10, rate, { dialect: SMALL })),

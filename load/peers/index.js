@@ -25,7 +25,6 @@ export const morePeers = {
     },
   }),
   'gjallar-service-2': nodes('gjallar', { workers: 2, processes: 2, bus: 'embedded' }),
-  'socketio-engine-2': nodes('socketio', { workers: 2, processes: 2, engine: true }),
   'socketio-recovery': socketio('ws', { recovers: true }),
   'socketio-cluster-2': nodes('cluster', { server: 'socketio', adapter: 'cluster', workers: 2, processes: 2 }),
   'gjallar-run-2': nodes('hosted', { workers: 2, processes: 2 }),

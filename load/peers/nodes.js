@@ -8,7 +8,6 @@ import { NatsProcess } from '../../test/support/nats.js';
 import { RedisProcess } from '../../test/support/redis.js';
 import { program as gjallar, ON_LOOPBACK, RunningService, WITHOUT_LIMITS } from '../../test/support/service.js';
 import { familyOf } from '../harness/process/processes.js';
-import { clusterEngine } from './support/cluster-engine.js';
 import { SIGNAL } from './support/collect.cjs';
 import { orders, settings, unavailable } from './support/control.js';
 
@@ -27,7 +26,7 @@ const services = {
     env: { WORKERS: String(workers), BUS: bus ?? 'auto', ...(settings.history ? {} : { HISTORY_TTL: '0' }) },
   }),
   /** The same on stock socket.io. */
-  socketio: () => ({ main: fileOf(workers > 1 ? 'socketio-workers' : 'socketio-chat'), env: told }),
+  socketio: () => ({ main: fileOf('socketio-chat'), env: told }),
   /** An application of applications.js under `gjallar run`, or in one process of stock Socket.IO. */
   hosted: () => ({
     ...(settings.stock
@@ -62,7 +61,7 @@ const brokers = {
 };
 const urls = {};
 const helpers = {};
-let missing = settings.engine && !clusterEngine ? '@socket.io/cluster-engine is not installed' : undefined;
+let missing;
 for (const [name, start] of Object.entries(brokers)) {
   const broker = await Promise.resolve(start()).catch(() => null);
   if (broker === null) missing = `${name}-server is not installed`;

@@ -4,12 +4,12 @@ import { markdownTable, shown, times } from './tables.js';
 const room = (rate) => (p) => p.subscribers === 1000 && p.publishers === 10 && p.perSecond === rate;
 const rooms = (rate) => ({ benchmark: 'broadcast', matches: room(rate) });
 const held = {
-  ...{ benchmark: 'connections', peers: ['socketio-cluster', undefined, 'gjallar-cluster'] },
+  ...{ benchmark: 'connections', peers: ['socketio-cluster', undefined, undefined, undefined, 'gjallar-cluster'] },
   matches: ({ clients }) => clients === 64_000,
 };
 const lone = { benchmark: 'broadcast', matches: ({ subscribers }) => subscribers === 1 };
 const acrossNodes = {
-  ...{ benchmark: 'cluster', peers: ['socketio-nodes-2', undefined, 'gjallar-nodes-2-frames'] },
+  ...{ benchmark: 'cluster', peers: ['socketio-nodes-2', undefined, undefined, undefined, 'gjallar-nodes-2-frames'] },
   matches: ({ perSecond }, cell) => perSecond === 1000 && cell.startsWith('rooms of 10,'),
 };
 
@@ -17,28 +17,57 @@ const micros = { unit: 'µs' };
 const millis = { unit: 'ms' };
 const kilobytes = { unit: 'KB', per: 1000 };
 
-/** Rows that gjallar wins and rows that it loses. Of each cell, a figure in a unit. */
-const lines = [
-  { about: 'CPU to connect a client', benchmark: 'connect', key: 'cpuPerConnect', ...micros },
-  { about: 'memory of the process per client', benchmark: 'connect', key: 'rssPerClient', ...kilobytes },
+/** What the tables compare. Of each cell, a figure in a unit. */
+const connects = { about: 'CPU to connect a client', benchmark: 'connect', key: 'cpuPerConnect', ...micros };
+const holds = { about: 'memory of the process per client', benchmark: 'connect', key: 'rssPerClient', ...kilobytes };
+const echoes = { about: 'CPU to echo a message', benchmark: 'echo', key: 'cpuPerMessage', ...micros };
+const delivers = (rate) => ({
+  about: `room of 1,000 at ${rate} messages/s: CPU per delivery`,
+  ...{ ...rooms(rate), key: 'cpuPerDelivery', ...micros },
+});
+const delays = (rate) => ({
+  about: `room of 1,000 at ${rate} messages/s: latency`,
+  ...{ ...rooms(rate), key: 'average', ...millis },
+});
+const whispers = {
+  about: 'rooms of 10 at 1,000 messages/s: CPU per message',
+  ...{
+    benchmark: 'whispers',
+    matches: (p) => p.members === 10 && p.perSecond === 1000,
+    key: 'cpuPerMessage',
+    ...micros,
+  },
+};
+
+/** The README's: at rates at which stock socket.io keeps up. */
+const lines = [connects, holds, echoes, delivers(40), delays(40), whispers];
+/** Those of the page of benchmarks. */
+const allLines = [
+  ...[connects, holds],
   { about: 'the same with the kernel’s memory, 64,000 clients', ...held, key: 'bytesPerClient', ...kilobytes },
   { about: 'CPU of 64,000 clients that send every 25 s', ...held, key: 'server', unit: '% of a core' },
-  { about: 'CPU to echo a message', benchmark: 'echo', key: 'cpuPerMessage', ...micros },
+  ...[echoes, whispers],
   { about: 'latency of a lone message to one client', ...lone, key: 'average', ...millis },
-  { about: 'room of 1,000 at 100 messages/s: CPU per delivery', ...rooms(100), key: 'cpuPerDelivery', ...micros },
-  { about: 'room of 1,000 at 100 messages/s: latency', ...rooms(100), key: 'average', ...millis },
-  { about: 'room of 1,000 at 400 messages/s: CPU per delivery', ...rooms(400), key: 'cpuPerDelivery', ...micros },
+  ...[40, 100, 400].flatMap((rate) => [delivers(rate), delays(rate)]),
   { about: 'rooms of 10 on two nodes: CPU per message', ...acrossNodes, key: 'cpuPerMessage', ...micros },
   { about: 'rooms of 10 on two nodes: latency', ...acrossNodes, key: 'average', ...millis },
 ];
 
-/** The servers of the table, ours third. gjallar's other bases are in it once they are measured. */
+const STOCK = 'socketio-ws';
+/** The bases of gjallar that the README compares with stock socket.io. */
+const shownBases = [
+  { title: 'gjallar beside Express', peer: 'gjallar-express' },
+  { title: 'gjallar, on a port of its own', peer: 'gjallar' },
+];
+const readmePeers = [STOCK, ...shownBases.map(({ peer }) => peer)];
+
+/** The servers of the page of benchmarks. */
 const servers = [
-  { title: 'socket.io on ws', peer: 'socketio-ws' },
+  { title: 'stock socket.io', peer: STOCK },
   { title: 'socket.io `attachApp`', peer: 'socketio-uws' },
+  { title: 'gjallar beside Express', peer: 'gjallar-express' },
+  { title: 'gjallar on portable sockets', peer: 'gjallar-portable' },
   { title: 'gjallar on native sockets', peer: 'gjallar' },
-  { title: 'on portable sockets', peer: 'gjallar-portable', isFurther: true },
-  { title: 'beside Express', peer: 'gjallar-express', isFurther: true },
 ];
 const compared = servers.map(({ peer }) => peer);
 
@@ -49,13 +78,18 @@ const fits =
   ({ benchmark, matches = withFlags }) =>
   (g) =>
     g.valid && g.benchmark === benchmark && matches(g.parameters, g.cell);
-const newest = (groups) => Math.max(0, ...groups.map(({ node }) => node));
 
-/** The groups of peers on the newest version of Node.js that `ours` was measured on. */
-function findAll(groups, line, peers = line.peers ?? compared, ours = peers[2]) {
+/**
+ * The groups of peers. All are of one version of Node.js: the one with most of them, and of several the newest with native
+ * sockets, which the last peer has.
+ */
+function findAll(groups, line, peers) {
   const fitting = groups.filter(fits(line));
-  const node = newest(fitting.filter(({ peer }) => peer === ours));
-  return peers.map((peer) => fitting.find((group) => group.peer === peer && group.node === node));
+  const versions = [...new Set(fitting.map(({ node }) => node))].map((node) =>
+    peers.map((peer) => fitting.find((group) => group.peer === peer && group.node === node)),
+  );
+  const complete = (found) => found.filter(Boolean).length * 100 + (found.at(-1)?.node ?? 0);
+  return versions.sort((a, b) => complete(b) - complete(a))[0] ?? peers.map(() => undefined);
 }
 
 /**
@@ -65,9 +99,9 @@ function findAll(groups, line, peers = line.peers ?? compared, ours = peers[2]) 
  */
 export function readmeRows(benchmarks) {
   const rows = new Map();
-  for (const { benchmark: name, matches = withFlags, peers = compared } of lines) {
+  for (const { benchmark: name, matches = withFlags } of lines) {
     const cell = benchmarks[name].cells(false).find((each) => matches(each, each.label));
-    const row = rows.get(name) ?? { name, cells: [], peers: peers.filter((peer) => peer !== undefined) };
+    const row = rows.get(name) ?? { name, cells: [], peers: readmePeers };
     if (!row.cells.some(({ label }) => label === cell.label)) row.cells.push(cell);
     rows.set(name, row);
   }
@@ -75,37 +109,39 @@ export function readmeRows(benchmarks) {
 }
 
 /**
- * The README's table: the figures of stock socket.io, of its `attachApp` on uWebSockets.js and of gjallar.
+ * The README's table: stock socket.io beside gjallar on two of its bases.
  * @param {import('./groups.js').Group[]} groups
  */
-export function overview(groups) {
-  const found = lines.map((line) => findAll(groups, line));
-  const columns = [...servers.entries()].filter(
-    ([at, { isFurther }]) => !isFurther || found.some((peers) => peers[at]),
-  );
-  const head = ['', ...columns.map(([, { title }]) => title), 'gain over ws', 'gain over `attachApp`', 'runs'];
-  const rows = lines.map((line, index) =>
-    row(
-      line,
-      columns.map(([at]) => found[index][at]),
-    ),
-  );
+export function readmeTable(groups) {
+  const head = ['', 'stock socket.io', ...shownBases.flatMap(({ title }) => [title, 'gain']), ''];
+  const found = lines.map((line) => findAll(groups, line, readmePeers));
+  const rows = found.map(([stock, ...ours], at) => [
+    ...[lines[at].about, told(stock, lines[at])],
+    ...ours.flatMap((group) => [told(group, lines[at]), gain(stock, group, lines[at])]),
+    '',
+  ]);
+  const runs = found.flat().flatMap((group) => group?.runs ?? []);
   return `${markdownTable(head, rows)}
 
-Each figure is the median of its runs, with the lowest and the highest in parentheses. A gain is the quotient of the two
-medians, for gjallar on native sockets. Below 1×, gjallar is worse. The highest rate of a room is not here: on two cores, gjallar
-takes more than one process can send, so most runs are INVALID.`;
+Each figure is the median of ${Math.min(...runs)} or more runs. A gain is the quotient of two medians, with the lowest and the highest quotient of runs that
+followed one another in parentheses. Below 1×, gjallar is worse.`;
 }
 
-function row(line, found) {
-  const [stock, attached, ours] = found;
-  return [
-    line.about,
-    ...found.map((group) => (group ? told(group, line) : '–')),
-    gain(stock, ours, line),
-    gain(attached, ours, line),
-    runsOf(found.filter((group) => group !== undefined)),
-  ];
+/** The table of the page of benchmarks, with every server on Node.js that has the row. @param {import('./groups.js').Group[]} groups */
+export function overview(groups) {
+  const head = ['', ...servers.map(({ title }) => title), 'gain over stock', 'gain over `attachApp`', 'runs'];
+  const rows = allLines.map((line) => {
+    const found = findAll(groups, line, line.peers ?? compared);
+    const [stock, attached] = found;
+    const ours = found.at(-1);
+    const gains = [gain(stock, ours, line), gain(attached, ours, line)];
+    return [line.about, ...found.map((group) => told(group, line, true)), ...gains, runsOf(found.filter(Boolean))];
+  });
+  return `${markdownTable(head, rows)}
+
+Each figure is the median of its runs, with the lowest and the highest in parentheses. A gain is that of gjallar on native sockets:
+the quotient of two medians, with the lowest and the highest quotient of runs that followed one another. Below 1×, gjallar is worse.
+The highest rate of a room is not here: on two cores, gjallar takes more than one process can send, so most runs are INVALID.`;
 }
 
 /**
@@ -115,29 +151,32 @@ function row(line, found) {
  */
 export const claims = (groups) =>
   lines.flatMap((line) => {
-    const [stock, attached, ours] = findAll(groups, line);
-    return [stock, attached].flatMap((theirs) => {
-      if (gain(theirs, ours, line) === '–') return [];
+    const [stock, ...ours] = findAll(groups, line, readmePeers);
+    return ours.flatMap((group) => {
+      if (gain(stock, group, line) === '–') return [];
       const { about, benchmark, key } = line;
-      const peers = [theirs.peer, ours.peer];
-      return [{ about, benchmark, cell: ours.cell, key, peers, gain: quotient(theirs, ours, key) }];
+      const peers = [stock.peer, group.peer];
+      return [{ about, benchmark, cell: group.cell, key, peers, gain: quotient(stock, group, key) }];
     });
   });
 
-function told(group, { key, per = 1, unit }) {
+function told(group, { key, per = 1, unit }, isSpread = false) {
+  if (!group) return '–';
   const { median, min, max } = spread(group, key);
   const [middle, low, high] = [median, min, max].map((value) => shown(value / per));
-  const extremes = low === high ? '' : ` (${low}–${high})`;
+  const extremes = !isSpread || low === high ? '' : ` (${low}–${high})`;
   return `${middle}${unit.startsWith('%') ? '' : ' '}${unit}${extremes}${isSaturated(group) ? ', saturated' : ''}`;
 }
 
-/** The quotient of the figures as they are shown, so that a reader who divides them finds the same. */
+/** The quotient of the figures as they are shown, so that a reader who divides them finds the same; and those of the runs. */
 function gain(theirs, ours, { key, per = 1, unit }) {
   if (!theirs || !ours) return '–';
   // It grows as long as the run lasts.
   if (unit === 'ms' && [theirs, ours].some(isSaturated)) return '–';
   const figure = (group) => Number(shown(spread(group, key).median / per).replaceAll(',', ''));
-  return `${shown(figure(theirs) / figure(ours))}×`;
+  const quotients = ours.results.flatMap((run, at) => theirs.results[at]?.[key] / run[key] || []);
+  const [low, high] = [Math.min(...quotients), Math.max(...quotients)].map((value) => shown(value));
+  return `${shown(figure(theirs) / figure(ours))}×${low === high ? '' : ` (${low}–${high})`}`;
 }
 
 /** How many there were of the peer with the fewest, and whether they were short ones. */
@@ -216,7 +255,7 @@ const costs = {
 /** @param {import('./groups.js').Group[]} groups */
 const measuredCosts = (groups) =>
   Object.entries(costs).flatMap(([name, cost]) => {
-    const [group] = findAll(groups, cost, [cost.peer ?? 'gjallar'], cost.peer ?? 'gjallar');
+    const [group] = findAll(groups, cost, [cost.peer ?? 'gjallar']);
     return group ? [{ name, ...cost, value: cost.keys.reduce((sum, key) => sum + spread(group, key).median, 0) }] : [];
   });
 

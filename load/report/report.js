@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { benchmarks } from '../benchmarks/index.js';
 import { cellsOf, ENOUGH_RUNS, groupRows, readRows, usedRows } from './groups.js';
-import { losses, overview, sizingCosts, sizingSection } from './overview.js';
+import { losses, overview, readmeTable, sizingCosts, sizingSection } from './overview.js';
 import { draw, plotOf } from './plots.js';
 import { publishedFor } from './published.js';
 import { benchmarkTable } from './tables.js';
@@ -25,7 +25,7 @@ export function reportOf(files) {
   const groups = groupRows(rows);
   return [
     ['benchmarks.md', page(rows, groups)],
-    section('../README.md', overview(groups)),
+    section('../README.md', readmeTable(groups)),
     section('guide/scaling.md', sizingSection(groups)),
     ['benchmarks/costs.json', sizingCosts(groups)],
     ['benchmarks/results.jsonl', `${lines.join('\n')}\n`],

@@ -1,44 +1,19 @@
 // The chat that gjallar's service is, as far as the benchmarks use it, on stock socket.io: the same events and the same
-// fields. Its nodes are joined as socket.io's documentation of its adapters says, and those with its cluster engine need no
-// sticky sessions. With HISTORY=redis each message is written to the conversation's stream before it is acknowledged and
-// delivered, as gjallar does.
+// fields. Its nodes are joined as socket.io's documentation of its adapters says. With HISTORY=redis each message is written to
+// the conversation's stream before it is acknowledged and delivered, as gjallar does.
 
-import cluster from 'node:cluster';
 import { createServer } from 'node:http';
-import { createAdapter as createClusterAdapter } from '@socket.io/cluster-adapter';
 import { createAdapter as createRedisAdapter } from '@socket.io/redis-adapter';
-import { createAdapter as createStreamsAdapter } from '@socket.io/redis-streams-adapter';
 import { Redis } from 'ioredis';
 import { Server } from 'socket.io';
-import { clusterEngine } from '../support/cluster-engine.js';
 
-const { HOST, PORT, REDIS_URL, HISTORY, SETTINGS } = process.env;
-const { engine: usesEngine, recovers } = JSON.parse(SETTINGS);
+const { HOST, PORT, REDIS_URL, HISTORY } = process.env;
 const KEPT = 100_000;
 
 const server = createServer(post);
 const redis = REDIS_URL && new Redis(REDIS_URL);
-const adapter = adapterOf();
-const io = new Server({ ...(adapter ? { adapter } : {}), ...(recovers ? { connectionStateRecovery: {} } : {}) });
-if (usesEngine) io.bind(attached(engineOf()));
-else io.attach(server);
+const io = new Server(server, redis && { adapter: createRedisAdapter(redis, redis.duplicate()) });
 const keeps = HISTORY === 'redis';
-
-function adapterOf() {
-  if (cluster.isWorker) return createClusterAdapter();
-  if (!redis) return undefined;
-  return recovers ? createStreamsAdapter(redis) : createRedisAdapter(redis, redis.duplicate());
-}
-
-function engineOf() {
-  const { NodeClusterEngine, RedisEngine } = clusterEngine;
-  return cluster.isWorker ? new NodeClusterEngine() : new RedisEngine(redis, redis.duplicate());
-}
-
-function attached(engine) {
-  engine.attach(server, { path: '/socket.io/' });
-  return engine;
-}
 
 /** Resolves with the message's offset once it is in the stream. */
 async function keep(conversation, { from, text, at }) {
