@@ -93,7 +93,7 @@ async function runCell(name, cell, peers, saturated) {
 function planOf(names, options) {
   return names.flatMap((name) =>
     name === README
-      ? readmeRows(benchmarks)
+      ? readmeRows(benchmarks).map((row) => ({ ...row, peers: options.peers ?? row.peers }))
       : [{ name, cells: cellsOf(benchmarks[name], options), peers: peersOf(benchmarks[name], options) }],
   );
 }
