@@ -14,7 +14,8 @@ export function messageNode({ message, own, namesake }, names) {
   const sender = own ? element('bdi', { class: 'sender sr-only' }, 'You') : nameNode(from, names, 'sender');
   const heading = element('p', { class: 'heading' }, sender, ' ', time);
   // Another client with the name of this one.
-  if (namesake) sender.after(element('span', { title: 'Another client with your name' }, '(2)'));
+  if (namesake)
+    sender.after(' ', element('span', { class: 'shared', title: 'Another client with your name' }, 'not you'));
   if (to) heading.append(element('span', { class: 'sr-only' }, own ? `only to ${names.get(to) ?? to}` : 'only to you'));
   const content = element('p', { class: 'text', dir: 'auto' }, ...linkified(text));
   const bubble = element('div', { class: 'bubble' }, heading, content);

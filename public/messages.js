@@ -22,8 +22,8 @@ export class MessageList {
   #isUp = false;
   #unread = 0;
   #isLoading = false;
-  /** Display names by user. */
-  #names = new Map();
+  /** See nameNode. */
+  #names = Object.assign(new Map(), { shared: new Map() });
 
   /** `actions`: retry(item), edit(item) and take(item) of the outbox, and loadOlder(message), see Room.earlierThan. */
   constructor(actions) {
@@ -119,8 +119,9 @@ export class MessageList {
   setNames(names) {
     const known = this.#names;
     this.#names = names;
+    const isOther = (user) => known.get(user) !== names.get(user) || known.shared.get(user) !== names.shared.get(user);
     for (const { node, message, own } of this.#allEntries()) {
-      if (message && !own && known.get(message.from) !== names.get(message.from)) renameSender(node, message, names);
+      if (message && !own && isOther(message.from)) renameSender(node, message, names);
     }
   }
 

@@ -29,8 +29,8 @@ const KEEP_NAMES = 1000;
 export class Room extends EventTarget {
   name = '';
   joined = false;
-  /** Display names by user. A new map when they change. */
-  names = new Map();
+  /** Display names by user; `shared` has how many clients have chosen a name, if several have. A new map when they change. */
+  names = named();
   /** The error with which the server did not let the user in, or null. */
   #refusal = null;
   #connection;
@@ -69,7 +69,7 @@ export class Room extends EventTarget {
     this.name = name;
     this.#refusal = null;
     this.#outbox = this.#outbox.filter((item) => item.state !== 'sent');
-    this.names = new Map();
+    this.names = named();
     this.#setPeople({ members: 0, users: [] });
     this.#announce('entered', left);
     this.#showOutbox();
@@ -250,13 +250,16 @@ export class Room extends EventTarget {
       const name = this.name;
       if (!this.joined || this.#people.members > NAMED_MEMBERS) return;
       const reply = await this.#connection.request('who', name).catch(() => null);
-      if (reply && name === this.name) this.#setPeople({ members: reply.members, users: reply.users }, reply.names);
+      if (!reply || name !== this.name) return;
+      // A token proves whose name it is: the connections are those of one user.
+      const shared = (!this.#connection.isProven && reply.connections) || {};
+      this.#setPeople({ members: reply.members, users: reply.users }, reply.names, shared);
     }, delay);
   }
 
-  #setPeople(changes, names = {}) {
+  #setPeople(changes, names = {}, shared = Object.fromEntries(this.names.shared)) {
     Object.assign(this.#people, changes);
-    this.names = new Map([...this.names, ...Object.entries(names)].slice(-KEEP_NAMES));
+    this.names = named([...this.names, ...Object.entries(names)].slice(-KEEP_NAMES), shared);
     this.#announce('people', { ...this.#people, names: this.names });
   }
 
@@ -281,6 +284,8 @@ export class Room extends EventTarget {
     this.dispatchEvent(new CustomEvent(type, { detail }));
   }
 }
+
+const named = (names = [], shared = {}) => Object.assign(new Map(names), { shared: new Map(Object.entries(shared)) });
 
 /** What tells a message of the room from all others, as text; `undefined` if the server keeps no messages. */
 export const keyOf = ({ tag }) => tag?.toString();

@@ -12,10 +12,21 @@ export function painted(node, user) {
 
 /**
  * A user's display name with the identity beside it, because anybody may have any display name; or the identity alone.
- * `names` has the display names by identity.
+ * `names` has the display names by identity, and in `shared` how many clients have chosen a name, if several have.
  */
 export function nameNode(user, names, kind = 'name') {
   const shown = names.get(user) ?? user;
+  const clients = names.shared.get(user);
+  if (clients) {
+    const mark = element('span', { class: 'shared' }, `×${clients}`);
+    return element(
+      'span',
+      { class: kind, title: `${clients} clients have this name` },
+      element('bdi', {}, user),
+      ' ',
+      mark,
+    );
+  }
   if (shown === user) return element('bdi', { class: kind }, user);
   const identity = element('bdi', { class: 'identity' }, user);
   return element('span', { class: kind, title: user }, element('bdi', {}, shown), ' ', identity);
@@ -56,7 +67,7 @@ export function showPeople({ members, users, names }, me, choose) {
   byId('people-note').hidden = members <= NAMED_MEMBERS;
   const shown = (user) => names.get(user) ?? user;
   const order = (a, b) => Number(b === me) - Number(a === me) || shown(a).localeCompare(shown(b)) || (a < b ? -1 : 1);
-  const keyOf = (user) => [user, shown(user), user === me].join('\n');
+  const keyOf = (user) => [user, shown(user), names.shared.get(user), user === me].join('\n');
   const make = (user) => {
     const name = [avatar(user, names.get(user)), nameNode(user, names)];
     if (user === me) return element('li', {}, ...name, element('span', { class: 'you' }, 'you'));
@@ -74,7 +85,8 @@ export function showThreads(threads, unreadOfRoom, { name, names }, choose) {
   byId('threads').hidden = threads.length === 0;
   const isElsewhere = threads.some(({ isOpen }) => isOpen);
   const all = [{ user: '', unread: unreadOfRoom, isOpen: !isElsewhere }, ...threads];
-  const keyOf = ({ user, unread, isOpen }) => JSON.stringify([user, names.get(user), unread, isOpen, name]);
+  const keyOf = ({ user, unread, isOpen }) =>
+    JSON.stringify([user, names.get(user), names.shared.get(user), unread, isOpen, name]);
   const make = ({ user, unread, isOpen }) => {
     const mark =
       unread > 0 &&

@@ -58,7 +58,12 @@ export const NO_ROOM = Symbol('a room of another process') as unknown as Room;
 
 /** The rooms with these names. */
 export function roomsNamed(names: Iterable<string>): Room[] {
-  return Array.from(names, (name) => (name.charCodeAt(0) === 0 ? (valueNamed(name) as Room) : name));
+  return Array.from(names, roomNamed);
+}
+
+/** The room with a name. */
+export function roomNamed(name: string): Room {
+  return name.charCodeAt(0) === 0 ? (valueNamed(name) as Room) : name;
 }
 
 function valueNamed(name: string): unknown {

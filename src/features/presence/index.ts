@@ -8,7 +8,7 @@
  */
 import { GjallarError } from '../../base/errors.js';
 import { Listeners } from '../../base/listeners.js';
-import { isNamedHere, nameOf, roomsNamed } from '../../base/names.js';
+import { isNamedHere, nameOf, roomNamed, roomsNamed } from '../../base/names.js';
 import { callback, flag, integer, type Row, row, settingsOf } from '../../base/options.js';
 import { Engine } from '../../engine/engine.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
@@ -37,6 +37,8 @@ export interface PresentUsers<Data = unknown> {
   members: number;
   /** The users with their data. In a room where one worker alone has more than {@link MAX_NAMED} users, some are missing. */
   users: ReadonlyMap<string, Data | undefined>;
+  /** How many sockets those have that have several. Where users choose their names, these may be different people. */
+  sockets: ReadonlyMap<string, number>;
 }
 
 export interface PresenceOptions {
@@ -66,7 +68,7 @@ interface Tracked {
 
 /** The events of {@link Presence}. */
 export interface PresenceEvents<Data = unknown> {
-  /** The users of a room, or their data, have changed: `usersOf()` has others. */
+  /** The users of a room, their data or numbers of sockets have changed: `usersOf()` has others. */
   change: [room: string];
   /**
    * A user is in a room, on any worker, who was not. It comes within 300 ms. A worker that starts is told of all users that are there.
@@ -115,8 +117,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
     this.each(room, id, (name, { user, data }) => this.enter(name, user, data));
   private readonly onLeave = (room: unknown, id: string) => {
     this.each(room, id, (name, { user }) => {
-      // Nobody is to hear that a user whose client goes on on another worker has left and come again.
-      if (departing.has(id)) setTimeout(() => this.registry.remove(name, user), MOVING_MS).unref();
+      if (departing.has(id)) this.registry.move(name, user, MOVING_MS);
       else this.registry.remove(name, user);
     });
   };
@@ -193,7 +194,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
 
   /** The user that `add()` has counted has left the room. */
   remove(room: string, user: string): void {
-    this.registry.remove(nameOf(room), nameOf(user));
+    this.registry.remove(nameOf(room), user);
   }
 
   /** The users of a room. Treat their data as read-only. */
@@ -231,7 +232,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
 
   private changed(name: string): void {
     if (this.hasUpdates) this.updates.note(name);
-    for (const room of roomsNamed([name])) this.tell('change', room as string);
+    this.tell('change', roomOf(name));
   }
 
   private updated(update: PresenceUpdate<Data>): void {
@@ -270,11 +271,11 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
   }
 }
 
-const roomOf = (name: string): string => roomsNamed([name])[0] as string;
+const roomOf = (name: string): string => roomNamed(name) as string;
 
 /** @throws GjallarError BAD_INPUT */
 function userNamed(user: unknown): string {
-  if (typeof user === 'string' && user.length <= MAX_NAME_CHARACTERS) return nameOf(user);
+  if (typeof user === 'string' && user.length <= MAX_NAME_CHARACTERS) return user;
   throw new GjallarError(
     'BAD_INPUT',
     `A user in presence must be a text of at most ${MAX_NAME_CHARACTERS} characters. Check what clients send, and track an id.`,

@@ -30,6 +30,8 @@ export class PresenceMembers {
   }
 
   tell({ room, members, joined, changed, left }: PresenceUpdate): void {
+    // They are told the users, and not how many sockets these have.
+    if (joined?.size === 0 && changed?.size === 0 && left?.size === 0) return;
     const users = joined && [...entriesOf(joined), ...entriesOf(changed)];
     const told: ToldUsers = { members, users, left: left && [...left.keys()] };
     this.nsp.local.to(room).emit(UPDATE_EVENT, room, told);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { MalformedMessage } from '../../base/errors.js';
+import { nameOf, roomNamed } from '../../base/names.js';
 import type { OpenService, ServiceChannel } from '../../io/rooms/services.js';
 
 /** Up to this number of members, presence names the users of a room. */
@@ -11,13 +12,33 @@ const SEND_AFTER_MS = 50;
 interface LocalUser {
   sockets: number;
   data: unknown;
+  /** How many of those that have left go on on another worker. */
+  moving?: number;
 }
 
 /** Users with their data: JSON, or undefined. */
 export type UsersWithData = Map<string, unknown>;
 
-/** Another worker's users in a room, or their number if there are too many. */
+/** A user of another worker who has not exactly one socket there. Nearly all have one: their data alone is kept. */
+class WithSockets {
+  constructor(
+    readonly sockets: number,
+    readonly data: unknown,
+  ) {}
+}
+
+/** Another worker's users in a room, their data being that of {@link WithSockets}; or their number if there are too many. */
 type OtherUsers = UsersWithData | number;
+
+/** The users of a room. */
+export interface RoomUsers {
+  /** Their number. */
+  members: number;
+  /** The known ones with their data. */
+  users: UsersWithData;
+  /** How many sockets those have that have several. */
+  sockets: Map<string, number>;
+}
 
 /**
  * Knows the users of each room on all workers and machines. Each worker keeps its own users and sends changes to the
@@ -55,8 +76,8 @@ export class PresenceRegistry {
     this.local.set(room, users);
     const known = users.get(user);
     const isSame = known && isDeepStrictEqual(known.data, data);
-    users.set(user, { sockets: (known?.sockets ?? 0) + 1, data });
-    if (!isSame) this.note(room, user);
+    users.set(user, { ...known, sockets: (known?.sockets ?? 0) + 1, data });
+    if (!isSame || this.isTold(room)) this.note(room, user);
   }
 
   /** A user in the room has other data than before. */
@@ -69,27 +90,49 @@ export class PresenceRegistry {
 
   /** One socket of a user has left the room. */
   remove(room: string, user: string): void {
-    const users = this.local.get(room);
-    const known = users?.get(user);
-    if (!users || !known || --known.sockets > 0) return;
-    users.delete(user);
-    if (users.size === 0) this.local.delete(room);
-    this.note(room, user);
+    const known = this.local.get(room)?.get(user);
+    if (!known) return;
+    known.sockets--;
+    this.left(room, user);
   }
 
-  /** The users of a room: their number, and the known ones with their data. */
-  usersOf(room: string): { members: number; users: UsersWithData } {
+  /** The same for one that goes on on another worker. Nobody is to hear meanwhile that the user has left, or has one more. */
+  move(room: string, user: string, withinMs: number): void {
+    const known = this.local.get(room)?.get(user);
+    if (!known) return;
+    known.moving = (known.moving ?? 0) + 1;
+    this.remove(room, user);
+    const end = () => {
+      const present = this.local.get(room)?.get(user);
+      if (!present?.moving) return;
+      present.moving--;
+      this.left(room, user);
+    };
+    setTimeout(end, withinMs).unref();
+  }
+
+  /** The users of a room. */
+  usersOf(room: string): RoomUsers {
     const users: UsersWithData = new Map();
+    const sockets = new Map<string, number>();
     let unnamed = 0;
+    const put = (user: string, data: unknown, count: number) => {
+      sockets.set(user, count + (sockets.get(user) ?? 0));
+      users.set(user, data);
+    };
     for (const rooms of this.nodes.values()) {
       const others = rooms.get(room);
       if (typeof others === 'number') unnamed += others;
-      else for (const [user, data] of others ?? []) users.set(user, data);
+      else
+        for (const [user, known] of others ?? [])
+          if (known instanceof WithSockets) put(user, known.data, known.sockets);
+          else put(user, known, 1);
     }
     const local = this.local.get(room);
     if (local && local.size > MAX_NAMED) unnamed += local.size;
-    else for (const [user, { data }] of local ?? []) users.set(user, data);
-    return { members: users.size + unnamed, users };
+    else for (const [user, known] of local ?? []) put(user, known.data, known.sockets);
+    for (const [user, count] of sockets) if (count < 2) sockets.delete(user);
+    return { members: users.size + unnamed, users, sockets };
   }
 
   /** Whether this worker has users in a room. */
@@ -120,14 +163,32 @@ export class PresenceRegistry {
       else {
         const known = node.get(room);
         const named: UsersWithData = gone && known instanceof Map ? known : new Map();
-        for (const [user, data] of users) named.set(user, data);
-        for (const user of gone ?? []) named.delete(user);
+        for (const [user, sockets, data] of users)
+          named.set(textNamed(user), sockets === 1 ? data : new WithSockets(sockets, data));
+        for (const user of gone ?? []) named.delete(textNamed(user));
         if (named.size > 0) node.set(room, named);
         else node.delete(room);
       }
       this.onChange(room);
     }
     for (const room of before?.keys() ?? []) if (!node.has(room)) this.onChange(room);
+  }
+
+  private left(room: string, user: string): void {
+    const users = this.local.get(room)!;
+    const { sockets, moving = 0 } = users.get(user)!;
+    if (sockets + moving > 0) {
+      if (this.isTold(room)) this.note(room, user);
+      return;
+    }
+    users.delete(user);
+    if (users.size === 0) this.local.delete(room);
+    this.note(room, user);
+  }
+
+  /** Whether the users of this worker in a room are told, and not their number alone. */
+  private isTold(room: string): boolean {
+    return this.local.get(room)!.size <= MAX_NAMED;
   }
 
   private note(room: string, user: string): void {
@@ -154,11 +215,11 @@ export class PresenceRegistry {
     );
   }
 
-  private send(type: PresenceMessage['type'], rooms: readonly RoomUsers[], to?: string): void {
+  private send(type: PresenceMessage['type'], rooms: readonly ToldRoom[], to?: string): void {
     this.channel.send({ type, rooms } satisfies PresenceMessage, to);
   }
 
-  private changesIn(room: string, changed: ReadonlySet<string>): RoomUsers {
+  private changesIn(room: string, changed: ReadonlySet<string>): ToldRoom {
     const users = this.local.get(room);
     if (this.counted.has(room) || (users && users.size > MAX_NAMED)) return this.allIn(room);
     const present: UserEntry[] = [];
@@ -166,12 +227,12 @@ export class PresenceRegistry {
     for (const user of changed) {
       const known = users?.get(user);
       if (known) present.push(entryOf(user, known));
-      else gone.push(user);
+      else gone.push(nameOf(user));
     }
     return [room, present, gone];
   }
 
-  private allIn(room: string): RoomUsers {
+  private allIn(room: string): ToldRoom {
     const users = this.local.get(room) ?? new Map<string, LocalUser>();
     if (users.size > MAX_NAMED) {
       this.counted.add(room);
@@ -188,20 +249,26 @@ export class PresenceRegistry {
   }
 }
 
-type UserEntry = readonly [user: string, data?: unknown];
+type UserEntry = readonly [user: string, sockets: number, data?: unknown];
 
-const entryOf = (user: string, { data }: LocalUser): UserEntry => (data === undefined ? [user] : [user, data]);
+/** The names of users are those of rooms: what workers tell each other may not have half a surrogate pair. */
+const textNamed = (name: string): string => roomNamed(name) as string;
+
+function entryOf(user: string, { sockets, data }: LocalUser): UserEntry {
+  const name = nameOf(user);
+  return data === undefined ? [name, sockets] : [name, sockets, data];
+}
 
 /**
  * A room, and the worker's users in it, or their number. With those that are `gone`, these are changes: others stay. They are no
  * object with a field for each name, since a room or a user may be named `constructor` or `__proto__`.
  */
-type RoomUsers = readonly [room: string, users: readonly UserEntry[] | number, gone?: readonly string[]];
+type ToldRoom = readonly [room: string, users: readonly UserEntry[] | number, gone?: readonly string[]];
 
 /** What workers tell each other: what has changed, or, to a worker that asks, everything. */
 export interface PresenceMessage {
   readonly type: 'changes' | 'state';
-  readonly rooms: readonly RoomUsers[];
+  readonly rooms: readonly ToldRoom[];
 }
 
 /** What another worker has sent. @throws MalformedMessage */
@@ -222,4 +289,4 @@ function areUsers(value: unknown): boolean {
 const isListOf = (value: unknown, fits: (each: unknown) => boolean): boolean =>
   Array.isArray(value) && value.every(fits);
 const isText = (value: unknown): boolean => typeof value === 'string';
-const isUserEntry = (value: unknown): boolean => Array.isArray(value) && isText(value[0]);
+const isUserEntry = (value: unknown): boolean => Array.isArray(value) && isText(value[0]) && Number.isInteger(value[1]);

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { MAX_NAMED, type UsersWithData } from './registry.js';
+import { MAX_NAMED, type RoomUsers, type UsersWithData } from './registry.js';
 
 /** The shortest time between two updates of a room, in ms. */
 const INTERVAL_MS = 250;
@@ -20,10 +20,12 @@ export interface PresenceUpdate<Data = unknown> {
   changed?: ReadonlyMap<string, Data | undefined>;
   /** Those that have left, with the data that they had. */
   left?: ReadonlyMap<string, Data | undefined>;
+  /** How many sockets each user has that has several, if that has changed. */
+  sockets?: ReadonlyMap<string, number>;
 }
 
 interface UpdatesHost {
-  usersOf(room: string): { members: number; users: UsersWithData };
+  usersOf(room: string): RoomUsers;
   /** Whether somebody wants to know of a room. */
   isWatched(room: string): boolean;
   /** Whether updates have to wait, because the worker has more to do than it can. */
@@ -35,6 +37,8 @@ interface UpdatesHost {
 export class PresenceUpdates {
   /** The users that were told, or their number. */
   private readonly told = new Map<string, UsersWithData | number>();
+  /** Their numbers of sockets, in rooms in which one has several. */
+  private readonly sockets = new Map<string, ReadonlyMap<string, number>>();
   /** Those of them that are not there, and since when. */
   private readonly absent = new Map<string, Map<string, number>>();
   private changed = new Set<string>();
@@ -45,8 +49,9 @@ export class PresenceUpdates {
   /** A user is about to join a room: the others that are there are not new. */
   watch(room: string): void {
     if (this.told.has(room)) return;
-    const { members, users } = this.host.usersOf(room);
+    const { members, users, sockets } = this.host.usersOf(room);
     this.told.set(room, members > MAX_NAMED ? members : users);
+    if (sockets.size > 0) this.sockets.set(room, sockets);
   }
 
   /** A room has changed. */
@@ -79,7 +84,7 @@ export class PresenceUpdates {
   private tell(room: string): void {
     const before = this.told.get(room) ?? (new Map() as UsersWithData);
     if (!this.host.isWatched(room)) return this.forget(room);
-    const { members, users } = this.host.usersOf(room);
+    const { members, users, sockets } = this.host.usersOf(room);
     if (members > MAX_NAMED) {
       this.told.set(room, members);
       this.absent.delete(room);
@@ -87,11 +92,11 @@ export class PresenceUpdates {
     } else if (typeof before === 'number') {
       this.told.set(room, users);
       this.host.onUpdate({ room, members, joined: users, changed: new Map(), left: new Map() });
-    } else this.compare(room, before, users);
+    } else this.compare(room, before, users, sockets);
     if (members === 0 && !this.absent.has(room)) this.forget(room);
   }
 
-  private compare(room: string, told: UsersWithData, users: UsersWithData): void {
+  private compare(room: string, told: UsersWithData, users: UsersWithData, sockets: ReadonlyMap<string, number>): void {
     const [joined, changed, left]: UsersWithData[] = [new Map(), new Map(), new Map()] as const;
     const absent = new Map<string, number>();
     const now = performance.now();
@@ -116,12 +121,17 @@ export class PresenceUpdates {
       this.absent.set(room, absent);
       this.note(room);
     }
-    if (joined!.size + changed!.size + left!.size === 0) return;
-    this.host.onUpdate({ room, members: told.size, joined, changed, left } as PresenceUpdate);
+    const isOther = !isDeepStrictEqual(sockets, this.sockets.get(room) ?? new Map());
+    if (sockets.size > 0) this.sockets.set(room, sockets);
+    else this.sockets.delete(room);
+    if (!isOther && joined!.size + changed!.size + left!.size === 0) return;
+    const update = { room, members: told.size, joined, changed, left } as PresenceUpdate;
+    this.host.onUpdate(isOther ? { ...update, sockets } : update);
   }
 
   private forget(room: string): void {
     this.told.delete(room);
+    this.sockets.delete(room);
     this.absent.delete(room);
   }
 }

@@ -61,8 +61,8 @@ export function startChat(
     .on('change', (ioRoom) => {
       memberLists.forget(chatRoomOf(ioRoom)!);
     })
-    .on('update', ({ room: ioRoom, members, joined, left }) => {
-      if (joined?.size === 0 && left?.size === 0) return;
+    .on('update', ({ room: ioRoom, members, joined, left, sockets }) => {
+      if (joined?.size === 0 && left?.size === 0 && !sockets) return;
       const here = (volatilePresence ? io.local.volatile : io.local).to(ioRoom);
       const users = joined && { joined: [...joined.keys()], left: [...left!.keys()] };
       const names = users && namesOf([...users.joined, ...users.left], joined, left);

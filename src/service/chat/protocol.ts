@@ -33,6 +33,8 @@ export interface WhoReply {
   users: string[];
   /** The display names of the listed users that have one; only tokens carry them. */
   names?: NamesByUser;
+  /** How many connections each of them has that has several. Without tokens, these may be people who chose one name. */
+  connections?: Readonly<Record<string, number>>;
 }
 
 export interface TokenReply {

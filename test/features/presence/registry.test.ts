@@ -78,10 +78,11 @@ describe('the roster', () => {
     b.remove('hall', 'Bjørn');
     expect(users(a)).toEqual(['Astrid']);
     jest.advanceTimersByTime(100);
-    expect(a.usersOf('hall')).toEqual({ members: 1, users: new Map([['Astrid', undefined]]) });
+    const sockets = new Map([['Astrid', 2]]);
+    expect(a.usersOf('hall')).toEqual({ members: 1, users: new Map([['Astrid', undefined]]), sockets });
     a.remove('hall', 'Astrid');
     jest.advanceTimersByTime(100);
-    expect(b.usersOf('hall').members).toBe(1);
+    expect(b.usersOf('hall')).toMatchObject({ members: 1, sockets: new Map() });
   });
 
   test('makes good what was lost when workers meet again', () => {
@@ -120,7 +121,7 @@ describe('the roster', () => {
   test('takes rooms and users of any name', () => {
     const wire = new Wire();
     const [a, b] = [wire.add('a'), wire.add('b')];
-    const rooms = ['constructor', 'hasOwnProperty', '__proto__', 'toString', 'plain'];
+    const rooms = ['constructor', 'hasOwnProperty', '__proto__', 'toString', 'plain', 'half a \ud800', '\0'];
     for (const room of rooms) {
       for (const user of rooms) a.add(room, user);
       a.add(room, 'named', 'constructor');
@@ -133,6 +134,32 @@ describe('the roster', () => {
       for (const room of rooms)
         expect([...roster.usersOf(room).users.keys()].sort()).toEqual([...rooms, 'named'].sort());
     }
+    for (const user of rooms) a.remove('plain', user);
+    jest.advanceTimersByTime(100);
+    expect(users(b, 'plain')).toEqual(['named']);
+  });
+
+  test('counts the sockets of a user on all workers, and none twice that goes on on another worker', () => {
+    const wire = new Wire();
+    const [a, b] = [wire.add('a'), wire.add('b')];
+    const counted: unknown[] = [];
+    const c = wire.add('c', () => counted.push([...c.usersOf('hall').sockets].join()));
+    for (const roster of [a, a, b]) roster.add('hall', 'Astrid');
+    jest.advanceTimersByTime(100);
+    expect(c.usersOf('hall').sockets).toEqual(new Map([['Astrid', 3]]));
+    a.remove('hall', 'Astrid');
+    b.remove('hall', 'Astrid');
+    jest.advanceTimersByTime(100);
+    counted.length = 0;
+    a.move('hall', 'Astrid', 1000);
+    jest.advanceTimersByTime(500);
+    expect(users(c)).toEqual(['Astrid']);
+    b.add('hall', 'Astrid');
+    jest.advanceTimersByTime(1000);
+    expect([users(c), users(a), counted.join()]).toEqual([['Astrid'], ['Astrid'], counted.map(() => '').join()]);
+    b.remove('hall', 'Astrid');
+    jest.advanceTimersByTime(100);
+    expect(users(c)).toEqual([]);
   });
 
   test('tells a number where one worker has too many to name', () => {
@@ -141,7 +168,7 @@ describe('the roster', () => {
     for (let user = 0; user <= MAX_NAMED; user++) a.add('hall', `user${user}`);
     b.add('hall', 'Bjørn');
     jest.advanceTimersByTime(100);
-    expect(b.usersOf('hall')).toEqual({ members: MAX_NAMED + 2, users: new Map([['Bjørn', undefined]]) });
+    expect(b.usersOf('hall')).toMatchObject({ members: MAX_NAMED + 2, users: new Map([['Bjørn', undefined]]) });
     const late = wire.add('c');
     jest.advanceTimersByTime(2);
     a.remove('hall', 'user0');
@@ -190,11 +217,10 @@ describe('the data of users', () => {
       return sent.at(-1)!.rooms;
     };
     roster.add('yard', 'bjorn');
-    expect(next()).toEqual([['yard', [['bjorn']], []]]);
+    expect(next()).toEqual([['yard', [['bjorn', 1]], []]]);
     roster.add('yard', 'chen', 'Chen C.');
-    expect(next()).toEqual([['yard', [['chen', 'Chen C.']], []]]);
+    expect(next()).toEqual([['yard', [['chen', 1, 'Chen C.']], []]]);
     const before = sent.length;
-    roster.add('yard', 'chen', 'Chen C.');
     roster.update('yard', 'chen', 'Chen C.');
     jest.advanceTimersByTime(100);
     expect(sent).toHaveLength(before);

@@ -13,15 +13,20 @@ afterEach(() => {
 /** Updates of the room "hall", of which the test says who is there. */
 class Hall {
   readonly here = new Map<string, unknown>();
+  readonly sockets = new Map<string, number>();
   readonly told: object[] = [];
   isBusy = false;
   isWatched = true;
   readonly updates = new PresenceUpdates({
-    usersOf: () => ({ members: this.here.size, users: new Map(this.here) }),
+    usersOf: () => ({ members: this.here.size, users: new Map(this.here), sockets: new Map(this.sockets) }),
     isWatched: () => this.isWatched,
     isBusy: () => this.isBusy,
-    onUpdate: ({ members, joined, changed, left }: PresenceUpdate) =>
-      this.told.push({ members, ...(joined && { joined: [...joined], changed: [...changed!], left: [...left!] }) }),
+    onUpdate: ({ members, joined, changed, left, sockets }: PresenceUpdate) =>
+      this.told.push({
+        members,
+        ...(joined && { joined: [...joined], changed: [...changed!], left: [...left!] }),
+        ...(sockets && { sockets: [...sockets] }),
+      }),
   });
 
   change(act: (here: Map<string, unknown>) => void, ms = 250): void {
@@ -109,5 +114,20 @@ test('what nobody watches is neither told nor kept', () => {
         ['ben', undefined],
       ],
     },
+  ]);
+});
+
+test('numbers of sockets are told when they change, and with what else has changed', () => {
+  const hall = new Hall();
+  const none = { members: 1, joined: [], changed: [], left: [] };
+  hall.sockets.set('ada', 2);
+  hall.change((here) => here.set('ada', undefined));
+  hall.change(() => hall.sockets.set('ada', 3));
+  hall.change(() => {});
+  hall.change(() => hall.sockets.clear());
+  expect(hall.told).toEqual([
+    { ...none, joined: [['ada', undefined]], sockets: [['ada', 2]] },
+    { ...none, sockets: [['ada', 3]] },
+    { ...none, sockets: [] },
   ]);
 });

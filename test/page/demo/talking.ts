@@ -41,6 +41,15 @@ export function talkingTests(demo: Demo): void {
     await astrid.sees('#people-count', /^1$/);
   });
 
+  test('marks a name that several have chosen, for all of them and for others', async () => {
+    const [ann, other, bo] = (await join('Ann', 'Ann', 'Bo')) as [User, User, User];
+    for (const user of [ann, other, bo]) await user.sees('#people-list', /Ann ×2/);
+    await other.types('Which one am I?');
+    await bo.page.locator('.message', { hasText: 'Ann ×2' }).waitFor();
+    await other.close();
+    for (const user of [ann, bo]) await user.page.locator('.shared', { hasText: '×2' }).waitFor({ state: 'detached' });
+  });
+
   test('comes back after a restart of the server, without a reload', async () => {
     const [astrid, bjorn] = await twoTalking();
     for (const user of [astrid, bjorn]) {
@@ -227,8 +236,8 @@ export function talkingTests(demo: Demo): void {
         for (const user of [one, other]) await user.hears('from the other');
       }
       expect([await own(one), await own(other)]).toEqual([['from one'], ['from the other']]);
-      await one.sees('#messages .message:not(.own)', /Astrid.*\(2\).*from the other/);
-      await other.sees('#messages .message:not(.own)', /Astrid.*\(2\).*from one/);
+      await one.sees('#messages .message:not(.own)', /Astrid.*not you.*from the other/);
+      await other.sees('#messages .message:not(.own)', /Astrid.*not you.*from one/);
     }
   });
 

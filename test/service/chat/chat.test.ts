@@ -108,6 +108,24 @@ test('who lists the users of a room by name, from inside and outside', async () 
   expect(await outside.emitWithAck('who', 'nowhere')).toEqual({ ok: true, room: 'nowhere', members: 0, users: [] });
 });
 
+test('who counts the connections of a user that has several, and members are told of a change', async () => {
+  const chen = await join('Chen', 'shared');
+  const presenceOf = (isNew: boolean) =>
+    new Promise<object>((resolve) => {
+      chen.on('presence', (presence) => presence.joined?.includes('Astrid') === isNew && resolve(presence));
+    });
+  const joined = presenceOf(true);
+  await join('Astrid', 'shared');
+  await joined;
+  const told = presenceOf(false);
+  await join('Astrid', 'shared');
+  expect(await told).toEqual({ room: 'shared', members: 2, joined: [], left: [] });
+  expect(await chen.emitWithAck('who', 'shared')).toMatchObject({
+    users: ['Astrid', 'Chen'],
+    connections: { Astrid: 2 },
+  });
+});
+
 test.each([['text'], [0], [null], [{ nested: [1, Buffer.from([1, 2])] }]])('echo gives back %j', async (value) => {
   const client = await join(undefined);
   expect(await client.emitWithAck('echo', value)).toEqual(value);

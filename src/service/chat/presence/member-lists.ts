@@ -14,6 +14,7 @@ export interface MemberList {
   /** In alphabetical order. */
   readonly users: string[];
   readonly names?: NamesByUser;
+  readonly connections?: Readonly<Record<string, number>>;
 }
 
 interface KeptList {
@@ -51,9 +52,10 @@ export class MemberLists {
   }
 
   private create(room: string): KeptList {
-    const { members, users } = this.roster.usersOf(room);
+    const { members, users, sockets } = this.roster.usersOf(room);
     const sorted = [...users.keys()].sort();
-    const list = { members, users: sorted, names: namesOf(sorted, users) };
+    const connections = sockets.size > 0 ? Object.fromEntries(sockets) : undefined;
+    const list = { members, users: sorted, names: namesOf(sorted, users), connections };
     const kept = { list, bytes: Buffer.byteLength(JSON.stringify(list)) };
     // Clients may ask for any number of rooms without members.
     if (members === 0) return kept;

@@ -10,7 +10,8 @@ test('the list of members is made once for each change of its room, and lists of
   const lists = new MemberLists({
     usersOf: (room) => {
       asked++;
-      return room === 'hall' ? { members: users.size, users } : { members: 0, users: new Map() };
+      const here = room === 'hall' ? users : new Map<string, string>();
+      return { members: here.size, users: here, sockets: new Map([...here.keys()].slice(2).map((user) => [user, 2])) };
     },
   });
   for (let time = 0; time < 100; time++) {
@@ -20,7 +21,7 @@ test('the list of members is made once for each change of its room, and lists of
   expect(asked).toBe(1);
   users.set('chen', undefined);
   lists.forget('hall');
-  expect(lists.of('hall').users).toEqual(['astrid', 'bjorn', 'chen']);
+  expect(lists.of('hall')).toMatchObject({ users: ['astrid', 'bjorn', 'chen'], connections: { chen: 2 } });
   expect(asked).toBe(2);
   for (const _ of 'xx') expect(lists.of('nowhere').members).toBe(0);
   expect(asked).toBe(4);
