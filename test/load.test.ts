@@ -64,7 +64,7 @@ test('the benchmark "readme" has each row of the README’s table', () => {
   expect(rows.map(({ name, cells }) => [name, cells.length])).toEqual([
     ['connect', 1],
     ['echo', 1],
-    ['broadcast', 1],
+    ['fanout', 1],
     ['whispers', 1],
   ]);
   for (const { name, peers } of rows) {

@@ -188,6 +188,7 @@ export const windows = {
 
 /** What a message costs the fewer it goes to; `broadcast` has the same rate with 1,000 subscribers. */
 export const fanout = {
+  also: ['gjallar-portable', 'gjallar-express'],
   about: 'rooms of different sizes with 100 messages/s and packets of 60 bytes',
   cells: (quick) =>
     (quick ? [10] : [1, 10, 100]).map((subscribers) => ({

@@ -32,8 +32,22 @@ export class NodeTopics {
   }
 }
 
+/** From this number of bytes on, a text that one client after another is sent as the same bytes is framed once. */
+export const SHARED_BYTES = 4096;
+/** Texts by their bytes, which never change: a text that the application may change is not sent as bytes. */
+const shared = new WeakMap<Uint8Array, OutgoingMessage>();
+
 /** A message as a frame that is made once for all WebSockets that get it. */
 export class OutgoingMessage {
+  static of(message: Writable, isBinary: boolean, compresses: boolean): OutgoingMessage {
+    if (isBinary || compresses || !(message instanceof Uint8Array) || message.length < SHARED_BYTES) {
+      return new OutgoingMessage(message, isBinary, compresses);
+    }
+    const known = shared.get(message) ?? new OutgoingMessage(message, isBinary, compresses);
+    shared.set(message, known);
+    return known;
+  }
+
   private readonly plain: Buffer;
   private compressed: Buffer | undefined = undefined;
 

@@ -18,7 +18,7 @@ const SENT = 1;
 const DROPPED = 2;
 
 /** Bytes that one turn gathers for a socket at most, before they are written. */
-const MAX_GATHERED_BYTES = 65_536;
+const MAX_GATHERED_BYTES = 131_072;
 /** The longest reason of a close frame, in bytes. Source: RFC 6455, section 5.5. */
 const MAX_REASON_BYTES = 123;
 /** The longest beginning of a frame that another process is given, in bytes. */
@@ -150,7 +150,7 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
 
   send(message: Writable, isBinary = false, compress = false): number {
     if (!this.isOpen) return DROPPED;
-    return this.deliver(new OutgoingMessage(message, isBinary, compress));
+    return this.deliver(OutgoingMessage.of(message, isBinary, compress));
   }
 
   deliver(message: OutgoingMessage): number {

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { queueMicrotask } from '../../base/clock.js';
+import { SHARED_BYTES } from './topics.js';
 import type { NodeWebSocket } from './web-socket.js';
 
 /** Whether the kernel has not taken all that was written, because the client does not read. */
@@ -59,13 +60,24 @@ export class Writer {
   private waiting: NodeWebSocket[] = [];
   /** The batch that was begun last. */
   private last: Batch | undefined;
+  /** The last one that began with a long frame. A later turn may send the same to another client. */
+  private lastLong: WeakRef<Batch> | undefined;
 
   /** Begins a batch for something that has none. */
   begin(writing: NodeWebSocket, frame: Buffer): Batch {
     if (this.waiting.length === 0) queueMicrotask(this.flush);
     this.waiting.push(writing);
-    if (!this.last?.startsWith(frame)) this.last = Batch.of(frame);
+    if (!this.last?.startsWith(frame))
+      this.last = frame.length < SHARED_BYTES ? Batch.of(frame) : this.beginLong(frame);
     return this.last;
+  }
+
+  private beginLong(frame: Buffer): Batch {
+    const last = this.lastLong?.deref();
+    if (last?.startsWith(frame)) return last;
+    const batch = Batch.of(frame);
+    this.lastLong = new WeakRef(batch);
+    return batch;
   }
 
   private readonly flush = (): void => {
