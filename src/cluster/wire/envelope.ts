@@ -108,7 +108,13 @@ export function pack(head: Head, ...body: readonly (string | Uint8Array)[]): Buf
 export const typeOf = (envelope: Buffer): number => envelope[TYPE]!;
 
 /** A body of numbers of 32 bits. */
-export const numbers = (all: Iterable<number>): Uint8Array => new Uint8Array(Int32Array.from(all).buffer);
+export function numbers(all: Iterable<number>): Uint8Array {
+  const list = [...all];
+  // Without a buffer of their own, which costs more than writing a few numbers.
+  const bytes = Buffer.allocUnsafe(4 * list.length);
+  for (let index = 0; index < list.length; index++) bytes.writeInt32LE(list[index]! | 0, 4 * index);
+  return bytes;
+}
 
 /** @throws MalformedMessage if the body does not consist of numbers */
 export function numbersOf(body: Buffer): number[] {

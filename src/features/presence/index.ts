@@ -161,10 +161,16 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
    *   sends, since an error that a listener of `connection` throws ends the process.
    * @param data what others shall know of the user, such as a name to show: JSON, of which a copy is kept. Of several for a user, the
    *   newest of each worker counts.
-   * @throws GjallarError BAD_INPUT for another user, and for data that is not JSON, or has more than `maxDataBytes`
+   * @throws GjallarError BAD_INPUT for a socket that is tracked already, for another user, and for data that is not JSON, or has more
+   *   than `maxDataBytes`
    */
   track(socket: AnySocket, user: string, data?: Data): void {
-    if (this.tracked.has(socket.id)) throw new TypeError('This socket is tracked already. Call track() once for each.');
+    if (this.tracked.has(socket.id)) {
+      throw new GjallarError(
+        'BAD_INPUT',
+        'This socket is tracked already. Call track() once for each, and update() for other data.',
+      );
+    }
     this.tracked.set(socket.id, { user: userNamed(user), data: this.copied(data) });
     for (const room of socket.rooms) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.

@@ -14,13 +14,11 @@ const identities = new WeakMap<ChatSocket, Identity>();
 /** What the token of a client said when it was admitted; undefined if no token is required. */
 export const identityOf = (socket: ChatSocket): Identity | undefined => identities.get(socket);
 
-/** The connections of clients whose tokens are being verified. */
+/** The connections of clients that are being admitted. */
 const arriving = new WeakSet<ChatSocket['conn']>();
-/** The connection of a client without a token that was admitted in this turn. */
-let admitted: ChatSocket['conn'] | undefined;
-const endOfTurn = () => {
-  admitted = undefined;
-};
+
+/** Call it when a client is connected: its connection may connect again. */
+export const admitted = ({ conn }: ChatSocket) => arriving.delete(conn);
 
 /** The user's name comes from `auth.token`, or from `auth.name` if no token is required. By default it is generated. */
 export function admit(
@@ -31,10 +29,9 @@ export function admit(
 ): void {
   const { conn } = socket;
   // socket.io rejects a second CONNECT only once the first one has passed the middleware.
-  if (conn === admitted || (accounts && arriving.has(conn))) return void conn.close();
+  if (arriving.has(conn)) return void conn.close();
+  arriving.add(conn);
   if (accounts) return own('verifying a token', admitByToken(accounts, reports, socket, next));
-  admitted = conn;
-  process.nextTick(endOfTurn);
   try {
     enter(socket, nameOrGuest(socket.handshake.auth, socket.id), next);
   } catch (error) {
@@ -48,16 +45,12 @@ async function admitByToken(
   socket: ChatSocket,
   next: (error?: Error) => void,
 ): Promise<void> {
-  const { conn } = socket;
-  arriving.add(conn);
   try {
     const identity = await identifyByToken(accounts, socket.handshake.auth.token);
     identities.set(socket, identity);
     enter(socket, identity, next);
   } catch (error) {
     reject(reports, socket, error, next);
-  } finally {
-    arriving.delete(conn);
   }
 }
 
@@ -69,6 +62,7 @@ function enter({ data }: ChatSocket, { name, displayName, grant }: Identity, nex
 }
 
 function reject(reports: Reports, socket: ChatSocket, error: unknown, next: (error?: Error) => void): void {
+  admitted(socket);
   if (error instanceof GjallarError) {
     reports.rejected(error.code, socket.request as unknown as EngineRequest);
   }

@@ -7,8 +7,8 @@ import type { Engine, Namespace, Session, Socket } from '../../index.js';
 import { atMostEvery } from '../../io/http/index.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
-import { admit, identityOf } from './admission.js';
-import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser } from './context.js';
+import { admit, admitted, identityOf } from './admission.js';
+import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser, namesOf } from './context.js';
 import type { KeptMessages } from './conversations/kept-messages.js';
 import { asChatMessage, deliverHere } from './conversations/post.js';
 import { publishMessage, readRoomPage } from './conversations/publish.js';
@@ -21,7 +21,6 @@ import { chatSeam, endRevoked } from './operator/clients.js';
 import { exportOf, MessageDeletion } from './operator/messages.js';
 import { admitPlain } from './plain/admit.js';
 import { type PlainDelivery, PlainMembers } from './plain/members.js';
-import { MemberLists, namesOf } from './presence/member-lists.js';
 import { answerTotals, applicationViewOf, chatStatsOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
 import { StateService, type StateSettings } from './state/service.js';
@@ -58,23 +57,18 @@ export function startChat(
   const presence = createPresence<string>(io.of('/') as unknown as Namespace, {
     isRoom: (ioRoom) => chatRoomOf(ioRoom) !== undefined,
   })
-    .on('change', (ioRoom) => {
-      memberLists.forget(chatRoomOf(ioRoom)!);
-    })
     .on('update', ({ room: ioRoom, members, joined, left, sockets }) => {
       if (joined?.size === 0 && left?.size === 0 && !sockets) return;
       const here = (volatilePresence ? io.local.volatile : io.local).to(ioRoom);
       const users = joined && { joined: [...joined.keys()], left: [...left!.keys()] };
-      const names = users && namesOf([...users.joined, ...users.left], joined, left);
+      const names = users && namesOf(joined, left!);
       here.emit('presence', { room: chatRoomOf(ioRoom)!, members, ...users, ...(names && { names }) });
     })
     .on('malformed', (reason) => reports.malformed('application', `presence: ${reason}`));
-  const roster = { usersOf: (room: string) => presence.usersOf(ioRoomOf(room)) };
   const ownTotals = (): WorkerTotals => ({
     clients: io.of('/').sockets.size + plainMembers.size,
     messages: counters.roomMessages + counters.directMessages,
   });
-  const memberLists: MemberLists = new MemberLists(roster);
   const hasRoom = (ioRoom: string) => io.of('/').adapter.rooms.has(ioRoom);
   const conversations: Conversations | undefined =
     history &&
@@ -96,7 +90,6 @@ export function startChat(
   const context: ChatContext = {
     io,
     presence,
-    memberLists,
     conversations,
     workerId: worker.mesh.id,
     deliver,
@@ -135,6 +128,7 @@ export function startChat(
   const stores = history && { history, archive };
   io.use((socket, next) => admit(accounts, reports, socket, next));
   io.on('connection', (socket) => {
+    admitted(socket);
     void socket.join(ioRoomOfUser(socket.data.name));
     // The token may have been revoked since it was checked.
     const identity = identityOf(socket);

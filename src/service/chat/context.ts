@@ -6,8 +6,7 @@ import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
 import type { Expiry } from './expiry.js';
 import type { ChatCounters } from './metrics.js';
-import type { MemberLists } from './presence/member-lists.js';
-import type { ChatServer, ChatSocket } from './protocol.js';
+import type { ChatServer, ChatSocket, NamesByUser } from './protocol.js';
 import type { StateService } from './state/service.js';
 
 /** The parts that the handlers of client events use. */
@@ -15,7 +14,6 @@ export interface ChatContext {
   readonly io: ChatServer;
   /** The users of the rooms of Socket.IO that are chat rooms, with their display names. */
   readonly presence: Presence<string>;
-  readonly memberLists: MemberLists;
   /** The stored messages; undefined if the server keeps no history. */
   readonly conversations: Conversations | undefined;
   readonly workerId: number;
@@ -53,6 +51,12 @@ export function ioRoomOf(room: string): string {
 /** The chat room of a Socket.IO room; undefined if that is not a chat room. */
 export function chatRoomOf(ioRoom: string): string | undefined {
   return ioRoom.startsWith(ROOM) ? ioRoom.slice(ROOM.length) : undefined;
+}
+
+/** The display names of users as a client receives them; undefined if none has one. */
+export function namesOf(...users: ReadonlyMap<string, string | undefined>[]): NamesByUser | undefined {
+  const named = users.flatMap((each) => [...each]).filter(([, displayName]) => displayName !== undefined);
+  return named.length > 0 ? (Object.fromEntries(named) as NamesByUser) : undefined;
 }
 
 /** The chat rooms that a socket is in. */

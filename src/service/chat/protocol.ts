@@ -1,7 +1,9 @@
 import type { DefaultEventsMap, Server, Socket } from 'socket.io';
 import type { Failure } from '../../base/errors.js';
 import type { Grant } from '../accounts/identity.js';
-import type { NamesByUser } from './presence/member-lists.js';
+
+/** Display names by user. */
+export type NamesByUser = Readonly<Record<string, string>>;
 
 /** The reply to a client's event. */
 export type Reply<T = object> = ({ ok: true } & T) | Failure;

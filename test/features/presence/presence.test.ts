@@ -83,7 +83,7 @@ test('makes data known, counts users without a socket, and can leave rooms out',
   await until(() => presence.rooms().size === 0);
 });
 
-test('rejects data that is too large or no JSON', async () => {
+test('rejects data that is too large or no JSON, and a socket that is tracked already', async () => {
   const node = await startNode(alone);
   const presence = createPresence<unknown>(node.io);
   const small = createPresence<unknown>(node.io.of('/small'), { maxDataBytes: 2 });
@@ -99,6 +99,7 @@ test('rejects data that is too large or no JSON', async () => {
     expect(() => presence.track(socket, 'ada', data)).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }));
   }
   presence.track(socket, 'ada', 'é'.repeat(499));
+  expect(() => presence.track(socket, 'ada')).toThrow(expect.objectContaining({ code: 'BAD_INPUT' }));
   expect(() => presence.update(socket, 'x'.repeat(999))).toThrow('at most 1000 bytes');
   small.add('hall', 'ada', 10);
   expect(() => small.add('hall', 'ada', 100)).toThrow('at most 2 bytes');

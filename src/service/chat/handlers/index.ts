@@ -1,7 +1,7 @@
 import { GjallarError } from '../../../base/errors.js';
 import { directBetween, enterKeptRoom } from '../../../features/history/index.js';
 import { isAllowed, requireRoom } from '../../accounts/identity.js';
-import { type ChatContext, chatRoomOf, ioRoomOf, roomsOf } from '../context.js';
+import { type ChatContext, chatRoomOf, ioRoomOf, namesOf, roomsOf } from '../context.js';
 import { asChatMessage, asDirectMessage, postDirect, postToRoom } from '../conversations/post.js';
 import { identifyByToken } from '../identify.js';
 import { readName, readObject, readPageQuery, readRoom, readText } from '../input.js';
@@ -16,13 +16,13 @@ export const MAX_ROOMS = 100;
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { memberLists, workerId, conversations } = context;
+  const { presence, workerId, conversations } = context;
   const position = await enterKeptRoom(socket, ioRoomOf(room), {
     isKept: isChatRoom,
     maxRooms: MAX_ROOMS,
     follow: async () => conversations?.follow(room),
   });
-  return { room, members: memberLists.count(room), worker: workerId, ...position };
+  return { room, members: presence.usersOf(ioRoomOf(room)).members, worker: workerId, ...position };
 }
 
 export async function leave(_context: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
@@ -66,11 +66,16 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
   return { messages: messages.map((message) => asDirectMessage([own, other], message)), ...rest };
 }
 
-export async function who({ memberLists, costs }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
+export async function who({ presence, costs }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  costs.chargeAtOnce(socket.conn, memberLists.bytesOf(room));
-  return { room, ...memberLists.of(room) };
+  // A client that still owes something costs no list.
+  costs.chargeAtOnce(socket.conn, 0);
+  const { members, users, sockets } = presence.usersOf(ioRoomOf(room));
+  const connections = sockets.size > 0 ? Object.fromEntries(sockets) : undefined;
+  const list = { room, members, users: [...users.keys()].sort(), names: namesOf(users), connections };
+  costs.charge(socket.conn, Buffer.byteLength(JSON.stringify(list)));
+  return list;
 }
 
 /** Replaces a token before it expires. The connection continues with the rights of the new token. */

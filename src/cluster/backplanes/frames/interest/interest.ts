@@ -211,6 +211,7 @@ export class Interest {
   }
 
   private tellAll(type: number, all: Iterable<number>): void {
+    if (this.known.size === 0) return;
     const envelope = pack(this.node.head(type, this.part), numbers(all));
     for (const peer of this.known.values()) peer.send(envelope);
     this.node.flush();
