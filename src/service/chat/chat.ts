@@ -1,6 +1,6 @@
 import { own } from '../../base/owner.js';
 import { TopKeys } from '../../engine/top-keys.js';
-import { type Conversations, openConversations, type Said } from '../../features/history/index.js';
+import { type Conversations, openConversations } from '../../features/history/index.js';
 import { createPresence } from '../../features/presence/index.js';
 import type { MachineWorker } from '../../host/index.js';
 import type { Engine, Namespace, Session, Socket } from '../../index.js';
@@ -10,7 +10,7 @@ import type { RevokedTokens } from '../accounts/revocations.js';
 import { admit, admitted, identityOf } from './admission.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser, namesOf } from './context.js';
 import type { KeptMessages } from './conversations/kept-messages.js';
-import { asChatMessage, deliverHere } from './conversations/post.js';
+import { deliverHere } from './conversations/post.js';
 import { publishMessage, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
@@ -85,14 +85,11 @@ export function startChat(
       onLoss: (lastUsed) => loss?.find(lastUsed),
     });
   const plainMembers = new PlainMembers(plain, io.of('/').adapter);
-  const deliver = (room: string, message: Said) =>
-    io.local.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
   const context: ChatContext = {
     io,
     presence,
     conversations,
     workerId: worker.mesh.id,
-    deliver,
     accounts,
     expiry: new Expiry(),
     revoked,

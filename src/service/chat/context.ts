@@ -1,5 +1,5 @@
 import type { TopKeys } from '../../engine/top-keys.js';
-import type { Conversations, Said } from '../../features/history/index.js';
+import type { Conversations } from '../../features/history/index.js';
 import type { Presence } from '../../features/presence/index.js';
 import type { Engine } from '../../index.js';
 import type { Accounts } from '../accounts/identity.js';
@@ -32,8 +32,6 @@ export interface ChatContext {
   readonly talkers: TopKeys;
   /** Whether new messages are refused because the worker is overloaded. */
   isOverloaded(): boolean;
-  /** Delivers a message to the room's members on this worker, over Socket.IO and plain WebSockets. */
-  deliver(room: string, message: Said): void;
 }
 
 const ROOM = 'room:';

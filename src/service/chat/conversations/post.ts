@@ -1,90 +1,85 @@
 import { GjallarError } from '../../../base/errors.js';
-import {
-  type AppendOptions,
-  type Conversation,
-  directBetween,
-  type NewMessage,
-  type Said,
-  type StoredMessage,
+import type {
+  AppendOptions,
+  Conversation,
+  NewMessage,
+  PageQuery,
+  Said,
+  StoredMessage,
 } from '../../../features/history/index.js';
 import { type ChatContext, ioRoomOf, ioRoomOfUser } from '../context.js';
-import type { ChatMessage, ChatServer, DirectMessage, OffsetRange, PostReply } from '../protocol.js';
+import type { ChatMessage, ChatServer, DirectMessage, HistoryReply, OffsetRange, PostReply } from '../protocol.js';
 
-/** A message as the members of its room receive it. */
-export function asChatMessage(room: string, { from, text, at, offset, tag }: Said): ChatMessage {
-  return { room, from, text, at, offset, tag, ...(from === '' && { deleted: true }) };
+/** A message as the readers of its conversation receive it. */
+export function asReceived(
+  conversation: Conversation,
+  { from, text, at, offset, tag }: Said,
+): ChatMessage | DirectMessage {
+  const deleted = from === '' && { deleted: true as const };
+  if ('room' in conversation) return { room: conversation.room, from, text, at, offset, tag, ...deleted };
+  const [one, other] = conversation.users;
+  return { from, to: deleted ? '' : from === one ? other : one, text, at, offset, tag, ...deleted };
 }
 
-/** A message between two users as both receive it. */
-export function asDirectMessage(
-  users: readonly [string, string],
-  { from, text, at, offset, tag }: Said,
-): DirectMessage {
-  if (from === '') return { from, to: '', text, at, offset, tag, deleted: true };
-  return { from, to: from === users[0] ? users[1] : users[0], text, at, offset, tag };
+/** Sends a message to the readers of its conversation. */
+function tell(to: Pick<ChatServer, 'to'>, conversation: Conversation, message: Said): void {
+  const received = asReceived(conversation, message);
+  if ('room' in conversation) to.to(ioRoomOf(conversation.room)).emit('message', received as ChatMessage);
+  else to.to(conversation.users.map(ioRoomOfUser)).emit('direct', received as DirectMessage);
 }
 
 /**
- * Posts messages to a room, from any sender and any transport. Resolves once they are stored, with a reply for each
- * message.
- * @throws GjallarError HISTORY_… if the history does not store them; no member receives them then
+ * Posts messages to a room or a user, from any sender and any transport. Resolves once they are stored, with a reply for each
+ * message, whether or not anyone is connected.
+ * @throws GjallarError OVERLOADED; HISTORY_… if the history does not store them: nobody receives them then
  */
-export async function postToRoom(
+export async function post(
   { io, conversations, counters, isOverloaded }: ChatContext,
-  room: string,
+  conversation: Conversation,
   messages: readonly NewMessage[],
   options?: AppendOptions,
 ): Promise<(PostReply & { duplicate?: true })[]> {
   if (isOverloaded()) throw new GjallarError('OVERLOADED');
-  if (conversations) {
-    const results = await conversations.post({ room }, messages, options);
-    for (const { duplicate } of results) if (!duplicate) counters.roomMessages++;
-    return results;
-  }
-  counters.roomMessages += messages.length;
-  for (const message of messages) io.to(ioRoomOf(room)).emit('message', asChatMessage(room, message));
+  const results = await conversations?.post(conversation, messages, options);
+  const posted = results ? results.filter(({ duplicate }) => !duplicate).length : messages.length;
+  if ('room' in conversation) counters.roomMessages += posted;
+  else counters.directMessages += posted;
+  if (results) return results;
+  for (const message of messages) tell(io, conversation, message);
   return messages.map(() => ({}));
 }
 
 /**
- * Posts a message to a user. Resolves once it is stored, whether or not the user is connected.
- * @throws GjallarError HISTORY_… if the history does not store it; no user receives it then
+ * Reads a page of a conversation when it is the client's turn.
+ * @throws GjallarError HISTORY_OFF, HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
  */
-export async function postDirect(
-  { io, conversations, counters, isOverloaded }: ChatContext,
-  to: string,
-  message: NewMessage,
-  client: unknown,
-): Promise<PostReply> {
-  if (isOverloaded()) throw new GjallarError('OVERLOADED');
-  const users = [message.from, to] as const;
-  const [kept] = (await conversations?.post(directBetween(...users), [message], { client })) ?? [];
-  counters.directMessages++;
-  if (kept) return kept;
-  io.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
-  return {};
+export async function readPage(
+  { conversations }: ChatContext,
+  conversation: Conversation,
+  query: PageQuery,
+  client: object | string,
+): Promise<HistoryReply> {
+  if (!conversations) throw new GjallarError('HISTORY_OFF');
+  const { messages, ...page } = await conversations.read(conversation, query, client);
+  return { messages: messages.map((message) => asReceived(conversation, message)), ...page };
 }
 
 /** Delivers a stored message to the members on this worker. */
-export function deliverHere(context: ChatContext, conversation: Conversation, message: StoredMessage): void {
-  const { io, deliver } = context;
+export function deliverHere({ io }: ChatContext, conversation: Conversation, message: StoredMessage): void {
   const { from, offset } = message;
   // It was deleted before it was delivered here. Clients must not wait for it.
-  if (from === '') return tellDeleted(context, conversation, [[offset, offset]], io.local);
-  if ('room' in conversation) return deliver(conversation.room, message);
-  const { users } = conversation;
-  io.local.to(users.map(ioRoomOfUser)).emit('direct', asDirectMessage(users, message));
+  if (from === '') tellDeleted(io.local, conversation, [[offset, offset]]);
+  else tell(io.local, conversation, message);
 }
 
 /**
  * Tells the readers of a conversation that messages are deleted. Plain WebSockets get texts alone, so they are not told.
- * @param to by default, the readers on all workers and machines
+ * @param to all workers and machines, or this worker
  */
 export function tellDeleted(
-  { io }: ChatContext,
+  to: Pick<ChatServer, 'to'>,
   conversation: Conversation,
   ranges: readonly OffsetRange[],
-  to: Pick<ChatServer, 'to'> = io,
 ): void {
   if ('room' in conversation) {
     const { room } = conversation;

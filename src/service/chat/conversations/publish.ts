@@ -1,20 +1,17 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { NewMessage, Page } from '../../../features/history/index.js';
+import type { NewMessage } from '../../../features/history/index.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import type { ChatContext } from '../context.js';
 import { callerOf } from '../identify.js';
 import { newMessage, read, readBatch, readPageQuery, readPostKey, readRoom, readText } from '../input.js';
-import type { ChatMessage, PostReply } from '../protocol.js';
-import { asChatMessage, postToRoom } from './post.js';
+import type { HistoryReply, PostReply } from '../protocol.js';
+import { post, readPage } from './post.js';
 
 /** The position of a message; `duplicate` says that it was kept when it first came with this key. */
 export type Published = PostReply & { duplicate?: true };
 
 /** The reply to a published message, or to a batch with one entry for each message. */
 export type PublishReply = Published | { messages: Published[] };
-
-/** A page of a room's messages. */
-export type RoomPage = Omit<Page, 'messages'> & { messages: ChatMessage[] };
 
 /**
  * Posts to a room without being a member of it: `{ text, from? }`, or several as `{ messages: [{ text, from? }, …] }`,
@@ -44,7 +41,7 @@ export async function publishMessage(
   const messages = inputs.map((one): NewMessage => ({ ...toMessage(one, caller), at }));
   // Each caller has its own keys.
   const storeKey = postKey === undefined ? undefined : `http\n${caller?.name ?? ''}\n${postKey}\n`;
-  const published = await postToRoom(context, name, messages, { key: storeKey, client: callerOf(caller) });
+  const published = await post(context, { room: name }, messages, { key: storeKey, client: callerOf(caller) });
   if (published[0]!.duplicate) await requireSame(context, caller, name, messages, published[0]!);
   return batch ? { messages: published } : published[0]!;
 }
@@ -54,17 +51,14 @@ export async function publishMessage(
  * @throws GjallarError BAD_ROOM, BAD_PAGE, HISTORY_OFF, HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
  */
 export async function readRoomPage(
-  { conversations }: ChatContext,
+  context: ChatContext,
   caller: Identity | undefined,
   room: string,
   query: unknown,
-): Promise<RoomPage> {
+): Promise<HistoryReply> {
   const name = readRoom(room);
   if (caller) requireRoom(caller.grant, 'join', name);
-  const page = readPageQuery(query);
-  if (!conversations) throw new GjallarError('HISTORY_OFF');
-  const { messages, ...rest } = await conversations.read({ room: name }, page, callerOf(caller));
-  return { messages: messages.map((message) => asChatMessage(name, message)), ...rest };
+  return readPage(context, { room: name }, readPageQuery(query), callerOf(caller));
 }
 
 /**

@@ -1,8 +1,8 @@
 import { GjallarError } from '../../../base/errors.js';
-import { directBetween, enterKeptRoom } from '../../../features/history/index.js';
+import { type Conversation, directBetween, enterKeptRoom } from '../../../features/history/index.js';
 import { isAllowed, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, namesOf, roomsOf } from '../context.js';
-import { asChatMessage, asDirectMessage, postDirect, postToRoom } from '../conversations/post.js';
+import { post, readPage } from '../conversations/post.js';
 import { identifyByToken } from '../identify.js';
 import { readName, readObject, readPageQuery, readRoom, readText } from '../input.js';
 import type { ChatSocket, HistoryReply, JoinReply, PostReply, Replies, TokenReply, WhoReply } from '../protocol.js';
@@ -36,34 +36,29 @@ export async function message(context: ChatContext, socket: ChatSocket, input: u
   const text = readText(fields.text);
   if (!socket.rooms.has(ioRoomOf(room))) throw new GjallarError('NOT_IN_ROOM');
   requireRoom(socket.data.grant, 'publish', room);
-  const [position] = await postToRoom(context, room, [{ from: socket.data.name, text, at: Date.now() }], {
-    client: socket.conn,
-  });
-  return position!;
+  return postOne(context, socket, { room }, text);
 }
 
 export async function direct(context: ChatContext, socket: ChatSocket, input: unknown): Promise<PostReply> {
   const fields = readObject(input);
-  const to = readName(fields.to);
-  const text = readText(fields.text);
-  return postDirect(context, to, { from: socket.data.name, text, at: Date.now() }, socket.conn);
+  return postOne(context, socket, directBetween(socket.data.name, readName(fields.to)), readText(fields.text));
+}
+
+async function postOne(context: ChatContext, { conn, data }: ChatSocket, to: Conversation, text: string) {
+  const [position] = await post(context, to, [{ from: data.name, text, at: Date.now() }], { client: conn });
+  return position!;
 }
 
 export async function history(context: ChatContext, socket: ChatSocket, input: unknown): Promise<HistoryReply> {
   const fields = readObject(input);
   const page = readPageQuery(fields);
-  const { conversations } = context;
-  if (!conversations) throw new GjallarError('HISTORY_OFF');
-  if (fields.with === undefined) {
-    const room = readRoom(fields.room);
-    requireRoom(socket.data.grant, 'join', room);
-    const { messages, ...rest } = await conversations.read({ room }, page, socket.conn);
-    return { messages: messages.map((message) => asChatMessage(room, message)), ...rest };
+  const { name, grant } = socket.data;
+  if (fields.with !== undefined) {
+    return readPage(context, directBetween(name, readName(fields.with)), page, socket.conn);
   }
-  const other = readName(fields.with);
-  const own = socket.data.name;
-  const { messages, ...rest } = await conversations.read(directBetween(own, other), page, socket.conn);
-  return { messages: messages.map((message) => asDirectMessage([own, other], message)), ...rest };
+  const room = readRoom(fields.room);
+  requireRoom(grant, 'join', room);
+  return readPage(context, { room }, page, socket.conn);
 }
 
 export async function who({ presence, costs }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {

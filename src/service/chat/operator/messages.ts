@@ -12,7 +12,7 @@ import {
 } from '../../../features/history/index.js';
 import type { ChatContext } from '../context.js';
 import type { ArchiveOfChat } from '../conversations/kept-messages.js';
-import { asChatMessage, asDirectMessage, tellDeleted } from '../conversations/post.js';
+import { asReceived, tellDeleted } from '../conversations/post.js';
 import { readName, readRoom } from '../input.js';
 import type { OffsetRange } from '../protocol.js';
 
@@ -58,7 +58,7 @@ export class MessageDeletion {
     await history.erase(key, [found]);
     const isSame = (one: Position) => one.tag === found.tag || found.from === '';
     await archive?.open().erase(key, archived.filter(isSame));
-    tellDeleted(this.context, conversation, [[offset, offset]]);
+    tellDeleted(this.context.io, conversation, [[offset, offset]]);
     return { offset, tag: found.tag };
   }
 
@@ -79,7 +79,7 @@ export class MessageDeletion {
       after = messages.at(-1)!.offset;
     }
     const archived = (await archive?.open().eraseConversation(key)) ?? 0;
-    if (offset > 0) tellDeleted(this.context, conversation, [[1, offset]]);
+    if (offset > 0) tellDeleted(this.context.io, conversation, [[1, offset]]);
     return { offset, tag, deleted, archived };
   }
 
@@ -94,13 +94,13 @@ export class MessageDeletion {
     for await (const changes of pagesOf(history)) {
       for (const [key, messages] of byConversation(changes.filter(({ from }) => from === author))) {
         count.deleted += await history.erase(key, messages);
-        tellDeleted(this.context, conversationOf(key), rangesOf(messages));
+        tellDeleted(this.context.io, conversationOf(key), rangesOf(messages));
       }
     }
     if (!archive) return count;
     for await (const messages of archive.open().search({ author })) {
       count.archived += await archive.open().eraseFound(messages);
-      tellDeleted(this.context, conversationOf(messages[0]!.conversation), rangesOf(messages));
+      tellDeleted(this.context.io, conversationOf(messages[0]!.conversation), rangesOf(messages));
     }
     return count;
   }
@@ -174,8 +174,5 @@ function isBetween(conversation: Conversation, user: string): boolean {
 
 /** A deleted message has no line. */
 function lineOf({ conversation: key, ...message }: StoredMessage & { conversation: string }): ExportLine[] {
-  if (message.from === '') return [];
-  const conversation = conversationOf(key);
-  if ('room' in conversation) return [asChatMessage(conversation.room, message)];
-  return [asDirectMessage(conversation.users, message)];
+  return message.from === '' ? [] : [asReceived(conversationOf(key), message)];
 }

@@ -1,7 +1,7 @@
 import type { PlainSocket } from '../../../io/plain/index.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from '../context.js';
-import { postToRoom } from '../conversations/post.js';
+import { post } from '../conversations/post.js';
 import { readRoom, readText } from '../input.js';
 import type { ChatMessage } from '../protocol.js';
 import { type ChatMember, memberOf } from './member.js';
@@ -86,7 +86,7 @@ export class PlainMembers {
       say: async (text) => {
         requireRoom(grant, 'publish', room);
         if (context.talkers.isDue()) context.talkers.add(name);
-        return postToRoom(context, room, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
+        return post(context, { room }, [{ from: name, text: readText(text), at: Date.now() }], { client: member });
       },
       leave: () => {
         if (!isIn) return;
