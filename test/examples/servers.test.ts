@@ -297,6 +297,22 @@ test.each(['native', 'portable'])('plain-prices: a route and WebSockets, on %s s
   expect(String((await closed)[1])).toBe('BAD_INPUT');
 });
 
+test('own-protocol: each reader of a board gets its notices, in order, also those of before', async () => {
+  const url = await example('own-protocol').serve();
+  const [ada, ben] = [client(url, { auth: { name: 'Ada' } }), client(url)];
+  const board = 'board:lost';
+  expect(await ada.emitWithAck('pin', { board, text: 'Too early' })).toMatchObject({ code: 'NOT_IN_ROOM' });
+  expect(await ada.emitWithAck('open', { board: 'hall' })).toMatchObject({ code: 'BAD_ROOM' });
+  expect(await ada.emitWithAck('open', { board })).toMatchObject({ ok: true, offset: 0 });
+  expect(await ada.emitWithAck('pin', { board, text: 'A red scarf' })).toMatchObject({ ok: true, offset: 1 });
+  expect(await ben.emitWithAck('open', { board })).toMatchObject({ ok: true, offset: 1 });
+  const heard = nextEvent(ben, 'notice');
+  await ada.emitWithAck('pin', { board, text: 'It is mine' });
+  expect(await heard).toMatchObject([board, { from: 'Ada', text: 'It is mine', offset: 2 }]);
+  const notices = [{ text: 'A red scarf' }, { text: 'It is mine' }];
+  expect(await ben.emitWithAck('read', { board, after: 0 })).toMatchObject({ ok: true, complete: true, notices });
+});
+
 test('upper-case: a welcome, and answers over polling and WebSockets', async () => {
   const url = (await example('upper-case').serve()).replace('localhost', '127.0.0.1');
   for (const transport of ['polling', 'websocket']) {
