@@ -38,11 +38,8 @@ export const routes = {
   '/api/close-room': { POST: closeRoom },
 } as const satisfies Readonly<Record<string, Operations>>;
 
-/**
- * Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens.
- * @param maxBody how many bytes the body of a request may have
- */
-export function serveApi(api: Api, { cors, maxBody }: { readonly cors: Cors; readonly maxBody: number }): void {
+/** Answers the API's routes, and any other path under /api/ with an error. Call it before the app listens. */
+export function serveApi(api: Api, cors: Cors): void {
   const { app, engine, secure } = api.port;
   const patterns = Object.entries<Operations>(routes).map(([path, operations]) => ({
     pattern: patternOf(path),
@@ -73,7 +70,7 @@ export function serveApi(api: Api, { cors, maxBody }: { readonly cors: Cors; rea
     }
     throw new GjallarError('NOT_FOUND');
   };
-  answerHttp(app, engine, { pattern: '/api/*', secure, maxBody, headersFor, handle });
+  answerHttp(app, engine, { pattern: '/api/*', secure, maxBody: api.config.maxPayload, headersFor, handle });
 }
 
 function patternOf(path: string): RegExp {

@@ -1,4 +1,4 @@
-import type { MachineWorker, OwnPort } from '../../host/index.js';
+import type { Config, MachineWorker, OwnPort } from '../../host/index.js';
 import type { EngineRequest } from '../../index.js';
 import { decodeRoom, type Headers, type HttpExchange } from '../../io/http/index.js';
 import type { Chat } from '../chat/chat.js';
@@ -8,16 +8,11 @@ import type { tokenRevocation } from '../chat/operator/tokens.js';
 /** What the API acts on. It passes all input on unchecked. */
 export interface Api {
   readonly chat: Chat;
+  readonly config: Config;
   readonly worker: MachineWorker;
   readonly port: Pick<OwnPort, 'app' | 'engine' | 'secure' | 'admin'>;
   readonly tokens: ReturnType<typeof tokenRevocation>;
   readonly loss: KeptMessages['loss'];
-  /** Without a key, and without tokens, every request to rooms is rejected. */
-  readonly apiKey: string | undefined;
-  /** How long a drain takes, in ms. */
-  readonly drainTimeout: number;
-  /** Whether the proxies' headers about the host are trusted. */
-  readonly isProxied: boolean;
 }
 
 /** One call of the API. */

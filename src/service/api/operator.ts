@@ -29,9 +29,9 @@ export async function readStats({ request }: Call, { port, chat }: Api): Promise
  * Requires the operator, in a request that no page of another origin has made.
  * @throws GjallarError ADMIN_OFF, ADMIN_ONLY, RATE_LIMITED, ORIGIN_FORBIDDEN
  */
-async function requireOperator({ request }: Call, { port: { admin }, isProxied }: Api) {
+async function requireOperator({ request }: Call, { port: { admin }, config }: Api) {
   if (!admin) throw new GjallarError('ADMIN_OFF');
-  await admin.requireOwnPage(request, isProxied);
+  await admin.requireOwnPage(request, config.trustProxy > 0);
   return { operator: admin.user, address: request.connection.remoteAddress };
 }
 
@@ -56,11 +56,11 @@ export const disconnect = actsOn('disconnect');
 export const closeRoom = actsOn('close-room');
 
 /** Drains the machine. The response is sent before the drain begins. */
-export const drain = acts('drain', (call, { worker, drainTimeout }) => {
+export const drain = acts('drain', (call, { worker, config }) => {
   call.status = 202;
   const work = () => {
     worker.drainMachine();
-    return { state: 'draining', over: drainTimeout };
+    return { state: 'draining', over: config.drainTimeout };
   };
   return [{}, work];
 });

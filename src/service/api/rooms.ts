@@ -1,43 +1,47 @@
 import { GjallarError } from '../../base/errors.js';
 import { isSame, readBody, readJson } from '../../io/http/index.js';
 import type { Identity } from '../accounts/identity.js';
+import type { ChatContext } from '../chat/context.js';
+import { publishMessage, readRoomPage } from '../chat/conversations/publish.js';
 import { type Api, type Call, segmentOf, withIntegers } from './call.js';
 
-export async function publish(call: Call, api: Api): Promise<object> {
-  const caller = await authorize(call, api);
-  const { exchange, request } = call;
-  return api.chat.publish(caller, segmentOf(call), () => readJson(exchange), request.headers['idempotency-key']);
-}
+/** An operation on the room or the state room that the path names, for a caller with the API key or a token. */
+const calls = (
+  work: (context: ChatContext, caller: Identity | undefined, room: string, call: Call) => Promise<object>,
+) =>
+  async function operation(call: Call, api: Api): Promise<object> {
+    const caller = await authorize(call, api);
+    return work(api.chat.context, caller, segmentOf(call), call);
+  };
 
-export async function readMessages(call: Call, api: Api): Promise<object> {
-  const caller = await authorize(call, api);
-  return api.chat.read(caller, segmentOf(call), withIntegers(call.request._query));
-}
+export const publish = calls((context, caller, room, { exchange, request }) =>
+  publishMessage(context, caller, room, () => readJson(exchange), request.headers['idempotency-key']),
+);
 
-export async function getState(call: Call, api: Api): Promise<object> {
-  const caller = await authorize(call, api);
-  return { value: await api.chat.states.get(caller, segmentOf(call), keyOf(call)) };
-}
+export const readMessages = calls((context, caller, room, { request }) =>
+  readRoomPage(context, caller, room, withIntegers(request._query)),
+);
 
-export async function setState(call: Call, api: Api): Promise<object> {
-  const caller = await authorize(call, api);
-  await api.chat.states.set(caller, segmentOf(call), keyOf(call), () => readBody(call.exchange));
+export const getState = calls(async ({ states }, caller, room, call) => ({
+  value: await states.get(caller, room, keyOf(call)),
+}));
+
+export const setState = calls(async ({ states }, caller, room, call) => {
+  await states.set(caller, room, keyOf(call), () => readBody(call.exchange));
   return {};
-}
+});
 
-export async function patchState(call: Call, api: Api): Promise<object> {
-  const caller = await authorize(call, api);
-  await api.chat.states.patch(caller, segmentOf(call), keyOf(call), () => readBody(call.exchange));
+export const patchState = calls(async ({ states }, caller, room, call) => {
+  await states.patch(caller, room, keyOf(call), () => readBody(call.exchange));
   return {};
-}
+});
 
-export async function deleteState(call: Call, api: Api): Promise<object> {
-  const caller = await authorize(call, api);
-  return { deleted: await api.chat.states.delete(caller, segmentOf(call), keyOf(call)) };
-}
+export const deleteState = calls(async ({ states }, caller, room, call) => ({
+  deleted: await states.delete(caller, room, keyOf(call)),
+}));
 
 /** The caller's identity; undefined for the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
-async function authorize({ request }: Call, { apiKey, chat }: Api): Promise<Identity | undefined> {
+async function authorize({ request }: Call, { config: { apiKey }, chat }: Api): Promise<Identity | undefined> {
   if (apiKey === undefined && !chat.identify) throw new GjallarError('API_OFF');
   const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   if (given === undefined) throw new GjallarError('UNAUTHORIZED');

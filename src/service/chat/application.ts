@@ -17,7 +17,6 @@ import { tokenRevocation } from './operator/tokens.js';
 import { servePages } from './pages.js';
 import type { ChatMember } from './plain/member.js';
 import type { ChatServer } from './protocol.js';
-import type { StateSettings } from './state/service.js';
 
 /** The chat service: rooms over Socket.IO, plain WebSockets and HTTP, with history and accounts. */
 export function chatApplication(config: Config): Application {
@@ -44,23 +43,13 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
     identify: (token: unknown) => issued.identify(token).then((identity) => revoked?.accept(identity) ?? identity),
   };
   const plain = new PlainWebSockets<ChatMember>(engine);
-  const chat: Chat = startChat(io as unknown as ChatServer, {
-    worker,
-    engine,
-    kept,
-    plain,
-    accounts,
-    revoked,
-    state: stateSettings(config),
-    volatilePresence: config.slowPolicy === 'drop-volatile',
-  });
+  const parts = { worker, engine, kept, plain, accounts, revoked };
+  const chat: Chat = startChat(io as unknown as ChatServer, config, parts);
   figures.add(() => chatReadings(chat));
   plain.attach(app, { secure, admit: chat.admit });
   const cors = new Cors(config.corsOrigin);
   const tokens = tokenRevocation(revoked);
-  const { apiKey, drainTimeout, maxPayload: maxBody } = config;
-  const api = { chat, worker, port, tokens, loss: kept.loss, apiKey, drainTimeout, isProxied: config.trustProxy > 0 };
-  serveApi(api, { cors, maxBody });
+  serveApi({ chat, config, worker, port, tokens, loss: kept.loss }, cors);
   servePages(app, engine, { cors, reports: worker.reports, secure, demoPage: config.demoPage === 'on' });
   return {
     listen: () => port.listen(),
@@ -81,11 +70,6 @@ async function startChatService(config: Config, worker: MachineWorker): Promise<
       app.close();
     },
   };
-}
-
-function stateSettings(config: Config): StateSettings {
-  const { stateRooms: names = [], stateMaxKeys: maxKeys, stateMaxBytes: maxBytes } = config;
-  return { names, hasDemo: config.demoPage === 'on', bounds: { maxKeys, maxBytes } };
 }
 
 async function accountsOf({ jwtSecret: secret, jwksUrl, jwtIssuer, jwtAudience, jwtUserClaim: userClaim }: Config) {

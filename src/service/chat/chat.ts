@@ -2,16 +2,13 @@ import { own } from '../../base/owner.js';
 import { TopKeys } from '../../engine/top-keys.js';
 import { type Conversations, openConversations } from '../../features/history/index.js';
 import { createPresence } from '../../features/presence/index.js';
-import type { MachineWorker } from '../../host/index.js';
-import type { Engine, Namespace, Session, Socket } from '../../index.js';
+import type { Config } from '../../host/index.js';
+import type { Namespace, Session, Socket } from '../../index.js';
 import { atMostEvery } from '../../io/http/index.js';
-import type { Accounts } from '../accounts/identity.js';
-import type { RevokedTokens } from '../accounts/revocations.js';
 import { admit, admitted, identityOf } from './admission.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser, namesOf } from './context.js';
 import type { KeptMessages } from './conversations/kept-messages.js';
 import { deliverHere } from './conversations/post.js';
-import { publishMessage, readRoomPage } from './conversations/publish.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
 import { echo, handlers } from './handlers/index.js';
@@ -23,35 +20,23 @@ import { admitPlain } from './plain/admit.js';
 import { type PlainDelivery, PlainMembers } from './plain/members.js';
 import { answerTotals, applicationViewOf, chatStatsOf, type WorkerTotals } from './presence/stats.js';
 import type { ChatServer, ChatSocket } from './protocol.js';
-import { StateService, type StateSettings } from './state/service.js';
+import { StateService } from './state/service.js';
 
-export interface ChatOptions {
-  worker: Pick<MachineWorker, 'mesh' | 'log' | 'reports'>;
-  engine: Engine;
+/** What the chat uses. The other fields are those of its context. */
+export interface ChatParts extends Pick<ChatContext, 'worker' | 'engine' | 'accounts' | 'revoked'> {
   /** The stores of the messages. */
-  kept: Pick<KeptMessages, 'history' | 'archive' | 'loss'>;
+  kept: KeptMessages;
   /** Reaches the members on plain WebSockets. */
   plain: PlainDelivery;
-  /** Verifies tokens. Without it, users choose their own names. */
-  accounts: Accounts | undefined;
-  /** The revoked tokens. {@link accounts} reject them. */
-  revoked: RevokedTokens | undefined;
-  state: StateSettings;
-  /** Whether presence events to slow clients are dropped. */
-  volatilePresence: boolean;
 }
 
 export type Chat = ReturnType<typeof startChat>;
 
 /** Starts the chat on the namespace `/` of a Socket.IO server. */
-export function startChat(
-  io: ChatServer,
-  { worker, engine, kept, plain, accounts, revoked, state, volatilePresence }: ChatOptions,
-) {
-  const { log, reports } = worker;
+export function startChat(io: ChatServer, config: Config, { kept, plain, ...parts }: ChatParts) {
+  const { worker, engine, accounts, revoked } = parts;
+  const { reports } = worker;
   const { history, archive, loss } = kept;
-  const { costs } = engine;
-  const isOverloaded = () => engine.load.rejectsMessages;
   const counters = new ChatCounters();
   const talkers = new TopKeys();
   const presence = createPresence<string>(io.of('/') as unknown as Namespace, {
@@ -59,7 +44,7 @@ export function startChat(
   })
     .on('update', ({ room: ioRoom, members, joined, left, sockets }) => {
       if (joined?.size === 0 && left?.size === 0 && !sockets) return;
-      const here = (volatilePresence ? io.local.volatile : io.local).to(ioRoom);
+      const here = (config.slowPolicy === 'drop-volatile' ? io.local.volatile : io.local).to(ioRoom);
       const users = joined && { joined: [...joined.keys()], left: [...left!.keys()] };
       const names = users && namesOf(joined, left!);
       here.emit('presence', { room: chatRoomOf(ioRoom)!, members, ...users, ...(names && { names }) });
@@ -81,23 +66,19 @@ export function startChat(
       onRead: ({ lacks }) => {
         if (lacks) counters.incomplete[lacks]++;
       },
-      costs,
+      costs: engine.costs,
       onLoss: (lastUsed) => loss?.find(lastUsed),
     });
   const plainMembers = new PlainMembers(plain, io.of('/').adapter);
   const context: ChatContext = {
+    ...parts,
     io,
     presence,
     conversations,
-    workerId: worker.mesh.id,
-    accounts,
     expiry: new Expiry(),
-    revoked,
     inFlight: new Map(),
-    states: new StateService(io, state, isOverloaded, costs),
-    isOverloaded,
+    states: new StateService(io, config, engine),
     counters,
-    costs,
     talkers,
   };
 
@@ -111,7 +92,7 @@ export function startChat(
       return true;
     }
     const handler = handlers.get(name);
-    if (handler) own(`answering the event ${name}`, answer(handler, context, socket, input, reply, log));
+    if (handler) own(`answering the event ${name}`, answer(handler, context, socket, input, reply));
     else if (name === 'echo') echo(socket, input, reply);
     else return false;
     return true;
@@ -143,12 +124,7 @@ export function startChat(
   return {
     /** Admits a plain WebSocket; see {@link admitPlain}. */
     admit: (request: Parameters<typeof admitPlain>[2]) => admitPlain(context, plainMembers, request),
-    states: context.states,
-    /** Posts to a room without joining it; see {@link publishMessage}. */
-    publish: (...what: Tail<typeof publishMessage>) => publishMessage(context, ...what),
-    /** Reads a page of a room's messages; see {@link readRoomPage}. */
-    read: (...what: Tail<typeof readRoomPage>) => readRoomPage(context, ...what),
-    counters,
+    context,
     /** How the chat takes part in the operator's actions. */
     operator: chatSeam(context, plain.all),
     deletion: new MessageDeletion(context, stores),
@@ -172,9 +148,6 @@ export function startChat(
     },
   };
 }
-
-/** What a function that gets the context takes besides. */
-type Tail<Work> = Work extends (context: ChatContext, ...rest: infer Rest) => unknown ? Rest : never;
 
 /**
  * Whether an instrumentation, such as OpenTelemetry's, follows what listeners of a socket do. It sees those of named events only,

@@ -1,6 +1,7 @@
 import type { TopKeys } from '../../engine/top-keys.js';
 import type { Conversations } from '../../features/history/index.js';
 import type { Presence } from '../../features/presence/index.js';
+import type { MachineWorker } from '../../host/index.js';
 import type { Engine } from '../../index.js';
 import type { Accounts } from '../accounts/identity.js';
 import type { RevokedTokens } from '../accounts/revocations.js';
@@ -16,7 +17,8 @@ export interface ChatContext {
   readonly presence: Presence<string>;
   /** The stored messages; undefined if the server keeps no history. */
   readonly conversations: Conversations | undefined;
-  readonly workerId: number;
+  readonly worker: Pick<MachineWorker, 'mesh' | 'log' | 'reports'>;
+  readonly engine: Engine;
   /** Verifies tokens; undefined if users choose their own names. */
   readonly accounts: Accounts | undefined;
   readonly expiry: Expiry;
@@ -26,12 +28,8 @@ export interface ChatContext {
   readonly inFlight: Map<object, number>;
   readonly states: StateService;
   readonly counters: ChatCounters;
-  /** Charges clients for requests that cost the worker more than they send. */
-  readonly costs: Engine['costs'];
   /** The users that send the most events and messages. */
   readonly talkers: TopKeys;
-  /** Whether new messages are refused because the worker is overloaded. */
-  isOverloaded(): boolean;
 }
 
 const ROOM = 'room:';

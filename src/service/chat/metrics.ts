@@ -3,7 +3,9 @@ import type { MachineWorker } from '../../host/index.js';
 import type { Chat } from './chat.js';
 
 /** The figures of posted messages and failed events. */
-export function chatReadings({ counters }: Chat): ReturnType<Parameters<MachineWorker['figures']['add']>[0]> {
+export function chatReadings({
+  context: { counters },
+}: Chat): ReturnType<Parameters<MachineWorker['figures']['add']>[0]> {
   return {
     gjallar_chat_messages_total: [
       ['room', counters.roomMessages],

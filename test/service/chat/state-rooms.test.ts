@@ -20,7 +20,7 @@ afterEach(async () => {
 });
 
 test('a room with too many members that are behind lets nobody else in, over Socket.IO or plain WebSockets', async () => {
-  const states = onHubOf(node, () => new StateService(node.io as never, { names: ['a'] }, () => false));
+  const states = onHubOf(node, () => new StateService(node.io as never, { stateRooms: ['a'] }, node.engine));
   const room = states.find('a', 'join', undefined);
   await room.ready();
   const { socket } = await pairOn(node);

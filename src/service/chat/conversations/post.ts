@@ -34,12 +34,12 @@ function tell(to: Pick<ChatServer, 'to'>, conversation: Conversation, message: S
  * @throws GjallarError OVERLOADED; HISTORY_… if the history does not store them: nobody receives them then
  */
 export async function post(
-  { io, conversations, counters, isOverloaded }: ChatContext,
+  { io, conversations, counters, engine }: ChatContext,
   conversation: Conversation,
   messages: readonly NewMessage[],
   options?: AppendOptions,
 ): Promise<(PostReply & { duplicate?: true })[]> {
-  if (isOverloaded()) throw new GjallarError('OVERLOADED');
+  if (engine.load.rejectsMessages) throw new GjallarError('OVERLOADED');
   const results = await conversations?.post(conversation, messages, options);
   const posted = results ? results.filter(({ duplicate }) => !duplicate).length : messages.length;
   if ('room' in conversation) counters.roomMessages += posted;

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import { type Failure, failureOf, GjallarError } from '../../../base/errors.js';
 import type { ChatContext } from '../context.js';
 import type { ChatSocket } from '../protocol.js';
@@ -26,13 +25,13 @@ export async function answer(
   socket: ChatSocket,
   input: unknown,
   reply: unknown,
-  log: Logger,
 ): Promise<void> {
   // A client that sends no input may still ask for a reply.
   const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
   if (context.talkers.isDue()) context.talkers.add(socket.data.name);
   const { conn } = socket;
   const { inFlight } = context;
+  const { log } = context.worker;
   const before = inFlight.get(conn) ?? 0;
   if (boundedHandlers.has(handler) && before >= MAX_IN_FLIGHT) {
     context.counters.failed(tooManyInFlight.code);

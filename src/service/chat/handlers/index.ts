@@ -16,13 +16,13 @@ export const MAX_ROOMS = 100;
 export async function join(context: ChatContext, socket: ChatSocket, input: unknown): Promise<JoinReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
-  const { presence, workerId, conversations } = context;
+  const { presence, worker, conversations } = context;
   const position = await enterKeptRoom(socket, ioRoomOf(room), {
     isKept: isChatRoom,
     maxRooms: MAX_ROOMS,
     follow: async () => conversations?.follow(room),
   });
-  return { room, members: presence.usersOf(ioRoomOf(room)).members, worker: workerId, ...position };
+  return { room, members: presence.usersOf(ioRoomOf(room)).members, worker: worker.mesh.id, ...position };
 }
 
 export async function leave(_context: ChatContext, socket: ChatSocket, input: unknown): Promise<object> {
@@ -61,15 +61,15 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
   return readPage(context, { room }, page, socket.conn);
 }
 
-export async function who({ presence, costs }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
+export async function who({ presence, engine }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
   const room = readRoom(input);
   requireRoom(socket.data.grant, 'join', room);
   // A client that still owes something costs no list.
-  costs.chargeAtOnce(socket.conn, 0);
+  engine.costs.chargeAtOnce(socket.conn, 0);
   const { members, users, sockets } = presence.usersOf(ioRoomOf(room));
   const connections = sockets.size > 0 ? Object.fromEntries(sockets) : undefined;
   const list = { room, members, users: [...users.keys()].sort(), names: namesOf(users), connections };
-  costs.charge(socket.conn, Buffer.byteLength(JSON.stringify(list)));
+  engine.costs.charge(socket.conn, Buffer.byteLength(JSON.stringify(list)));
   return list;
 }
 

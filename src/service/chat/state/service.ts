@@ -1,5 +1,6 @@
 import { GjallarError } from '../../../base/errors.js';
-import { createStateRoom, type StateRoom, type StateRoomOptions } from '../../../features/state/index.js';
+import { createStateRoom, type StateRoom } from '../../../features/state/index.js';
+import type { Config } from '../../../host/index.js';
 import type { Engine, Server } from '../../../index.js';
 import { parseJson, WorkQueue } from '../../../io/http/index.js';
 import { type Grant, type Identity, requireRoom } from '../../accounts/identity.js';
@@ -8,15 +9,6 @@ import { callerOf } from '../identify.js';
 import { readObject, readRoom } from '../input.js';
 import type { ChatServer } from '../protocol.js';
 import { DEMO_ROOM, DemoQuotes } from './demo.js';
-
-/** The state rooms of the chat service. */
-export interface StateSettings {
-  names: readonly string[];
-  /** Whether there is the room of the demo page too, which changes by itself while it is watched. */
-  hasDemo?: boolean;
-  /** The bounds of each room. */
-  bounds?: Pick<StateRoomOptions, 'maxKeys' | 'maxBytes'>;
-}
 
 /**
  * The state rooms, which are open on all workers and machines from the start, and what callers of the HTTP API do with
@@ -28,20 +20,17 @@ export class StateService {
   /** Requests take turns, so that many at once do not keep the worker from everything else. */
   private readonly requests: WorkQueue;
 
-  /**
-   * @param isOverloaded whether changes are rejected because the worker is overloaded
-   * @param costs charges callers for what the worker reads, copies and encodes for them
-   */
+  /** The room of the demo page changes by itself while it is watched. */
   constructor(
     io: ChatServer,
-    { names, hasDemo = false, bounds }: StateSettings,
-    private readonly isOverloaded: () => boolean,
-    private readonly costs?: Engine['costs'],
+    { stateRooms = [], stateMaxKeys: maxKeys, stateMaxBytes: maxBytes, demoPage }: Partial<Config>,
+    private readonly engine: Pick<Engine, 'costs' | 'load'>,
   ) {
-    this.requests = new WorkQueue('requests for state rooms', costs);
-    for (const name of new Set([...names.map(readRoom), ...(hasDemo ? [DEMO_ROOM] : [])])) {
+    this.requests = new WorkQueue('requests for state rooms', engine.costs);
+    const hasDemo = demoPage === 'on';
+    for (const name of new Set([...stateRooms.map(readRoom), ...(hasDemo ? [DEMO_ROOM] : [])])) {
       // A room may have the name of an event of the chat.
-      const options = { ...bounds, event: `state:${name}`, answersClients: false };
+      const options = { maxKeys, maxBytes, event: `state:${name}`, answersClients: false };
       this.byName.set(name, createStateRoom(io as unknown as Server, name, options));
     }
     if (!hasDemo) return;
@@ -137,12 +126,12 @@ export class StateService {
 
   /** Charges a caller. The API key is the operator's, whose programs only take turns. */
   private charge(caller: Identity | undefined, bytes: number): void {
-    if (caller) this.costs?.charge(callerOf(caller), bytes);
+    if (caller) this.engine.costs.charge(callerOf(caller), bytes);
   }
 
   private writable(caller: Identity | undefined, name: string): StateRoom {
     const room = this.find(name, 'publish', caller?.grant);
-    if (this.isOverloaded()) throw new GjallarError('OVERLOADED');
+    if (this.engine.load.rejectsMessages) throw new GjallarError('OVERLOADED');
     return room;
   }
 }
