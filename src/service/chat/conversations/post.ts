@@ -53,7 +53,7 @@ export async function post(
  * Reads a page of a conversation when it is the client's turn.
  * @throws GjallarError HISTORY_OFF, HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
  */
-export async function readPage(
+export async function readConversation(
   { conversations }: ChatContext,
   conversation: Conversation,
   query: PageQuery,

@@ -5,7 +5,7 @@ import type { ChatContext } from '../context.js';
 import { callerOf } from '../identify.js';
 import { newMessage, read, readBatch, readPageQuery, readPostKey, readRoom, readText } from '../input.js';
 import type { HistoryReply, PostReply } from '../protocol.js';
-import { post, readPage } from './post.js';
+import { post, readConversation } from './post.js';
 
 /** The position of a message; `duplicate` says that it was kept when it first came with this key. */
 export type Published = PostReply & { duplicate?: true };
@@ -58,7 +58,7 @@ export async function readRoomPage(
 ): Promise<HistoryReply> {
   const name = readRoom(room);
   if (caller) requireRoom(caller.grant, 'join', name);
-  return readPage(context, { room: name }, readPageQuery(query), callerOf(caller));
+  return readConversation(context, { room: name }, readPageQuery(query), callerOf(caller));
 }
 
 /**

@@ -2,7 +2,7 @@ import { GjallarError } from '../../../base/errors.js';
 import { type Conversation, directBetween, enterKeptRoom } from '../../../features/history/index.js';
 import { isAllowed, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, chatRoomOf, ioRoomOf, namesOf, roomsOf } from '../context.js';
-import { post, readPage } from '../conversations/post.js';
+import { post, readConversation } from '../conversations/post.js';
 import { identifyByToken } from '../identify.js';
 import { readName, readObject, readPageQuery, readRoom, readText } from '../input.js';
 import type { ChatSocket, HistoryReply, JoinReply, PostReply, Replies, TokenReply, WhoReply } from '../protocol.js';
@@ -54,11 +54,11 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
   const page = readPageQuery(fields);
   const { name, grant } = socket.data;
   if (fields.with !== undefined) {
-    return readPage(context, directBetween(name, readName(fields.with)), page, socket.conn);
+    return readConversation(context, directBetween(name, readName(fields.with)), page, socket.conn);
   }
   const room = readRoom(fields.room);
   requireRoom(grant, 'join', room);
-  return readPage(context, { room }, page, socket.conn);
+  return readConversation(context, { room }, page, socket.conn);
 }
 
 export async function who({ presence, engine }: ChatContext, socket: ChatSocket, input: unknown): Promise<WhoReply> {
