@@ -21,6 +21,8 @@
  * All workers and machines that open the same store share it. Call `trim(Date.now())` about once a minute on one of them.
  */
 
+export type { Archive } from './archive/archive.js';
+export type { Archiving } from './archive/archiving.js';
 export { openArchive } from './archive/open.js';
 export {
   type Conversation,

@@ -18,8 +18,8 @@
  * It may call the rooms, and what they may call. It reaches other workers only through the keeper.
  */
 export type { RemovalTarget } from './keeper/memory.js';
-export type { RecoveryState } from './messages.js';
+export type { ExpiredSession, RecoveryState } from './messages.js';
 export { departing, expectArrival, forgetArrival } from './moves.js';
 export { outcomes } from './offset.js';
 export { depart, openRecovery, prepareArrival, type Recovery, type RecoveryOptions } from './recovery.js';
-export { type ExpiredSession, watchExpiries } from './session-expiry.js';
+export { watchExpiries } from './session-expiry.js';

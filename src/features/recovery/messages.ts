@@ -3,7 +3,6 @@ import { MalformedMessage } from '../../base/errors.js';
 import { sendable } from '../../base/sendable.js';
 import type { EncodedPackets } from '../../io/rooms/index.js';
 import type { Codec, LinkAnswer, LinkQuestion } from '../hub-link.js';
-import type { ExpiredSession } from './keeper/expiries.js';
 import type { RemovalTarget, RoomsFloor } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
 import type { RecoveryCounts, RecoveryOutcome } from './offset.js';
@@ -148,6 +147,18 @@ export type Found =
       readonly missed: readonly Missed[];
       readonly upTo: string;
     };
+
+/** The session of a client that can no longer be recovered. */
+// biome-ignore lint/suspicious/noExplicitAny: socket.io's own default
+export interface ExpiredSession<Data = any> {
+  /** The id that its socket had. */
+  readonly id: string;
+  readonly rooms: readonly string[];
+  /** `socket.data`. */
+  readonly data: Data | undefined;
+}
+
+export type ExpiryListener = (session: ExpiredSession) => void;
 
 /** What a keeper keeps. */
 export interface KeeperFigures {

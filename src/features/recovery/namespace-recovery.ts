@@ -16,11 +16,19 @@ import {
 import { Broadcasting } from './broadcasting.js';
 import { Heads } from './heads.js';
 import { JoinedRooms } from './joined-rooms.js';
-import type { ExpiredSession, ExpiryListener } from './keeper/expiries.js';
 import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
 import { type LiveSession, LiveSessions } from './live-sessions.js';
-import type { Found, Posted, SessionState, SpaceOptions, ToKeeper, ToWorker } from './messages.js';
+import type {
+  ExpiredSession,
+  ExpiryListener,
+  Found,
+  Posted,
+  SessionState,
+  SpaceOptions,
+  ToKeeper,
+  ToWorker,
+} from './messages.js';
 import { departing, isArriving } from './moves.js';
 import { decodeOffset, mayBeId, NO_OFFSET, type Offset, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';

@@ -8,13 +8,13 @@ import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
 import { inProcess, overHub } from '../hub-link.js';
-import type { ExpiryListener } from './keeper/expiries.js';
 import { Keeper } from './keeper/keeper.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink } from './link.js';
 import {
   codec,
   type DataPacker,
+  type ExpiryListener,
   type KeeperBounds,
   type RecoveryState,
   type ToWorker,

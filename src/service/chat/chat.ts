@@ -103,7 +103,7 @@ export function startChat(io: ChatServer, config: Config, { kept, plain, ...part
   }
 
   answerTotals(io, ownTotals);
-  const stores = history && { history, archive };
+  const stores = history && { history, archive: archive?.archive };
   io.use((socket, next) => admit(accounts, reports, socket, next));
   io.on('connection', (socket) => {
     admitted(socket);

@@ -1,9 +1,10 @@
 import { afterAll, expect, test } from '@jest/globals';
+import { SessionAwareAdapter } from 'socket.io-adapter';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
-import { Expiries } from '../../../src/features/recovery/keeper/expiries.js';
-import type { KeptSession } from '../../../src/features/recovery/keeper/sessions.js';
-import { type ExpiredSession, watchExpiries } from '../../../src/features/recovery/session-expiry.js';
-import { alone } from '../../../src/io/server/default-adapter.js';
+import type { ExpiredSession } from '../../../src/features/recovery/messages.js';
+import { openRecovery } from '../../../src/features/recovery/recovery.js';
+import { watchExpiries } from '../../../src/features/recovery/session-expiry.js';
+import { LocalAdapter } from '../../../src/io/rooms/index.js';
 import { startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { nextEvent } from '../../support/clients.js';
 import { temporaryFolder } from '../../support/folder.js';
@@ -181,7 +182,10 @@ test.concurrent(
   60_000,
 );
 
-test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
+/** The adapter of a process without other workers. */
+const alone = openRecovery(often).wrap((nsp) => new LocalAdapter(nsp));
+
+test.concurrent('a process alone', async () => {
   const node = await startNode(alone, { server: { connectionStateRecovery: recovery } });
   const expired: ExpiredSession[] = [];
   const end = watchExpiries(node.io, (session) => expired.push(session));
@@ -197,6 +201,11 @@ test.concurrent('a process alone, with the adapter of Socket.IO', async () => {
   const without = await startNode(alone);
   expect(() => watchExpiries(without.io, () => {})).toThrow('connectionStateRecovery');
   await without.close();
+  const stock = await startNode((nsp) => new SessionAwareAdapter(nsp), {
+    server: { connectionStateRecovery: recovery },
+  });
+  expect(() => watchExpiries(stock.io, () => {})).toThrow('SessionAwareAdapter does not tell');
+  await stock.close();
 });
 
 test.concurrent('a client whose session is restored, and whom a middleware rejects, has not returned', async () => {
@@ -226,18 +235,4 @@ test.concurrent('a client whose session is restored, and whom a middleware rejec
   } finally {
     await node.close();
   }
-});
-
-test('of too many sessions, the oldest are forgotten; one that a bound has dropped is told without its rooms', () => {
-  const told: string[] = [];
-  const expiries = new Expiries({ durationMs: () => 1000, maxSessions: () => 2 });
-  expiries.report = ({ id, rooms, data }) => told.push(`${id} ${rooms} ${data}`);
-  const session = { rooms: ['room'], data: 'large', disconnectedAt: 0 } as unknown as KeptSession;
-  for (const sid of ['a', 'b', 'c']) expiries.add({ ...session, pid: sid, sid });
-  expiries.shrink('b');
-  expiries.sweep(1000);
-  expect(told).toEqual([]);
-  expiries.sweep(1001);
-  expect(told).toEqual(['b  undefined', 'c room large']);
-  expiries.close();
 });

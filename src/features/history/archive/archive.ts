@@ -4,6 +4,7 @@ import { checkQuery } from '../checked-store.js';
 import type { ArchivePage } from '../page.js';
 import { type Change, HistoryError, type PageQuery, type Position } from '../store.js';
 import { connect, createTables, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
+import type { Dialect } from './packages.js';
 import {
   eraseConversation,
   eraseMessages,
@@ -24,49 +25,55 @@ export class ArchiveConflict extends Error {
   }
 }
 
+/** The database cannot be reached, or rejects a call. */
+export class ArchiveUnavailable extends HistoryError {
+  constructor(cause: unknown) {
+    super('HISTORY_UNAVAILABLE', cause);
+  }
+}
+
 /** Rows in one statement: MySQL takes as little as a megabyte. */
 const MAX_ROWS = 500;
 const MAX_TEXT = 250_000;
 
 /**
- * The permanent store: a database behind the history. An archiver copies messages into it, so it lags behind.
+ * The permanent store: a database behind the history. An archiver copies messages into it, so it lags behind. It connects once
+ * it is used.
  */
 export class Archive {
   private readonly knex: Knex;
-
-  private constructor(knex: Knex) {
-    this.knex = knex;
-  }
+  private readonly dialect: Dialect;
+  private tables: Promise<void> | undefined;
 
   /**
-   * Connects, and creates the tables that are missing.
-   *
    * @param url `postgres://…` or `mysql://…`
    * @throws RangeError for another scheme
-   * @throws HistoryError `HISTORY_UNAVAILABLE` if the database cannot be reached or used
    */
-  static async open(url: string): Promise<Archive> {
-    let knex: Knex | undefined;
+  constructor(url: string) {
+    ({ knex: this.knex, dialect: this.dialect } = connect(url));
+  }
+
+  /** Resolves once the tables are there. @throws ArchiveUnavailable */
+  private async ready(): Promise<Knex> {
+    this.tables ??= createTables(this.knex, this.dialect);
     try {
-      const database = connect(url);
-      knex = database.knex;
-      await createTables(knex, database.dialect);
-      return new Archive(knex);
+      await this.tables;
+      return this.knex;
     } catch (error) {
-      await knex?.destroy();
-      throw error instanceof RangeError ? error : new HistoryError('HISTORY_UNAVAILABLE', error);
+      this.tables = undefined;
+      throw new ArchiveUnavailable(error);
     }
   }
 
   /** The position in the history's changes up to which they are archived; undefined before the first. */
   async cursor(): Promise<string | undefined> {
-    const row = await this.knex<StateRow>(tables.state).where('name', 'cursor').first();
+    const row = await (await this.ready())<StateRow>(tables.state).where('name', 'cursor').first();
     return row?.value || undefined;
   }
 
   /** Names the last erasure. Read it before the changes that {@link write} takes. */
   async lastErasure(): Promise<string> {
-    const row = await this.knex<StateRow>(tables.state).where('name', 'erasures').first();
+    const row = await (await this.ready())<StateRow>(tables.state).where('name', 'erasures').first();
     return row?.value ?? '';
   }
 
@@ -92,7 +99,7 @@ export class Archive {
         await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
       }
     };
-    await this.knex.transaction(work);
+    await (await this.ready()).transaction(work);
   }
 
   /**
@@ -102,11 +109,7 @@ export class Archive {
    */
   async read(conversation: string, query: PageQuery): Promise<ArchivePage> {
     checkQuery(conversation, query);
-    try {
-      return await readArchive(this.knex, hashOf(conversation), query);
-    } catch (error) {
-      throw new HistoryError('HISTORY_UNAVAILABLE', error);
-    }
+    return this.using((knex) => readArchive(knex, hashOf(conversation), query));
   }
 
   /**
@@ -132,18 +135,25 @@ export class Archive {
   /** Finds messages in the whole archive, in pages. @throws HistoryError `HISTORY_UNAVAILABLE` */
   async *search(search: Search): AsyncGenerator<ArchivedMessage[]> {
     try {
-      yield* walkArchive(this.knex, search);
+      yield* walkArchive(await this.ready(), search);
     } catch (error) {
-      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+      throw unavailable(error);
     }
   }
 
   private async erasing(erase: (knex: Knex) => Promise<number>): Promise<number> {
+    return this.using(async (knex) => {
+      await rejectBatchesInFlight(knex);
+      return erase(knex);
+    });
+  }
+
+  /** @throws ArchiveUnavailable */
+  private async using<Result>(use: (knex: Knex) => Promise<Result>): Promise<Result> {
     try {
-      await rejectBatchesInFlight(this.knex);
-      return await erase(this.knex);
+      return await use(await this.ready());
     } catch (error) {
-      throw new HistoryError('HISTORY_UNAVAILABLE', error);
+      throw unavailable(error);
     }
   }
 
@@ -158,13 +168,16 @@ export class Archive {
     const now = Date.now();
     const free = (row: Knex.QueryBuilder) => row.where('value', owner).orWhere('until', '<', now);
     const lease = { value: owner, until: forMs === 0 ? 0 : now + forMs };
-    return (await this.knex<StateRow>(tables.state).where('name', 'archiver').andWhere(free).update(lease)) === 1;
+    const knex = await this.ready();
+    return (await knex<StateRow>(tables.state).where('name', 'archiver').andWhere(free).update(lease)) === 1;
   }
 
   async close(): Promise<void> {
     await this.knex.destroy();
   }
 }
+
+const unavailable = (error: unknown) => (error instanceof ArchiveUnavailable ? error : new ArchiveUnavailable(error));
 
 const hashOf = (conversation: string): string => createHash('sha256').update(conversation).digest('hex');
 /**

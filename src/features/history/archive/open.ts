@@ -8,7 +8,7 @@ import type { Archiving } from './archiving.js';
  *
  * ```
  * const archiving = await openArchive('postgres://localhost/chat', store);
- * const conversations = openConversations(io, { store, archive: archiving.reader, … });
+ * const conversations = openConversations(io, { store, archive: archiving, … });
  * ```
  * @param url `postgres://…` or `mysql://…`
  */

@@ -1,21 +1,17 @@
 import type { AppendJob } from '../checked-store.js';
 import { type AppendResult, type Position, resultsOf } from '../store.js';
 import { takeTags } from '../tags.js';
-import { encodeText, prepareAll, type Statements, type WriteConnection } from './connection.js';
+import { encodeText, type Statements } from './connection.js';
 
 const idle = 'SELECT id FROM conversations WHERE oldest IS NULL AND touched < ? ORDER BY touched LIMIT ?';
-const idleStatements = {
+export const forgetStatements = {
   forget: `DELETE FROM conversations WHERE id IN (${idle})`,
   surplus: 'SELECT touched FROM conversations WHERE oldest IS NULL ORDER BY touched DESC LIMIT 1 OFFSET ?',
 } as const;
 
 /** Forgets empty conversations, inside a transaction that the caller begins and commits. */
 export class Forgetter {
-  private constructor(private readonly sql: Statements<keyof typeof idleStatements>) {}
-
-  static async prepare(writer: WriteConnection): Promise<Forgetter> {
-    return new Forgetter(await prepareAll(writer, idleStatements));
-  }
+  constructor(private readonly sql: Statements<typeof forgetStatements>) {}
 
   /** @returns how many were forgotten */
   forget(touchedBefore: number, limit: number): number {
@@ -37,7 +33,7 @@ interface ConversationRow {
   oldest: number | null;
 }
 
-const statements = {
+export const appendStatements = {
   find: 'SELECT id, offset, tag, first, oldest FROM conversations WHERE name = ?',
   create: 'INSERT INTO conversations (name, offset, tag, first, oldest, touched) VALUES (?, 0, 0, 1, NULL, ?)',
   insert: 'INSERT INTO messages (conversation, offset, tag, before, at, sender, text) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -56,14 +52,10 @@ export class Appender {
   /** A row is looked up and written once, however many of the transaction's jobs are for its conversation. */
   private readonly rows = new Map<string, ConversationRow>();
 
-  private constructor(
-    private readonly sql: Statements<keyof typeof statements>,
+  constructor(
+    private readonly sql: Statements<typeof appendStatements>,
     private readonly maxMessages: number,
   ) {}
-
-  static async prepare(writer: WriteConnection, maxMessages: number): Promise<Appender> {
-    return new Appender(await prepareAll(writer, statements), maxMessages);
-  }
 
   /** @returns results that are good once the transaction is committed */
   append({ conversation, messages, key }: AppendJob): AppendResult[] {

@@ -14,15 +14,16 @@ export interface WriteConnection {
   close(): void;
 }
 
-export type Statements<Name extends string> = Record<Name, Statement>;
+/** Statements by the names of their texts. */
+export type Statements<Texts> = Record<keyof Texts, Statement>;
 
-export async function prepareAll<Name extends string>(
+export async function prepareAll<Texts extends Record<string, string>>(
   writer: WriteConnection,
-  sql: Record<Name, string>,
-): Promise<Statements<Name>> {
+  texts: Texts,
+): Promise<Statements<Texts>> {
   const prepared: [string, Statement][] = [];
-  for (const [name, text] of Object.entries<string>(sql)) prepared.push([name, await writer.prepare(text)]);
-  return Object.fromEntries(prepared) as Statements<Name>;
+  for (const [name, text] of Object.entries(texts)) prepared.push([name, await writer.prepare(text)]);
+  return Object.fromEntries(prepared) as Statements<Texts>;
 }
 
 /** A text column's value. libsql reads text only up to its first NUL, so such text is stored as a blob. */

@@ -1,12 +1,12 @@
 import type { EraseJob } from '../checked-store.js';
 import { OVERHEAD_BYTES } from '../page.js';
 import type { Forgetter } from './append.js';
-import { encodeText, prepareAll, type Statements, type WriteConnection } from './connection.js';
+import { encodeText, type Statements } from './connection.js';
 
 /** How many rows one transaction removes: about a millisecond, in which no other process can write. */
 const CHUNK = 500;
 
-const statements = {
+export const trimStatements = {
   due: 'SELECT id, offset, first FROM conversations WHERE oldest < ? ORDER BY oldest LIMIT 1',
   keep: 'SELECT offset, at FROM messages WHERE conversation = ? AND offset >= ? AND offset < ? AND at >= ? ORDER BY offset LIMIT 1',
   next: 'SELECT offset, at FROM messages WHERE conversation = ? AND offset >= ? ORDER BY offset LIMIT 1',
@@ -31,14 +31,10 @@ export interface TrimOutcome {
 
 /** Removes what is too old, a chunk per call, inside a transaction that the caller begins and commits. */
 export class Trimmer {
-  private constructor(
-    private readonly sql: Statements<keyof typeof statements>,
+  constructor(
+    private readonly sql: Statements<typeof trimStatements>,
     private readonly forgetter: Forgetter,
   ) {}
-
-  static async prepare(writer: WriteConnection, forgetter: Forgetter): Promise<Trimmer> {
-    return new Trimmer(await prepareAll(writer, statements), forgetter);
-  }
 
   chunk({ horizon, forgetBefore }: TrimJob): TrimOutcome {
     let removed = 0;
@@ -80,7 +76,7 @@ const EMPTY_EVERY = 16;
 export const liveBytes = `SELECT (p.page_count - f.freelist_count) * s.page_size AS bytes
   FROM pragma_page_count() p, pragma_freelist_count() f, pragma_page_size() s`;
 
-const sizeStatements = {
+export const sizeStatements = {
   live: liveBytes,
   // The oldest messages that together have this number of bytes, or the oldest one.
   oldest: `SELECT MAX(serial) AS serial, MAX(at) AS at, COUNT(*) AS count FROM (
@@ -105,15 +101,11 @@ const sizeStatements = {
 export class SizeLimit {
   private turns = 0;
 
-  private constructor(
-    private readonly sql: Statements<keyof typeof sizeStatements>,
+  constructor(
+    private readonly sql: Statements<typeof sizeStatements>,
     private readonly forgetter: Forgetter,
-    private readonly maxBytes: number,
+    private readonly maxBytes = Infinity,
   ) {}
-
-  static async prepare(writer: WriteConnection, forgetter: Forgetter, maxBytes = Infinity): Promise<SizeLimit> {
-    return new SizeLimit(await prepareAll(writer, sizeStatements), forgetter, maxBytes);
-  }
 
   /** @returns how many messages were removed, and whether the file is still too large */
   trim(): { removed: number; more: boolean } {
@@ -146,7 +138,7 @@ export class SizeLimit {
   }
 }
 
-const eraseStatements = {
+export const eraseStatements = {
   find: 'SELECT id FROM conversations WHERE name = ?',
   erase: `UPDATE messages SET sender = '', text = ''
     WHERE conversation = ? AND offset = ? AND tag = ? AND (sender <> '' OR text <> '')`,
@@ -154,11 +146,7 @@ const eraseStatements = {
 
 /** Erases messages inside a transaction that the caller begins and commits. */
 export class Eraser {
-  private constructor(private readonly sql: Statements<keyof typeof eraseStatements>) {}
-
-  static async prepare(writer: WriteConnection): Promise<Eraser> {
-    return new Eraser(await prepareAll(writer, eraseStatements));
-  }
+  constructor(private readonly sql: Statements<typeof eraseStatements>) {}
 
   /** @returns how many messages had an author or a text */
   erase({ conversation, places }: EraseJob): number {

@@ -2,9 +2,18 @@ import { Batcher, type Entry } from '../batcher.js';
 import { type AppendJob, type EraseJob, weightOf } from '../checked-store.js';
 import { isBusy, retryWhileBusy } from '../files.js';
 import { type AppendResult, HistoryError } from '../store.js';
-import { Appender, Forgetter } from './append.js';
-import type { Statement, WriteConnection } from './connection.js';
-import { Eraser, SizeLimit, type TrimJob, Trimmer, type TrimOutcome } from './trim.js';
+import { Appender, appendStatements, Forgetter, forgetStatements } from './append.js';
+import { prepareAll, type Statement, type WriteConnection } from './connection.js';
+import {
+  Eraser,
+  eraseStatements,
+  SizeLimit,
+  sizeStatements,
+  type TrimJob,
+  Trimmer,
+  type TrimOutcome,
+  trimStatements,
+} from './trim.js';
 
 export interface WriterOptions {
   maxMessages: number;
@@ -57,13 +66,14 @@ export class SqliteWriter {
   }
 
   static async prepare(connection: WriteConnection, options: WriterOptions): Promise<SqliteWriter> {
+    const { maxMessages, maxBytes } = options;
     const begin = await connection.prepare('BEGIN IMMEDIATE');
     const touch = await connection.prepare('UPDATE checks SET at = at');
-    const forgetter = await Forgetter.prepare(connection);
-    const appender = await Appender.prepare(connection, options.maxMessages);
-    const trimmer = await Trimmer.prepare(connection, forgetter);
-    const eraser = await Eraser.prepare(connection);
-    const size = await SizeLimit.prepare(connection, forgetter, options.maxBytes);
+    const forgetter = new Forgetter(await prepareAll(connection, forgetStatements));
+    const appender = new Appender(await prepareAll(connection, appendStatements), maxMessages);
+    const trimmer = new Trimmer(await prepareAll(connection, trimStatements), forgetter);
+    const eraser = new Eraser(await prepareAll(connection, eraseStatements));
+    const size = new SizeLimit(await prepareAll(connection, sizeStatements), forgetter, maxBytes);
     return new SqliteWriter(connection, options, { begin, touch, appender, trimmer, eraser, size });
   }
 

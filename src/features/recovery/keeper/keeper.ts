@@ -4,6 +4,7 @@ import { splitTexts } from '../../../base/names.js';
 import { own } from '../../../base/owner.js';
 import { workerIn } from '../../../base/worker-name.js';
 import { type Asked, Deadline, OpenQuestions } from '../../hub-link.js';
+import { SharedRun } from '../../shared-run.js';
 import {
   bytesOfMissed,
   type Collected,
@@ -79,7 +80,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private readonly replays = new Map<number, Replays>();
   private readonly ofWorkers = new OpenQuestions<number, ToKeeper>();
   private readonly ofHubs = new OpenQuestions<string, ToKeeperElsewhere>();
-  private readonly sync = new Shared(() => this.askToPost());
+  private readonly sync = new SharedRun(() => this.askToPost());
   private timer: NodeJS.Timeout | undefined;
   private sweepMs = 0;
   private sweptAt = 0;
@@ -646,24 +647,6 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       bytes = 0;
     }
     if (away.length > 0) send({ streams: [], away: away as never });
-  }
-}
-
-/** Something that takes a while, done once for all who ask before it begins. */
-class Shared {
-  private running: Promise<void> = Promise.resolve();
-  private planned: Promise<void> | undefined;
-
-  constructor(private readonly act: () => Promise<void>) {}
-
-  /** Resolves when it has been done from now on. */
-  next(): Promise<void> {
-    this.planned ??= this.running.then(() => {
-      this.planned = undefined;
-      this.running = this.act();
-      return this.running;
-    });
-    return this.planned;
   }
 }
 

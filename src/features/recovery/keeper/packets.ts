@@ -1,15 +1,16 @@
-import { machineTime, setImmediate } from '../../../base/clock.js';
+import { delay, machineTime, setImmediate } from '../../../base/clock.js';
+import { Deadline } from '../../hub-link.js';
 import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
 import { decodeOffset, type Offset } from '../offset.js';
 import { VersionVector } from '../version-vector.js';
-import { Waits } from './expiries.js';
 import { FloorCheck, ForeignMessages } from './memory.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
 
 /** How long a keeper waits for a packet that a client, or the worker that it returns to, has received, in ms. */
 const MAX_DELAY_MS = 1000;
-/** How many clients may wait at once for what the keeper has not received. */
+/** How many clients may wait at once for what the keeper has not received, and how often each looks whether it has, in ms. */
 const MAX_WAITS = 1000;
+const LOOK_MS = 5;
 /** How much is added to an index in one turn of the event loop: packets, and the rooms that they name. */
 const INDEXED_AT_ONCE = 5000;
 
@@ -26,7 +27,8 @@ export class Packets {
   private readonly streams = new Map<string, Stream>();
   /** Workers that are here, and send more. */
   private readonly here = new Set<string>();
-  private readonly waits = new Waits(MAX_WAITS);
+  /** The clients that wait, the longest first. */
+  private readonly waits = new Set<object>();
 
   /** @param isElsewhere whether another keeper has the packets of a worker */
   constructor(
@@ -65,10 +67,7 @@ export class Packets {
   }
 
   add(sender: string, packet: KeptPacket): void {
-    const stream = this.streams.get(sender);
-    if (!stream) return;
-    stream.add(packet);
-    this.waits.received(sender, packet.number);
+    this.streams.get(sender)?.add(packet);
   }
 
   /** A worker is gone. @returns how many it has sent */
@@ -110,20 +109,32 @@ export class Packets {
     const offset = decodeOffset(question.offset);
     if (!offset) return { outcome: 'offset invalid' };
     const received = VersionVector.union(offset.senders, VersionVector.parse(question.received));
-    const awaited = received.beyond({ of: (sender) => this.streams.get(sender)?.last ?? Number.POSITIVE_INFINITY });
-    if (awaited.size > 0 && !(await this.waits.start(awaited, MAX_DELAY_MS))) {
-      // What a killed worker has sent to its clients alone is kept nowhere.
-      for (const [sender, number] of awaited) {
-        const stream = this.streams.get(sender);
-        if (stream && stream.last < number && this.here.has(sender)) return { outcome: 'worker behind' };
-      }
-    }
+    const awaited = await this.wait(received);
+    // What a killed worker has sent to its clients alone is kept nowhere.
+    if (awaited.some((sender) => this.here.has(sender))) return { outcome: 'worker behind' };
     const rooms = new Set(question.session.rooms);
     for (const [sender, stream] of this.streams) {
       const number = offset.senders.of(sender);
       while (stream.isLongFor(rooms, number) && !stream.indexSome(INDEXED_AT_ONCE)) await nextTurn();
     }
     return this.missingNow(question, offset, rooms);
+  }
+
+  /** Waits a while for what others have received, and returns what is still missing. It usually comes within milliseconds. */
+  private async wait(received: VersionVector): Promise<VersionVector> {
+    const last = { of: (sender: string) => this.streams.get(sender)?.last ?? Number.POSITIVE_INFINITY };
+    let awaited = received.beyond(last);
+    const wait = {};
+    this.waits.add(wait);
+    const [longest] = this.waits;
+    if (this.waits.size > MAX_WAITS) this.waits.delete(longest!);
+    const deadline = new Deadline(MAX_DELAY_MS);
+    while (awaited.size > 0 && deadline.left > 0 && this.waits.has(wait)) {
+      await delay(LOOK_MS);
+      awaited = awaited.beyond(last);
+    }
+    this.waits.delete(wait);
+    return awaited;
   }
 
   private missingNow(question: MissedQuestion, offset: Offset, rooms: ReadonlySet<string>): Collected {
@@ -186,7 +197,7 @@ export class Packets {
   }
 
   close(): void {
-    this.waits.close();
+    this.waits.clear();
     for (const stream of this.streams.values()) stream.release();
     this.streams.clear();
   }

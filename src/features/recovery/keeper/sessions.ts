@@ -1,7 +1,6 @@
 import { machineTime } from '../../../base/clock.js';
 import type { SessionState } from '../messages.js';
-import type { Expiries } from './expiries.js';
-import { memoryOfData, memoryOfText, type Removals } from './memory.js';
+import { memoryOfData, memoryOfText } from './memory.js';
 import type { Stream } from './stream.js';
 
 /** What drops a session of a namespace that has become too many. */
@@ -84,8 +83,8 @@ export class Sessions {
   constructor(
     private readonly memory: SessionMemory,
     private readonly bounds: () => { readonly maxSessions: number; readonly durationMs: number },
-    private readonly removals: Pick<Removals, 'covers'>,
-    private readonly expiries: Pick<Expiries, 'add' | 'shrink'>,
+    /** Told of each session that cannot be recovered any more, because its time is over or a bound has dropped it. */
+    private readonly expired: (session: KeptSession) => void,
   ) {}
 
   get size(): number {
@@ -93,45 +92,54 @@ export class Sessions {
   }
 
   put(session: KeptSession): void {
-    this.take(session.pid)?.direct.release();
-    if (this.removals.covers(session)) return session.direct.release();
+    this.drop(session.pid);
     this.sessions.set(session.pid, session);
-    this.expiries.add(session);
     this.memory.add(session, bytesOf(session), this.dropOld);
     const [oldest] = this.sessions.values();
     if (this.sessions.size > this.bounds().maxSessions) this.dropOld(oldest!);
     this.changed(session.pid);
   }
 
-  private readonly dropOld = ({ pid }: KeptSession): void => {
-    this.drop(pid);
+  private readonly dropOld = (session: KeptSession): void => {
     this.dropped++;
-    this.expiries.shrink(pid);
+    this.end(session);
   };
 
   /** Removes a session and returns it, unless it has expired. */
   take(pid: string): KeptSession | undefined {
     const session = this.sessions.get(pid);
     if (!session) return undefined;
-    this.sessions.delete(pid);
+    if (session.disconnectedAt + this.bounds().durationMs < machineTime()) return void this.end(session);
+    this.remove(session);
+    return session;
+  }
+
+  private remove(session: KeptSession): void {
+    this.sessions.delete(session.pid);
     this.memory.forget(session);
-    if (session.disconnectedAt + this.bounds().durationMs >= machineTime()) return session;
-    session.direct.release();
-    return undefined;
+  }
+
+  private end(session: KeptSession): void {
+    this.drop(session.pid);
+    this.expired(session);
   }
 
   get(pid: string): KeptSession | undefined {
     return this.sessions.get(pid);
   }
 
+  /** The client of a session is connected again, or the session has ended. */
   drop(pid: string): void {
-    this.take(pid)?.direct.release();
+    const session = this.sessions.get(pid);
+    if (!session) return;
+    this.remove(session);
+    session.direct.release();
   }
 
   /** Removes the sessions for which this is true, and returns their sockets' ids. */
   removeWhere(matches: (session: KeptSession) => boolean): string[] {
     const found = [...this.all()].filter(matches);
-    for (const { pid } of found) this.drop(pid);
+    for (const session of found) this.end(session);
     return found.map(({ sid }) => sid);
   }
 
@@ -157,7 +165,7 @@ export class Sessions {
 
   sweep(): void {
     const oldest = machineTime() - this.bounds().durationMs;
-    for (const { pid, disconnectedAt } of this.all()) if (disconnectedAt < oldest) this.drop(pid);
+    for (const session of this.all()) if (session.disconnectedAt < oldest) this.end(session);
   }
 
   close(): void {

@@ -1,7 +1,6 @@
 import { machineTime } from '../../../base/clock.js';
 import { nameOf } from '../../../base/names.js';
-import type { AwayState, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
-import { type ExpiredSession, Expiries } from './expiries.js';
+import type { AwayState, ExpiredSession, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
 import { Floors, Removals, type RemovalTarget } from './memory.js';
 import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
@@ -55,19 +54,21 @@ export class Space {
   /** Sessions that a worker recovers at present. If it is gone before it has told the result, they are kept again. */
   private readonly taken = new Map<string, Taken>();
   private readonly removals = new Removals();
-  private readonly expiries: Expiries;
 
   constructor(
     public options: SpaceOptions,
     private readonly host: Host,
   ) {
     this.packets = new Packets(host.packets, () => this.options, host.isElsewhere);
-    this.expiries = new Expiries({
-      durationMs: () => this.options.durationMs,
-      maxSessions: () => this.options.maxSessions,
-    });
-    this.away = new Sessions(host.sessions, () => this.options, this.removals, this.expiries);
+    this.away = new Sessions(host.sessions, () => this.options, this.expired);
   }
+
+  /** One worker that listens is told of a session whose client has not returned, or cannot be recovered. */
+  private readonly expired = ({ sid: id, rooms, data }: KeptSession): void => {
+    const listening = [...this.workers].filter(([, { isListening }]) => isListening).map(([worker]) => worker);
+    if (listening.length === 0) return;
+    this.host.expired(Math.min(...listening), { id, rooms: rooms.filter((room) => room !== id), data });
+  };
 
   /** How long packets are kept: a client may have received nothing for a while before it counts as gone. */
   get retentionMs(): number {
@@ -94,7 +95,6 @@ export class Space {
     direct.cut(floor, floorAt);
     this.live.set(pid, { ...told, worker, direct });
     this.untake(pid)?.direct.release();
-    this.expiries.forget(pid);
     this.away.drop(pid);
     this.away.changed(pid);
   }
@@ -167,11 +167,13 @@ export class Space {
   }
 
   private keep(session: KeptSession, isLost = false): void {
-    if (isLost || this.removals.covers(session)) {
-      session.direct.release();
-      return this.expiries.failed(session);
-    }
-    this.away.put(session);
+    if (isLost || this.removals.covers(session)) this.end(session);
+    else this.away.put(session);
+  }
+
+  private end(session: KeptSession): void {
+    session.direct.release();
+    this.expired(session);
   }
 
   /** Another keeper has given a session. */
@@ -193,7 +195,6 @@ export class Space {
   give(pid: string): AwayState | undefined {
     const kept = this.away.take(pid);
     if (!kept) return undefined;
-    this.expiries.forget(pid);
     const { direct, disconnectedAt, ...session } = kept;
     const awayMs = machineTime() - disconnectedAt;
     const state = { session, awayMs, direct: direct.state };
@@ -204,11 +205,7 @@ export class Space {
   /** A worker begins to recover a session. */
   take(pid: string, worker: number, session = this.away.take(pid)): KeptSession | undefined {
     if (!session) return undefined;
-    if (this.removals.covers(session)) {
-      session.direct.release();
-      return undefined;
-    }
-    this.expiries.forget(pid);
+    if (this.removals.covers(session)) return void this.end(session);
     this.taken.set(pid, { session, worker });
     return session;
   }
@@ -233,9 +230,7 @@ export class Space {
   failed(pid: string, worker: number, taken = this.taken.get(pid)?.session): void {
     const isTaken = this.isTaken(pid, worker) && this.taken.get(pid)?.session === taken;
     const session = isTaken ? this.untake(pid) : undefined;
-    if (!session) return;
-    session.direct.release();
-    this.expiries.failed(session);
+    if (session) this.end(session);
   }
 
   private untake(pid: string): KeptSession | undefined {
@@ -257,35 +252,29 @@ export class Space {
         live.rooms.delete(target.room);
       }
     }
-    this.expiries.endWhere(matches);
     return this.away.removeWhere(matches);
   }
 
   listen(number: number, isListening: boolean): void {
     const worker = this.workers.get(number);
     if (worker) worker.isListening = isListening;
-    const listeners = [...this.workers].filter(([, one]) => one.isListening).map(([one]) => one);
-    this.expiries.report =
-      listeners.length === 0 ? undefined : (session) => this.host.expired(Math.min(...listeners), session);
-    if (listeners.length > 0 && isListening) for (const session of this.away.all()) this.expiries.add(session);
   }
 
   /** A worker is gone, or has closed the namespace. Nothing has told it that its clients are. */
   left(number: number): void {
     const worker = this.workers.get(number);
     if (!worker) return;
+    worker.isListening = false;
     for (const [pid, { worker: of }] of [...this.live]) if (of === number) this.disconnected(number, pid);
     for (const [pid, one] of this.taken) if (one.worker === number) this.keep(this.untake(pid)!);
     this.workers.delete(number);
     // It may have been killed before all others had what it has sent last.
     const last = this.packets.end(worker.name);
     this.host.ended(this.workers.keys(), worker.name, last);
-    this.listen(number, false);
   }
 
   sweep(): void {
     this.away.sweep();
-    this.expiries.sweep();
     this.removals.sweep(machineTime() - this.options.durationMs);
     this.packets.sweep(machineTime() - this.retentionMs);
   }
@@ -301,7 +290,6 @@ export class Space {
   close(): void {
     for (const { direct } of this.live.values()) direct.release();
     this.away.close();
-    this.expiries.close();
     this.packets.close();
   }
 }

@@ -1,8 +1,8 @@
 import { machineTime } from '../../../base/clock.js';
 import type { EncodedPackets } from '../../../io/rooms/index.js';
 import type { StreamState } from '../messages.js';
-import { firstBehind, looksOf, PacketsByRoom, roomsFor } from './expiries.js';
 import { memoryOfBytes, memoryOfText } from './memory.js';
+import { firstBehind, looksOf, PacketsByRoom, roomsFor } from './packets-by-room.js';
 
 /** A packet that a client may have to receive later. */
 export interface KeptPacket {

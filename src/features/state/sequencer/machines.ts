@@ -2,6 +2,7 @@ import { clearInterval, setInterval } from '../../../base/clock.js';
 import { own, owned } from '../../../base/owner.js';
 import { within } from '../../../base/within.js';
 import { OpenQuestions } from '../../hub-link.js';
+import { SharedRun } from '../../shared-run.js';
 import { changeOf, type KeyChange } from '../entries.js';
 import { UNITS_PER_MS } from '../version.js';
 import type { Digest, ToMachine } from './messages.js';
@@ -67,8 +68,7 @@ export class Machines {
   private readonly pulls = new Map<string, Pull>();
   private timer: NodeJS.Timeout | undefined;
   private readonly pings = new OpenQuestions<string, ToMachine>();
-  private question: Promise<void> = Promise.resolve();
-  private nextQuestion: Promise<void> | undefined;
+  private readonly question = new SharedRun(() => this.ask());
 
   constructor(private readonly host: MachinesHost) {}
 
@@ -105,14 +105,7 @@ export class Machines {
 
   /** Resolves once what the other machines had changed is here, those that answer in time; undefined if there are none. */
   caughtUp(): Promise<void> | undefined {
-    if (this.hubs.size === 0) return undefined;
-    // Callers during a question share the next one.
-    this.nextQuestion ??= this.question.then(() => {
-      this.nextQuestion = undefined;
-      this.question = this.ask();
-      return this.question;
-    });
-    return this.nextQuestion;
+    return this.hubs.size === 0 ? undefined : this.question.next();
   }
 
   private async ask(): Promise<void> {

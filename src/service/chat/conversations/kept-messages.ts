@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { own } from '../../../base/owner.js';
 import {
+  type Archiving,
   type HistoryStore,
   openArchive,
   RedisHistoryStore,
@@ -12,13 +13,11 @@ import {
 import type { Config, MachineWorker } from '../../../host/index.js';
 import { type RevocationStore, redisRevocations, sqliteRevocations } from '../../accounts/revocation-stores.js';
 
-/** Reads what the history no longer has. */
-export type ArchiveOfChat = Awaited<ReturnType<typeof openArchive>>['reader'];
-
 /** The stores that keep the messages. */
 export interface KeptMessages {
   history: HistoryStore | undefined;
-  archive: ArchiveOfChat | undefined;
+  /** Has what the history no longer has. */
+  archive: Archiving | undefined;
   /** Where revoked tokens are kept; undefined if nothing is. */
   revocations: RevocationStore | undefined;
   /** Tells the operator that messages were lost; undefined if nothing is kept. */
@@ -60,7 +59,7 @@ export async function openHistory(config: Config, worker: MachineWorker): Promis
   }, TRIM_INTERVAL_MS);
   return {
     history,
-    archive: archiving?.reader,
+    archive: archiving,
     revocations: opened.revocations,
     loss,
     isReady: () => health.isReady,

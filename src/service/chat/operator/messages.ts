@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { GjallarError } from '../../../base/errors.js';
 import {
+  type Archive,
   type Change,
   type Conversation,
   conversationOf,
@@ -11,7 +12,6 @@ import {
   type StoredMessage,
 } from '../../../features/history/index.js';
 import type { ChatContext } from '../context.js';
-import type { ArchiveOfChat } from '../conversations/kept-messages.js';
 import { asReceived, tellDeleted } from '../conversations/post.js';
 import { readName, readRoom } from '../input.js';
 import type { OffsetRange } from '../protocol.js';
@@ -19,7 +19,7 @@ import type { OffsetRange } from '../protocol.js';
 /** The stores that keep messages. */
 export interface MessageStores {
   history: HistoryStore;
-  archive: ArchiveOfChat | undefined;
+  archive: Archive | undefined;
 }
 
 /** How many messages had a text: in the history, and in the archive. Most of them are in both. */
@@ -49,7 +49,7 @@ export class MessageDeletion {
     const key = keyOf(conversation);
     const query = { after: Math.max(0, offset - 1), before: offset + 1, limit: 1 };
     const kept = (await history.read(key, query)).messages;
-    const archived = (await archive?.open().read(key, query))?.messages ?? [];
+    const archived = (await archive?.read(key, query))?.messages ?? [];
     // One that is deleted already may have another tag.
     const found = [...kept, ...archived].find((one) => tag === undefined || tag === one.tag || one.from === '');
     if (!found) {
@@ -57,7 +57,7 @@ export class MessageDeletion {
     }
     await history.erase(key, [found]);
     const isSame = (one: Position) => one.tag === found.tag || found.from === '';
-    await archive?.open().erase(key, archived.filter(isSame));
+    await archive?.erase(key, archived.filter(isSame));
     tellDeleted(this.context.io, conversation, [[offset, offset]]);
     return { offset, tag: found.tag };
   }
@@ -78,7 +78,7 @@ export class MessageDeletion {
       deleted += await history.erase(key, messages);
       after = messages.at(-1)!.offset;
     }
-    const archived = (await archive?.open().eraseConversation(key)) ?? 0;
+    const archived = (await archive?.eraseConversation(key)) ?? 0;
     if (offset > 0) tellDeleted(this.context.io, conversation, [[1, offset]]);
     return { offset, tag, deleted, archived };
   }
@@ -98,8 +98,8 @@ export class MessageDeletion {
       }
     }
     if (!archive) return count;
-    for await (const messages of archive.open().search({ author })) {
-      count.archived += await archive.open().eraseFound(messages);
+    for await (const messages of archive.search({ author })) {
+      count.archived += await archive.eraseFound(messages);
       tellDeleted(this.context.io, conversationOf(messages[0]!.conversation), rangesOf(messages));
     }
     return count;
@@ -159,9 +159,9 @@ export function exportOf(stores: MessageStores | undefined, name: string): Async
 async function* pages({ history, archive }: MessageStores, user: string): AsyncGenerator<ExportLine[]> {
   const isOwn = (key: string) => isBetween(conversationOf(key), user);
   // Everything before it is in the archive, which may go on during the export.
-  const archivedUpTo = await archive?.open().cursor();
+  const archivedUpTo = await archive?.cursor();
   if (archive) {
-    for await (const messages of archive.open().search({ author: user, isOwn })) yield messages.flatMap(lineOf);
+    for await (const messages of archive.search({ author: user, isOwn })) yield messages.flatMap(lineOf);
   }
   for await (const changes of pagesOf(history, archivedUpTo)) {
     yield changes.filter(({ from, conversation }) => from === user || isOwn(conversation)).flatMap(lineOf);

@@ -57,9 +57,13 @@ test.each(['text', 'long text', 'wide text', 'a small part of what was received'
 test('the bound of sessions holds for all namespaces together, and the oldest are dropped', () => {
   const memory = new PacketMemory(1e9);
   const sessionMemory = new SessionMemory(20_000);
-  const watch = { add: () => {}, shrink: () => {} };
+  const expired: string[] = [];
   const start = () =>
-    new Sessions(sessionMemory, () => ({ maxSessions: 8, durationMs: 1e9 }), { covers: () => false }, watch);
+    new Sessions(
+      sessionMemory,
+      () => ({ maxSessions: 8, durationMs: 1e9 }),
+      ({ pid }) => expired.push(pid),
+    );
   const [first, second] = [start(), start()];
   const put = (sessions: Sessions, pid: string, size: number) => {
     const state = { pid, sid: pid, rooms: [], data: 'x'.repeat(size), worker: '2', resumedFrom: undefined };
@@ -72,7 +76,7 @@ test('the bound of sessions holds for all namespaces together, and the oldest ar
   put(second, 'c', 5000);
   expect(kept()).toEqual(['ab', 'c']);
   put(second, 'd', 5000);
-  expect([kept(), first.dropped, second.dropped]).toEqual([['b', 'cd'], 1, 0]);
+  expect([kept(), first.dropped, second.dropped, expired]).toEqual([['b', 'cd'], 1, 0, ['a']]);
   expect(sessionMemory.bytes).toBeLessThanOrEqual(20_000);
   // One that is too large for itself is not kept, and leaves nothing behind.
   put(first, 'e', 50_000);
