@@ -6,7 +6,7 @@ import { isToId } from '../../base/worker-name.js';
 import { PacketType } from '../../engine/parser/socket-io-parser.js';
 import { EncodedPacket, type EncodedPackets, sizeOf } from '../../io/rooms/index.js';
 import { type BroadcastPacket, broadcastStepsOf, packetStepsOf } from '../../io/socket-io.private.js';
-import type { Heads } from './heads.js';
+import type { BroadcastNumbers } from './broadcast-numbers.js';
 import { type KeptPacket, lastToAll, type Mark } from './keeper/stream.js';
 import type { LiveSession, LiveSessions } from './live-sessions.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
@@ -54,16 +54,16 @@ export class Broadcasting {
   /** The broadcast that is being delivered. */
   private current: { packet: EventPacket; encoded: EncodedPackets; plain: EncodedPackets } | undefined;
   private readonly adapter: Adapter;
-  private readonly heads: Heads;
+  private readonly numbers: BroadcastNumbers;
   private readonly live: LiveSessions;
   private readonly writer: OffsetWriter;
   /** Delivers a broadcast on this worker alone. */
   private readonly broadcastHere: (packet: unknown, options: BroadcastOptions) => void;
 
   constructor(private readonly namespace: NamespaceRecovery) {
-    const { adapter, heads, live, writer } = namespace;
+    const { adapter, numbers, live, writer } = namespace;
     this.adapter = adapter;
-    this.heads = heads;
+    this.numbers = numbers;
     this.live = live;
     this.writer = writer;
     const { broadcast } = adapter;
@@ -87,7 +87,7 @@ export class Broadcasting {
       // What cannot be encoded throws before it has a number, which the other workers would miss.
       const encoded = this.encode(packet);
       const rooms = namesOf(options.rooms);
-      const kept = this.heads.nextMark(!isToId(rooms));
+      const kept = this.numbers.nextMark(!isToId(rooms));
       const [, number, at] = kept;
       this.namespace.keep({ number, at, rooms, except: namesOf(options.except), packets: [...encoded.encoded] });
       return broadcast.call(adapter, encoded, { ...options, flags: { ...flags, kept } as object });
@@ -127,16 +127,16 @@ export class Broadcasting {
     if (!mark) {
       // Servers and emitters without recovery send messages that nothing numbers.
       if (isKept(packet, flags) && !flags.local)
-        this.namespace.post({ type: 'foreign', at: machineTime(), rooms, except });
+        this.namespace.post({ type: 'unnumbered', at: machineTime(), rooms, except });
       return options;
     }
-    const gap = this.heads.gapBefore(mark);
+    const gap = this.numbers.gapBefore(mark);
     if (gap !== undefined) this.namespace.onLost(gap);
-    if (!this.heads.add(mark, { rooms, except, packets: plain })) return undefined;
-    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.heads.offset(mark[2])));
-    const { ahead } = this.namespace;
+    if (!this.numbers.add(mark, { rooms, except, packets: plain })) return undefined;
+    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.numbers.offset(mark[2])));
+    const { clientsAhead } = this.namespace;
     // Clients that have received it on another worker.
-    const having = ahead.size > 0 ? ahead.having(mark) : [];
+    const having = clientsAhead.size > 0 ? clientsAhead.having(mark) : [];
     return having.length > 0 ? { ...options, except: new Set([...(options.except ?? []), ...having]) } : options;
   }
 
@@ -152,16 +152,16 @@ export class Broadcasting {
   private sendTo(session: LiveSession, packet: EventPacket, { compress }: MarkedFlags): void {
     const steps = packetStepsOf(session.socket);
     const packets = this.writer.encode(packet.data);
-    const at = this.heads.nextTime();
-    this.live.sent(session, { number: ++this.heads.direct, at, packets });
+    const at = this.numbers.nextTime();
+    this.live.sent(session, { number: ++this.numbers.direct, at, packets });
     steps.notifyOutgoingListeners(packet);
-    const encoded = this.writer.withOffset(packets, this.heads.offset(at));
+    const encoded = this.writer.withOffset(packets, this.numbers.offset(at));
     steps.client.writeToEngine(encoded, { preEncoded: true, compress: compress !== false });
   }
 
   /** Delivers a broadcast that this worker should have received, but only the keeper has. */
   deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
-    if (number <= this.heads.lastOf(sender)) return;
+    if (number <= this.numbers.lastOf(sender)) return;
     const kept: Mark = [sender, number, at];
     const packet = new EncodedPacket(PacketType.EVENT, this.namespace.nsp.name, packets, () =>
       this.writer.decode(packets),

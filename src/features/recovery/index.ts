@@ -7,7 +7,7 @@
  * docs/internals/recovery.md explains the protocol.
  *
  *   recovery.ts, namespace-recovery.ts  the parts wired, for a server and for each of its namespaces
- *   broadcasting.ts, heads.ts           what the adapter does with each broadcast: number it, and have it kept
+ *   broadcasting.ts, broadcast-numbers.ts what the adapter does with each broadcast: number it, and have it kept
  *   version-vector.ts, offset.ts        who has received what; the same of a client, as it says it
  *   live-sessions.ts, session-expiry.ts the sockets that are connected, and the ends of their sessions
  *   returns/                            clients that return, one after the other

@@ -8,7 +8,7 @@ const MAX_WAIT_MS = 5000;
 /** This worker's end of the link to the keeper of its machine, for all of its namespaces. */
 export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
   figures: KeeperFigures = noFigures;
-  private readonly spaces = new Map<string, NamespaceRecovery>();
+  private readonly namespaces = new Map<string, NamespaceRecovery>();
 
   constructor(
     wire: Wire<ToKeeper, ToWorker>,
@@ -18,16 +18,16 @@ export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
     this.open();
   }
 
-  add(space: string, listener: NamespaceRecovery): void {
-    this.spaces.set(space, listener);
+  add(namespace: string, listener: NamespaceRecovery): void {
+    this.namespaces.set(namespace, listener);
     if (this.isHere) listener.introduce(false);
   }
 
-  remove(space: string, listener: NamespaceRecovery): void {
+  remove(namespace: string, listener: NamespaceRecovery): void {
     // A client may have made a namespace of the same name meanwhile.
-    if (this.spaces.get(space) !== listener) return;
-    this.send({ type: 'close', space });
-    this.spaces.delete(space);
+    if (this.namespaces.get(namespace) !== listener) return;
+    this.send({ type: 'close', namespace });
+    this.namespaces.delete(namespace);
   }
 
   /** Resolves with the answer, or with undefined if there is no keeper, or none that answers. */
@@ -36,11 +36,11 @@ export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
   }
 
   protected introduce(isAgain: boolean): void {
-    for (const listener of this.spaces.values()) listener.introduce(isAgain);
+    for (const listener of this.namespaces.values()) listener.introduce(isAgain);
   }
 
   protected postChanges(): void {
-    for (const listener of this.spaces.values()) listener.postChanges();
+    for (const listener of this.namespaces.values()) listener.postChanges();
   }
 
   protected onMessage(message: ToWorker): void {
@@ -48,7 +48,7 @@ export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
       case 'found':
         // The worker waits for it no longer, so its client has got a new session.
         if (message.found.outcome === undefined)
-          this.post({ type: 'failed', space: message.space, pid: message.found.session.pid });
+          this.post({ type: 'failed', namespace: message.namespace, pid: message.found.session.pid });
         return;
       case 'removed':
       case 'synced':
@@ -59,19 +59,19 @@ export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
       case 'post':
         return this.send({ type: 'posted', answers: message.request });
       case 'taking':
-        return this.spaces.get(message.space)?.onTaking(message);
+        return this.namespaces.get(message.namespace)?.onTaking(message);
       case 'end':
-        return this.spaces.get(message.space)?.onEnd(message.pid);
+        return this.namespaces.get(message.namespace)?.onEnd(message.pid);
       case 'joined':
-        return this.spaces.get(message.space)?.onJoined(message.room);
+        return this.namespaces.get(message.namespace)?.onJoined(message.room);
       case 'lost':
-        return this.spaces.get(message.space)?.onLost(message.ms);
+        return this.namespaces.get(message.namespace)?.onLost(message.ms);
       case 'ended':
-        return this.spaces.get(message.space)?.onEnded(message.sender, message.last);
+        return this.namespaces.get(message.namespace)?.onEnded(message.sender, message.last);
       case 'tail':
-        return this.spaces.get(message.space)?.onTail(message.sender, message.packets);
+        return this.namespaces.get(message.namespace)?.onTail(message.sender, message.packets);
       case 'expired':
-        return this.spaces.get(message.space)?.onExpired(message.session);
+        return this.namespaces.get(message.namespace)?.onExpired(message.session);
     }
   }
 }

@@ -97,7 +97,7 @@ export interface KeeperBounds {
 }
 
 /** What is kept of a namespace, and for how long. */
-export interface SpaceOptions extends KeeperBounds {
+export interface NamespaceOptions extends KeeperBounds {
   readonly durationMs: number;
   /** A client may have received nothing for so long before it counts as gone. */
   readonly silenceMs: number;
@@ -179,31 +179,31 @@ const none = { packets: 0, sessions: 0 };
 /** Of a keeper that has said nothing yet. */
 export const noFigures: KeeperFigures = { ...none, bytes: none, dropped: none };
 
-/** From a worker to the keeper. A space is a namespace of a Socket.IO server. */
+/** From a worker to the keeper. A namespace is named together with its Socket.IO server. */
 export type ToKeeper =
   /** The worker has the namespace. What it had sent before, the keeper has not. */
-  | { type: 'open'; space: string; name: string; sent: number; isAgain: boolean; options: SpaceOptions }
+  | { type: 'open'; namespace: string; name: string; sent: number; isAgain: boolean; options: NamespaceOptions }
   /** The server has an engine now, or another one. */
-  | { type: 'options'; space: string; options: SpaceOptions }
-  | { type: 'close'; space: string }
-  | { type: 'packet'; space: string; packet: KeptPacket }
+  | { type: 'options'; namespace: string; options: NamespaceOptions }
+  | { type: 'close'; namespace: string }
+  | { type: 'packet'; namespace: string; packet: KeptPacket }
   /** A message that nothing numbers: of an emitter, or of a server without recovery. */
-  | { type: 'foreign'; space: string; at: number; rooms: readonly string[]; except: readonly string[] }
+  | { type: 'unnumbered'; namespace: string; at: number; rooms: readonly string[]; except: readonly string[] }
   /** A connected session. Of the packets to it alone, those up to `floor` are not kept. */
-  | { type: 'live'; space: string; session: SessionState; floor: number; floorAt: number }
-  | { type: 'changed'; space: string; pid: string; change: SessionChange }
+  | { type: 'live'; namespace: string; session: SessionState; floor: number; floorAt: number }
+  | { type: 'changed'; namespace: string; pid: string; change: SessionChange }
   /** These sessions have changes that are not posted yet. If their worker is killed, the keeper does not know their rooms. */
-  | { type: 'stale'; space: string; pids: readonly string[] }
-  | { type: 'direct'; space: string; pid: string; number: number; at: number; packets: EncodedPackets }
+  | { type: 'stale'; namespace: string; pids: readonly string[] }
+  | { type: 'direct'; namespace: string; pid: string; number: number; at: number; packets: EncodedPackets }
   /** Another socket has joined the own room of the session. */
-  | { type: 'shared'; space: string; pid: string }
+  | { type: 'shared'; namespace: string; pid: string }
   /** The session has ended, and does not come back. */
-  | { type: 'gone'; space: string; pid: string }
+  | { type: 'gone'; namespace: string; pid: string }
   /** The client is disconnected, and may return. */
-  | { type: 'away'; space: string; pid: string }
+  | { type: 'away'; namespace: string; pid: string }
   | ({
       type: 'find';
-      space: string;
+      namespace: string;
       pid: string;
       offset: string;
       received: string;
@@ -212,61 +212,61 @@ export type ToKeeper =
       isAnnounced?: boolean;
     } & LinkQuestion)
   /** The answer to `taking`: all workers know that messages to the id of the socket are for this one, too. */
-  | ({ type: 'announced'; space: string } & LinkAnswer)
+  | ({ type: 'announced'; namespace: string } & LinkAnswer)
   /** The client of a session that was found gets a new one. */
-  | { type: 'failed'; space: string; pid: string }
+  | { type: 'failed'; namespace: string; pid: string }
   /** The bus of the worker is down, so that what it sends may be lost, or up again. */
-  | { type: 'bus'; space: string; isUp: boolean }
+  | { type: 'bus'; namespace: string; isUp: boolean }
   /** The worker lacks what another one had sent last. */
-  | { type: 'tail'; space: string; sender: string; after: number }
+  | { type: 'tail'; namespace: string; sender: string; after: number }
   /** A socket has joined the room of a socket elsewhere. */
-  | { type: 'joined'; space: string; room: string }
+  | { type: 'joined'; namespace: string; room: string }
   | ({ type: 'remove'; target: RemovalTarget; server: string } & LinkQuestion)
   /** The worker wants to hear of sessions that expire. */
-  | { type: 'listen'; space: string; isListening: boolean }
+  | { type: 'listen'; namespace: string; isListening: boolean }
   | ({ type: 'sync' } & LinkQuestion)
   /** The answer to `post`. */
   | ({ type: 'posted' } & LinkAnswer);
 
-/** The same of one namespace, without the name of its space. */
-export type Posted<Message = ToKeeper> = Message extends { space: string } ? Omit<Message, 'space'> : never;
+/** The same of one namespace, without its name. */
+export type Posted<Message = ToKeeper> = Message extends { namespace: string } ? Omit<Message, 'namespace'> : never;
 
 /** From the keeper to a worker. */
 export type ToWorker =
-  | ({ type: 'found'; space: string; found: Found } & LinkAnswer)
+  | ({ type: 'found'; namespace: string; found: Found } & LinkAnswer)
   /** The session was found. What its client lacks is gathered once the worker has answered. */
-  | ({ type: 'taking'; space: string; pid: string; sid: string } & LinkQuestion)
+  | ({ type: 'taking'; namespace: string; pid: string; sid: string } & LinkQuestion)
   /** The client of this session returns elsewhere. */
-  | { type: 'end'; space: string; pid: string }
-  | { type: 'joined'; space: string; room: string }
+  | { type: 'end'; namespace: string; pid: string }
+  | { type: 'joined'; namespace: string; room: string }
   /** A worker is gone, after this number of broadcasts. */
-  | { type: 'ended'; space: string; sender: string; last: number }
+  | { type: 'ended'; namespace: string; sender: string; last: number }
   /** Another keeper was out of reach for up to `ms`, and is here again. Broadcasts of its workers may be lost. */
-  | { type: 'lost'; space: string; ms: number }
+  | { type: 'lost'; namespace: string; ms: number }
   /** What it had sent last. */
-  | { type: 'tail'; space: string; sender: string; packets: readonly KeptPacket[] }
+  | { type: 'tail'; namespace: string; sender: string; packets: readonly KeptPacket[] }
   /** Asks the worker to post what it holds back. */
   | ({ type: 'post' } & LinkQuestion)
   | ({ type: 'removed'; ids: readonly string[] } & LinkAnswer)
-  | { type: 'expired'; space: string; session: ExpiredSession }
+  | { type: 'expired'; namespace: string; session: ExpiredSession }
   | { type: 'figures'; figures: KeeperFigures }
   | ({ type: 'synced' } & LinkAnswer);
 
 /** From a keeper to that of another machine. */
 export type ToKeeperElsewhere =
   /** Workers whose packets the keeper has. */
-  | { type: 'senders'; space: string; names: readonly string[] }
-  | ({ type: 'seek'; space: string; pid: string } & LinkQuestion)
-  | ({ type: 'sought'; space: string; away: AwayState | undefined } & LinkAnswer)
-  | ({ type: 'collect'; space: string; question: MissedQuestion } & LinkQuestion)
+  | { type: 'senders'; namespace: string; names: readonly string[] }
+  | ({ type: 'seek'; namespace: string; pid: string } & LinkQuestion)
+  | ({ type: 'sought'; namespace: string; away: AwayState | undefined } & LinkAnswer)
+  | ({ type: 'collect'; namespace: string; question: MissedQuestion } & LinkQuestion)
   /** With the keepers that this one knows, besides the one that asks. */
   | ({ type: 'collected'; collected: Collected; keepers: readonly string[] } & LinkAnswer)
-  | { type: 'joined'; space: string; room: string }
+  | { type: 'joined'; namespace: string; room: string }
   /** What a keeper has that ends. The other one goes on with it. */
   | {
-      type: 'will';
-      space: string;
-      options: SpaceOptions;
+      type: 'inherit';
+      namespace: string;
+      options: NamespaceOptions;
       streams: readonly (StreamState & { sender: string })[];
       away: readonly AwayState[];
     };

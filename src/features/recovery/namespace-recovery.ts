@@ -13,8 +13,8 @@ import {
   type RecoverySettings,
   recoverySettingsOf,
 } from '../../io/socket-io.private.js';
+import { BroadcastNumbers } from './broadcast-numbers.js';
 import { Broadcasting } from './broadcasting.js';
-import { Heads } from './heads.js';
 import { JoinedRooms } from './joined-rooms.js';
 import { Floors, Removals, type RemovalTarget } from './keeper/memory.js';
 import type { KeptPacket } from './keeper/stream.js';
@@ -23,9 +23,9 @@ import type {
   ExpiredSession,
   ExpiryListener,
   Found,
+  NamespaceOptions,
   Posted,
   SessionState,
-  SpaceOptions,
   ToKeeper,
   ToWorker,
 } from './messages.js';
@@ -33,7 +33,7 @@ import { departing, isArriving } from './moves.js';
 import { decodeOffset, mayBeId, NO_OFFSET, type Offset, type RecoveryOutcome } from './offset.js';
 import { OffsetWriter } from './offset-writer.js';
 import type { ServerRecovery } from './recovery.js';
-import { Ahead, namedBefore } from './returns/ahead.js';
+import { ClientsAhead, namedBefore } from './returns/clients-ahead.js';
 import type { Gate } from './returns/gate.js';
 import { type Returning, Returns } from './returns/returns.js';
 import { VersionVector } from './version-vector.js';
@@ -46,12 +46,12 @@ const MAX_HANDOVERS = 32;
 
 /** Recovery in one namespace. It adds itself to the namespace's adapter, whatever backplane that belongs to. */
 export class NamespaceRecovery {
-  readonly heads: Heads;
+  readonly numbers: BroadcastNumbers;
   readonly live: LiveSessions;
   readonly writer: OffsetWriter;
-  readonly ahead = new Ahead();
+  readonly clientsAhead = new ClientsAhead();
   readonly gate: Gate;
-  private readonly space: string;
+  private readonly namespace: string;
   private readonly removals = new Removals();
   private readonly joined = new JoinedRooms();
   private readonly givenIds: WeakMap<Socket, SocketId>;
@@ -67,8 +67,8 @@ export class NamespaceRecovery {
   ) {
     const { link } = host;
     this.gate = host.gate;
-    this.space = joinTexts(String(host.server), nsp.name);
-    this.heads = new Heads(host.name, () => this.retentionMs);
+    this.namespace = joinTexts(String(host.server), nsp.name);
+    this.numbers = new BroadcastNumbers(host.name, () => this.retentionMs);
     this.live = new LiveSessions(
       host.name,
       host.bounds.maxRooms,
@@ -83,7 +83,7 @@ export class NamespaceRecovery {
     this.broadcasting = new Broadcasting(this);
     this.givenIds = givenIdsOf(nsp);
     this.install();
-    link.add(this.space, this);
+    link.add(this.namespace, this);
   }
 
   /** Its engine, which knows some of them, may be attached after the namespace was made. */
@@ -95,7 +95,7 @@ export class NamespaceRecovery {
     durationMs,
     silenceMs,
     maxBackpressure = Number.POSITIVE_INFINITY,
-  }: RecoverySettings): SpaceOptions {
+  }: RecoverySettings): NamespaceOptions {
     const { bounds } = this.host;
     // What a client has missed is sent at once, and must not make it count as slow.
     const maxMissedBytes = Math.min(bounds.maxMissedBytes, maxBackpressure / 2);
@@ -141,7 +141,7 @@ export class NamespaceRecovery {
 
   /** @param rooms those in which the socket was not before */
   private onJoin(session: LiveSession, rooms: readonly Room[]): void {
-    const floor = this.heads.floor();
+    const floor = this.numbers.floor();
     for (const room of rooms) {
       this.live.joined(session, nameOf(room), floor);
       if (room !== session.socket.id) this.tellJoined(room);
@@ -164,7 +164,7 @@ export class NamespaceRecovery {
       const named = namedBefore(socket);
       const offset = named ? decodeOffset(named) : undefined;
       const alsoReceived = offset && this.noteLead(socket.id, offset.senders, offset.at);
-      const floors = new Floors(this.heads.floor());
+      const floors = new Floors(this.numbers.floor());
       // Sockets elsewhere may have the id that an application gives, or be in its room. No other worker knows any other id yet.
       const isShared = !mayBeId(socket.id) || this.givenIds.get(socket) !== socket.id;
       this.live.add(socket, {
@@ -189,7 +189,7 @@ export class NamespaceRecovery {
     const said = isMoved
       ? { named: session.named ?? session.resumedFrom, handedOver: handedOverBy(offset, session.handedOver) }
       : { named: named === resumedFrom ? undefined : named, handedOver: undefined };
-    const beyond = known.beyond({ of: (sender) => Math.min(this.heads.lastOf(sender), offset.senders.of(sender)) });
+    const beyond = known.beyond({ of: (sender) => Math.min(this.numbers.lastOf(sender), offset.senders.of(sender)) });
     const alsoReceived = beyond.size > 0 ? `${beyond}` : undefined;
     this.noteLead(socket.id, VersionVector.union(senders, VersionVector.parse(upTo)), undefined);
     const isShared = session.isShared || this.joined.mayHave(socket.id);
@@ -207,7 +207,7 @@ export class NamespaceRecovery {
 
   /** @returns what the client has received and this worker has not, if so */
   private noteLead(sid: SocketId, senders: VersionVector, at: number | undefined): string | undefined {
-    return this.ahead.add(sid, { senders, at }, (sender) => this.heads.lastOf(sender))?.toString();
+    return this.clientsAhead.add(sid, { senders, at }, (sender) => this.numbers.lastOf(sender))?.toString();
   }
 
   private tellSettings(): void {
@@ -224,7 +224,7 @@ export class NamespaceRecovery {
     const floors = Floors.of(kept);
     const known = new Set(rooms);
     for (const name of Array.from(socket.rooms, nameOf))
-      if (name !== sid && !known.has(name)) floors.join(name, this.heads.floor());
+      if (name !== sid && !known.has(name)) floors.join(name, this.numbers.floor());
     return floors;
   }
 
@@ -239,7 +239,7 @@ export class NamespaceRecovery {
     const session = this.live.get(pidOf(socket));
     if (!session || !this.bus.isUp || socket.rooms.size > this.host.bounds.maxRooms) return undefined;
     const { pid, lastDirect, floor } = session;
-    return { pid, offset: this.heads.offset(this.heads.nextTime(), Math.max(lastDirect, floor)) };
+    return { pid, offset: this.numbers.offset(this.numbers.nextTime(), Math.max(lastDirect, floor)) };
   }
 
   private onGone(sid: SocketId): void {
@@ -250,7 +250,7 @@ export class NamespaceRecovery {
         this.live.depart(session);
         this.hurry();
       }
-      this.ahead.remove(sid);
+      this.clientsAhead.remove(sid);
       this.live.remove(session);
     }
     this.returns.leave(sid);
@@ -264,7 +264,7 @@ export class NamespaceRecovery {
 
   /** Tells the keeper soon. */
   post(message: Posted): void {
-    this.host.link.post({ ...message, space: this.space } as ToKeeper);
+    this.host.link.post({ ...message, namespace: this.namespace } as ToKeeper);
   }
 
   unpack(data: unknown): unknown {
@@ -292,8 +292,8 @@ export class NamespaceRecovery {
   /** Asks the keeper for a session, and for what its client lacks. */
   async find(pid: string, offset: string, isAnnounced: boolean): Promise<Found | undefined> {
     const answer = await this.host.link.ask<Extract<ToWorker, { type: 'found' }>>({
-      ...{ type: 'find', space: this.space, pid, offset, received: `${this.heads.received}` },
-      receivesSince: this.heads.since,
+      ...{ type: 'find', namespace: this.namespace, pid, offset, received: `${this.numbers.received}` },
+      receivesSince: this.numbers.since,
       isAnnounced,
     });
     return answer?.found;
@@ -333,10 +333,10 @@ export class NamespaceRecovery {
     const { name } = this.host;
     // Its first client tells what the engine says: a worker that opens later may not have one yet.
     this.told = undefined;
-    this.post({ type: 'open', name, sent: this.heads.sent, isAgain, options: this.optionsOf(this.settings) });
+    this.post({ type: 'open', name, sent: this.numbers.sent, isAgain, options: this.optionsOf(this.settings) });
     if (!this.bus.isUp) this.onBus(false);
     if (this.listeners.size > 0) this.post({ type: 'listen', isListening: true });
-    this.live.introduce(this.heads.direct);
+    this.live.introduce(this.numbers.direct);
   }
 
   /** Posts what has changed since the last call. */
@@ -359,7 +359,7 @@ export class NamespaceRecovery {
   }
 
   onEnded(sender: string, last: number): void {
-    const after = this.heads.lastOf(sender);
+    const after = this.numbers.lastOf(sender);
     // One that this worker knows nothing of has sent before it began.
     if (after > 0 && after < last) this.post({ type: 'tail', sender, after });
   }
@@ -384,8 +384,8 @@ export class NamespaceRecovery {
   }
 
   sweep(): void {
-    this.ahead.sweep();
-    this.heads.sweep();
+    this.clientsAhead.sweep();
+    this.numbers.sweep();
     this.live.sweep(machineTime() - this.retentionMs - FLOOR_SLACK_MS);
     const oldest = machineTime() - this.settings.durationMs;
     this.removals.sweep(oldest);
@@ -393,7 +393,7 @@ export class NamespaceRecovery {
   }
 
   close(): void {
-    this.host.link.remove(this.space, this);
+    this.host.link.remove(this.namespace, this);
   }
 }
 

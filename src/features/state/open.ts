@@ -14,7 +14,7 @@ import { LocalStateRoom } from './room.js';
 import { localClient } from './sequencer/local.js';
 
 /** The state rooms of a namespace, and what keeps them the same on all workers. */
-class Rooms {
+class NamespaceRooms {
   readonly byName = new Map<string, LocalStateRoom>();
   readonly client: SequencerClient;
   private readonly answering = new Map<AnySocket, () => void>();
@@ -71,7 +71,7 @@ class Rooms {
   }
 }
 
-const rooms = new WeakMap<AnyNamespace, Rooms>();
+const rooms = new WeakMap<AnyNamespace, NamespaceRooms>();
 /** Rooms that are about to end. */
 const ending = new WeakMap<AnyNamespace, Set<Promise<void>>>();
 
@@ -83,7 +83,7 @@ export function openStateRoom(
 ): LocalStateRoom {
   const nsp: AnyNamespace = namespaceOf(of);
   const settings = stateSettingsOf(name, options);
-  const known = rooms.get(nsp) ?? new Rooms(nsp);
+  const known = rooms.get(nsp) ?? new NamespaceRooms(nsp);
   const { client, byName } = known;
   if (byName.has(name)) {
     throw new GjallarError('BAD_INPUT', `There is a state room "${name}" already. Create it once, and keep it.`);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Ahead } from '../../../src/features/recovery/returns/ahead.js';
+import { ClientsAhead } from '../../../src/features/recovery/returns/clients-ahead.js';
 import { VersionVector } from '../../../src/features/recovery/version-vector.js';
 
 const none = () => 0;
@@ -11,7 +11,7 @@ const forged = offsetOf(...Array.from({ length: 512 }, (_, n): [string, number] 
 
 describe('clients that have received more than their worker', () => {
   test('do not get again what they have, and get what comes later', () => {
-    const ahead = new Ahead();
+    const ahead = new ClientsAhead();
     ahead.add('one', offsetOf(['a', 2], ['b', 5]), (sender) => (sender === 'b' ? 5 : 0));
     ahead.add('other', offsetOf(['a', 1]), none);
     expect(ahead.size).toBe(2);
@@ -23,14 +23,14 @@ describe('clients that have received more than their worker', () => {
   });
 
   test('are forgotten when a later broadcast shows that the one between them was lost', () => {
-    const ahead = new Ahead();
+    const ahead = new ClientsAhead();
     ahead.add('one', offsetOf(['a', 2]), none);
     expect(ahead.having(mark('a', 3))).toEqual([]);
     expect(ahead.size).toBe(0);
   });
 
   test('are forgotten when they leave', () => {
-    const ahead = new Ahead();
+    const ahead = new ClientsAhead();
     ahead.add('one', offsetOf(['a', 2], ['b', 2]), none);
     ahead.remove('one');
     ahead.remove('one');
@@ -38,7 +38,7 @@ describe('clients that have received more than their worker', () => {
   });
 
   test('get what was sent long after what they had received, whatever number it has', () => {
-    const ahead = new Ahead();
+    const ahead = new ClientsAhead();
     ahead.add('one', offsetOf(['a', 1000]), none);
     expect(ahead.having(mark('a', 1, Date.now() + 2500))).toEqual([]);
     expect(ahead.size).toBe(0);
@@ -51,7 +51,7 @@ describe('clients that have received more than their worker', () => {
   });
 
   test('take a bounded memory, whatever their offsets name', () => {
-    const ahead = new Ahead();
+    const ahead = new ClientsAhead();
     for (let client = 0; client < 1000; client++) ahead.add(`client-${client}`, forged, none);
     expect(ahead.size).toBeGreaterThan(49_000);
     expect(ahead.size).toBeLessThanOrEqual(50_000);

@@ -27,7 +27,7 @@ test.each([
   ['no message at all', Buffer.from('no message')],
   ['null', serialize(null)],
   ['a message alone', serialize({ type: 'sync', request: 1 })],
-  ['a message without a type', serialize([{ space: '/' }])],
+  ['a message without a type', serialize([{ namespace: '/' }])],
 ])('%s is malformed', (_name, bytes) => {
   expect(() => codec().decode(bytes)).toThrow(MalformedMessage);
 });

@@ -88,7 +88,7 @@ function attachmentsOf(text: string): number {
 
 /** Clients of Socket.IO reject a packet with more attachments. A page with more is shorter than was asked. */
 const MAX_ATTACHMENTS = 10;
-interface Rooms {
+interface RequestContext {
   isDurable(room: unknown): room is string;
   /** The name of a room in the history. */
   nameOf(room: string): string;
@@ -102,7 +102,7 @@ interface Rooms {
  * Answers the requests of the helper `DurableRooms` of `gjallar/client`.
  * @returns what ends it
  */
-export function answerDurableRequests(socket: AnySocket, rooms: Rooms): () => void {
+export function answerDurableRequests(socket: AnySocket, rooms: RequestContext): () => void {
   return answerRequests(
     socket,
     {
@@ -117,7 +117,7 @@ export function answerDurableRequests(socket: AnySocket, rooms: Rooms): () => vo
   );
 }
 
-async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<object> {
+async function join(socket: AnySocket, room: unknown, rooms: RequestContext): Promise<object> {
   const { isDurable, nameOf, conversations, options } = rooms;
   if (!isDurable(room)) throw new GjallarError('BAD_ROOM', 'This server keeps no messages of a room of this name.');
   const admit = async () => {
@@ -131,7 +131,7 @@ async function join(socket: AnySocket, room: unknown, rooms: Rooms): Promise<obj
   return { room, ...(await enterKeptRoom(socket, room, { isKept: isDurable, ...options, admit, follow })) };
 }
 
-async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<KeptPage> {
+async function read(socket: AnySocket, input: unknown, rooms: RequestContext): Promise<KeptPage> {
   const { room, tag, after, before, limit = 100 } = (input ?? {}) as Record<string, unknown>;
   if (!rooms.isDurable(room) || !socket.rooms.has(room)) throw new GjallarError('NOT_IN_ROOM');
   const areNumbers = [tag, after, before].every((each) => each === undefined || isCount(each));
@@ -143,7 +143,7 @@ async function read(socket: AnySocket, input: unknown, rooms: Rooms): Promise<Ke
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 export async function readPage(
-  { conversations, nameOf }: Pick<Rooms, 'conversations' | 'nameOf'>,
+  { conversations, nameOf }: Pick<RequestContext, 'conversations' | 'nameOf'>,
   room: string,
   query: PageQuery,
   client: object,

@@ -5,7 +5,7 @@ import { idOf, type StreamEntry, storedMessageOf, withErased } from './range.js'
 import type { Scripts } from './scripts.js';
 
 /** A position in a bucket's log: an entry that was read in full, or up to `partly` of its messages. */
-interface Mark {
+interface LogPosition {
   id: string;
   partly?: number;
 }
@@ -31,34 +31,34 @@ export async function readChanges(
   after: string | undefined,
   limit: number,
 ): Promise<Changes> {
-  const marks = parseCursor(after);
+  const positions = parseCursor(after);
   const changes: Change[] = [];
-  let active = [...marks.keys()];
+  let active = [...positions.keys()];
   while (active.length > 0 && changes.length < limit) {
     const share = Math.ceil((limit - changes.length) / active.length);
-    const found = await Promise.all(active.map((bucket) => readLog(client, keys, bucket, marks[bucket]!, share)));
+    const found = await Promise.all(active.map((bucket) => readLog(client, keys, bucket, positions[bucket]!, share)));
     active = active.filter((_, index) => found[index]!.more);
     const taken = take(
       found.flatMap((log) => log.stretches),
       limit - changes.length,
-      marks,
+      positions,
     );
     for (const messages of await Promise.all(taken.map((stretch) => fetch(client, keys, stretch)))) {
       changes.push(...messages);
     }
     if (taken.length === 0) break;
   }
-  return { changes, cursor: marks.map(formatMark).join(',') };
+  return { changes, cursor: positions.map(formatPosition).join(',') };
 }
 
-async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark: Mark, share: number) {
-  const start = mark.partly ? mark.id : `(${mark.id}`;
+async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, position: LogPosition, share: number) {
+  const start = position.partly ? position.id : `(${position.id}`;
   const entries = (await client.xrange(keys.log(bucket), start, '+', 'COUNT', share)) as StreamEntry[];
   const stretches: Stretch[] = [];
   let total = 0;
   for (const [id, [, conversation, , first, , count, , tag, , before]] of entries) {
     if (total >= share) break;
-    const skipped = id === mark.id ? (mark.partly ?? 0) : 0;
+    const skipped = id === position.id ? (position.partly ?? 0) : 0;
     const left = Number(count) - skipped;
     total += left;
     stretches.push({
@@ -75,8 +75,8 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, mark
   return { stretches, more: total >= share };
 }
 
-/** Takes the stretches, or parts of them, that fit, and moves the marks behind them. */
-function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
+/** Takes the stretches, or parts of them, that fit, and moves the positions behind them. */
+function take(stretches: Stretch[], limit: number, positions: LogPosition[]): Stretch[] {
   const taken: Stretch[] = [];
   let left = limit;
   for (const stretch of stretches) {
@@ -85,7 +85,7 @@ function take(stretches: Stretch[], limit: number, marks: Mark[]): Stretch[] {
     left -= count;
     taken.push({ ...stretch, count });
     const partly = count < stretch.count;
-    marks[stretch.bucket] = partly ? { id: stretch.id, partly: stretch.skipped + count } : { id: stretch.id };
+    positions[stretch.bucket] = partly ? { id: stretch.id, partly: stretch.skipped + count } : { id: stretch.id };
   }
   return taken;
 }
@@ -108,9 +108,9 @@ async function fetch(client: (Redis | Cluster) & Scripts, keys: Keys, stretch: S
   });
 }
 
-const formatMark = ({ id, partly }: Mark): string => (id === '0-0' ? '' : partly ? `${id}+${partly}` : id);
+const formatPosition = ({ id, partly }: LogPosition): string => (id === '0-0' ? '' : partly ? `${id}+${partly}` : id);
 
-function parseCursor(cursor = ''): Mark[] {
+function parseCursor(cursor = ''): LogPosition[] {
   const parts = cursor.split(',');
   return Array.from({ length: BUCKETS }, (_, bucket) => {
     const [id, partly] = parts[bucket]?.split('+') ?? [];

@@ -12,7 +12,7 @@ import {
   type FromKeeperElsewhere,
   type Missed,
   type MissedQuestion,
-  type SpaceOptions,
+  type NamespaceOptions,
   type ToKeeper,
   type ToKeeperElsewhere,
   type ToWorker,
@@ -20,10 +20,10 @@ import {
 import { decodeOffset, NO_OFFSET, type Offset, UNKNOWN_TIME } from '../offset.js';
 import { Replays, Turns } from '../returns/gate.js';
 import { VersionVector } from '../version-vector.js';
+import { KeptNamespace } from './kept-namespace.js';
 import { beginningOf, receivedBeyond, receivedWith } from './missed.js';
 import { nextTurn } from './packets.js';
 import { type KeptSession, NO_WORKER, SessionMemory } from './sessions.js';
-import { Space } from './space.js';
 import { PacketMemory } from './stream.js';
 import { withTimesMoved } from './times.js';
 
@@ -41,8 +41,8 @@ const FIGURES_INTERVAL_MS = 1000;
 const BEHIND = { outcome: 'worker behind' } as const;
 /** How much faster than another the clock of a machine may run, as a share. */
 const MAX_DRIFT = 0.01;
-/** The size of one message of a will, about, in bytes. */
-const WILL_BYTES = 512 * 1024;
+/** The size of one message to the keeper that inherits, in bytes. */
+const INHERITED_BYTES = 512 * 1024;
 const DEFAULT_BYTES = 32 * 1024 * 1024;
 
 /** How a keeper reaches the workers of its machine and the keepers of others. */
@@ -59,7 +59,7 @@ interface Other {
   /** By how much its clock is behind, and how long a message takes at least, in ms. */
   lagMs: number;
   heardAt: number;
-  /** The workers whose packets it has, by space. */
+  /** The workers whose packets it has, by namespace. */
   readonly senders: Map<string, Set<string>>;
 }
 
@@ -73,7 +73,7 @@ interface Other {
 export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private readonly packets = new PacketMemory(DEFAULT_BYTES);
   private readonly sessions = new SessionMemory(DEFAULT_BYTES);
-  private readonly spaces = new Map<string, Space>();
+  private readonly namespaces = new Map<string, KeptNamespace>();
   private readonly others = new Map<string, Other>();
   private readonly turns = new Turns();
   /** By worker. They are counted here, so that what is too much for a worker is not sent to it. */
@@ -100,7 +100,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   onWorkerGone(worker: number): void {
-    for (const space of this.spaces.values()) space.left(worker);
+    for (const namespace of this.namespaces.values()) namespace.left(worker);
     this.replays.delete(worker);
     this.ofWorkers.gone(worker);
     this.tellFigures();
@@ -124,52 +124,52 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       case 'announced':
         return void this.ofWorkers.answered(worker, message.answers, message);
     }
-    const space = this.spaces.get(message.space);
-    const known = space?.workers.get(worker);
-    if (!space || !known) return;
+    const namespace = this.namespaces.get(message.namespace);
+    const known = namespace?.workers.get(worker);
+    if (!namespace || !known) return;
     switch (message.type) {
       case 'options':
-        space.options = message.options;
+        namespace.options = message.options;
         return;
       case 'close':
-        return space.left(worker);
+        return namespace.left(worker);
       case 'packet':
-        return space.packets.add(known.name, message.packet);
-      case 'foreign':
-        return space.packets.foreign.add(message);
+        return namespace.packets.add(known.name, message.packet);
+      case 'unnumbered':
+        return namespace.packets.unnumbered.add(message);
       case 'live':
-        return space.connected(worker, message.session, message.floor, message.floorAt);
+        return namespace.connected(worker, message.session, message.floor, message.floorAt);
       case 'changed':
-        return space.changed(worker, message.pid, message.change);
+        return namespace.changed(worker, message.pid, message.change);
       case 'stale':
-        return space.stale(worker, message.pids);
+        return namespace.stale(worker, message.pids);
       case 'bus':
         known.isUp = message.isUp;
         this.wake();
         // Messages may be lost that nothing numbers.
-        return space.packets.foreign.lose();
+        return namespace.packets.unnumbered.lose();
       case 'tail': {
-        const { space: name, sender, after } = message;
-        const packets = space.packets.tail(sender, after);
-        return this.host.sendToWorker(worker, { type: 'tail', space: name, sender, packets });
+        const { namespace: name, sender, after } = message;
+        const packets = namespace.packets.tail(sender, after);
+        return this.host.sendToWorker(worker, { type: 'tail', namespace: name, sender, packets });
       }
       case 'direct':
-        return space.sentTo(worker, message);
+        return namespace.sentTo(worker, message);
       case 'shared':
-        return space.shared(worker, message.pid);
+        return namespace.shared(worker, message.pid);
       case 'gone':
-        return space.gone(worker, message.pid);
+        return namespace.gone(worker, message.pid);
       case 'away':
-        return space.disconnected(worker, message.pid);
+        return namespace.disconnected(worker, message.pid);
       case 'failed':
-        return space.failed(message.pid, worker);
+        return namespace.failed(message.pid, worker);
       case 'listen':
-        return space.listen(worker, message.isListening);
+        return namespace.listen(worker, message.isListening);
       case 'find': {
-        const { space: name, request } = message;
+        const { namespace: name, request } = message;
         const answer = async () => {
-          const found = await this.find(space, worker, message);
-          this.host.sendToWorker(worker, { type: 'found', space: name, answers: request, found });
+          const found = await this.find(namespace, worker, message);
+          this.host.sendToWorker(worker, { type: 'found', namespace: name, answers: request, found });
         };
         return own('finding a session', answer());
       }
@@ -177,88 +177,92 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   private open(worker: number, message: Extract<ToKeeper, { type: 'open' }>): void {
-    const { space: name, options } = message;
-    const space = this.spaceOf(name, options);
+    const { namespace: name, options } = message;
+    const namespace = this.spaceOf(name, options);
     this.packets.maxBytes = options.maxBytes;
     this.sessions.maxBytes = options.maxBytes;
-    space.open(worker, message);
-    this.tell(this.here(), { type: 'senders', space: name, names: [message.name] });
+    namespace.open(worker, message);
+    this.tell(this.here(), { type: 'senders', namespace: name, names: [message.name] });
     this.sweepMs = options.sweepMs;
     this.timer ??= setInterval(() => this.turn(), Math.min(FIGURES_INTERVAL_MS, options.sweepMs)).unref();
   }
 
-  private spaceOf(name: string, options: SpaceOptions): Space {
-    const known = this.spaces.get(name);
+  private spaceOf(name: string, options: NamespaceOptions): KeptNamespace {
+    const known = this.namespaces.get(name);
     if (known) return known;
     const { packets, sessions, host } = this;
-    const space = new Space(options, {
+    const namespace = new KeptNamespace(options, {
       packets,
       sessions,
-      expired: (worker, session) => host.sendToWorker(worker, { type: 'expired', space: name, session }),
+      expired: (worker, session) => host.sendToWorker(worker, { type: 'expired', namespace: name, session }),
       ended: (workers, sender, last) => {
-        for (const worker of workers) host.sendToWorker(worker, { type: 'ended', space: name, sender, last });
+        for (const worker of workers) host.sendToWorker(worker, { type: 'ended', namespace: name, sender, last });
       },
       isElsewhere: (sender) => [...this.others.values()].some(({ senders }) => senders.get(name)?.has(sender)),
     });
-    this.spaces.set(name, space);
-    return space;
+    this.namespaces.set(name, namespace);
+    return namespace;
   }
 
   private *here(): Generator<string> {
     for (const [hub, { isHere }] of this.others) if (isHere) yield hub;
   }
 
-  private async find(space: Space, worker: number, question: Extract<ToKeeper, { type: 'find' }>): Promise<Found> {
-    const { space: name, pid } = question;
+  private async find(
+    namespace: KeptNamespace,
+    worker: number,
+    question: Extract<ToKeeper, { type: 'find' }>,
+  ): Promise<Found> {
+    const { namespace: name, pid } = question;
     const deadline = Deadline.of(question);
     // A worker that does not answer in time has sessions and packets that no other process knows.
     if (!(await deadline.half.wait(this.isTold))) return BEHIND;
     await this.reunited(name, deadline.half);
-    const session = await this.take(space, name, pid, worker, deadline);
+    const session = await this.take(namespace, name, pid, worker, deadline);
     if (!session) return { outcome: 'session unknown' };
-    const found = await this.found(space, worker, question, session, deadline);
+    const found = await this.found(namespace, worker, question, session, deadline);
     // A client may have tried again meanwhile: what has not got the session must not end it.
-    if (found.outcome !== undefined) space.failed(pid, worker, session);
+    if (found.outcome !== undefined) namespace.failed(pid, worker, session);
     return found;
   }
 
   private async found(
-    space: Space,
+    namespace: KeptNamespace,
     worker: number,
-    { space: name, pid, offset: named, received, receivesSince, isAnnounced }: Extract<ToKeeper, { type: 'find' }>,
+    { namespace: name, pid, offset: named, received, receivesSince, isAnnounced }: Extract<ToKeeper, { type: 'find' }>,
     session: KeptSession,
     deadline: Deadline,
   ): Promise<Found> {
-    const { maxRooms, maxMissed, maxMissedBytes } = space.options;
+    const { maxRooms, maxMissed, maxMissedBytes } = namespace.options;
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
     if (!isAnnounced) await this.announce(name, worker, session, deadline.half);
     // What others have sent to its id before is kept by then: it was written earlier, and a turn reads all that was written.
     await nextTurn();
     const text = named === NO_OFFSET ? beginningOf(session) : named;
-    const known = receivedWith(session, text, (offset) => this.timeOf(space, name, offset));
+    const known = receivedWith(session, text, (offset) => this.timeOf(namespace, name, offset));
     // An attempt that its client has given up, which has received something since. The next one is to find the session.
-    if (!known) space.disconnected(worker, pid);
+    if (!known) namespace.disconnected(worker, pid);
     const direct = known && session.direct.after(known.direct, session.aliveAt);
     if (!known || !direct) return { outcome: 'packets missing' };
     const { rooms, aliveAt, floors } = session;
     const alsoReceived = receivedBeyond(session, known.offset);
     const question: MissedQuestion = {
       offset: known.resumedFrom,
-      at: this.timeOf(space, name, known.offset) ?? session.aliveAt,
+      at: this.timeOf(namespace, name, known.offset) ?? session.aliveAt,
       received,
       receivesSince,
       session: { rooms, aliveAt, floors, alsoReceived },
     };
     const missed = direct.map(({ number, at, packets }): Missed => [undefined, number, at, packets]);
     const upTo = new VersionVector();
-    for (const collected of await this.collect(space, name, question, deadline)) {
+    for (const collected of await this.collect(namespace, name, question, deadline)) {
       if (collected.outcome !== undefined) return collected;
       for (const one of collected.packets) missed.push(one);
       for (const one of VersionVector.parse(collected.upTo)) upTo.raise(...one);
     }
     const bytes = bytesOfMissed(missed);
     if (missed.length > maxMissed || bytes > maxMissedBytes) return { outcome: 'too much missed' };
-    const replays = this.replays.get(worker) ?? new Replays(space.options);
+    const replays = this.replays.get(worker) ?? new Replays(namespace.options);
     this.replays.set(worker, replays);
     if (!replays.take(missed.length, bytes)) return { outcome: 'too much replayed' };
     missed.sort(([, , one], [, , other]) => one - other);
@@ -271,7 +275,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       );
       return { outcome: 'too much replayed' };
     }
-    if (!space.onReturned(pid, worker, release)) return { outcome: 'session unknown' };
+    if (!namespace.onReturned(pid, worker, release)) return { outcome: 'session unknown' };
     const { direct: _, disconnectedAt: __, ...state } = session;
     return {
       outcome: undefined,
@@ -283,61 +287,66 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   /** Resolves when all workers send messages to the id of a session to the worker that recovers it, too. */
-  private async announce(space: string, worker: number, { pid, sid }: KeptSession, { left }: Deadline): Promise<void> {
+  private async announce(
+    namespace: string,
+    worker: number,
+    { pid, sid }: KeptSession,
+    { left }: Deadline,
+  ): Promise<void> {
     // Messages to an id that names no worker go to all.
     if (workerIn(sid) === undefined) return;
     await this.ofWorkers.ask([worker], left, (_worker, question) =>
-      this.host.sendToWorker(worker, { type: 'taking', space, pid, sid, ...question }),
+      this.host.sendToWorker(worker, { type: 'taking', namespace, pid, sid, ...question }),
     );
   }
 
   /** Takes a session from the worker, or the keeper, that has it. */
   private async take(
-    space: Space,
+    namespace: KeptNamespace,
     name: string,
     pid: string,
     worker: number,
     deadline: Deadline,
   ): Promise<KeptSession | undefined> {
     // The worker that asks may be killed meanwhile.
-    const take = () => (space.workers.has(worker) ? space.take(pid, worker) : undefined);
+    const take = () => (namespace.workers.has(worker) ? namespace.take(pid, worker) : undefined);
     const known = take();
     if (known) return known;
-    await this.toldBy(space, pid, deadline.half, worker);
-    const told = await this.onceAway(space, name, pid, take, deadline.half);
+    await this.toldBy(namespace, pid, deadline.half, worker);
+    const told = await this.onceAway(namespace, name, pid, take, deadline.half);
     // Another keeper may have taken it meanwhile, for a worker that was killed then.
-    if (told || space.workerOf(pid) !== undefined) return told;
+    if (told || namespace.workerOf(pid) !== undefined) return told;
     await this.met(deadline.half);
-    const answers = await this.ask(this.here(), deadline.half, { type: 'seek', space: name, pid });
+    const answers = await this.ask(this.here(), deadline.half, { type: 'seek', namespace: name, pid });
     for (const answer of answers.values()) {
       if (answer.type !== 'sought' || !answer.away) continue;
-      const session = space.adopt(answer.away);
-      if (space.workers.has(worker)) return space.take(pid, worker, session);
-      space.adoptAway(answer.away);
+      const session = namespace.adopt(answer.away);
+      if (namespace.workers.has(worker)) return namespace.take(pid, worker, session);
+      namespace.adoptAway(answer.away);
     }
     // Another attempt of the client may have brought it here meanwhile.
-    return this.onceAway(space, name, pid, take, deadline.half);
+    return this.onceAway(namespace, name, pid, take, deadline.half);
   }
 
   /** When a worker has sent a packet with an offset, by the clock of this machine; undefined if that is not known. */
-  private timeOf(space: Space, name: string, { worker, at }: Offset): number | undefined {
+  private timeOf(namespace: KeptNamespace, name: string, { worker, at }: Offset): number | undefined {
     if (at === UNKNOWN_TIME) return undefined;
-    const ownLag = space.packets.lagOf(worker);
+    const ownLag = namespace.packets.lagOf(worker);
     if (ownLag !== undefined) return at + ownLag;
     for (const { senders, lagMs } of this.others.values()) if (senders.get(name)?.has(worker)) return at + lagMs;
     return undefined;
   }
 
   /** Resolves when the workers have told all that they know, if the keeper does not know a session. */
-  private async toldBy(space: Space, pid: string, deadline: Deadline, asking?: number): Promise<void> {
-    if (space.workerOf(pid) !== undefined) return;
-    const others = [...space.workers.keys()].filter((worker) => worker !== asking);
+  private async toldBy(namespace: KeptNamespace, pid: string, deadline: Deadline, asking?: number): Promise<void> {
+    if (namespace.workerOf(pid) !== undefined) return;
+    const others = [...namespace.workers.keys()].filter((worker) => worker !== asking);
     if (others.length > 0) await deadline.wait(this.sync.next());
   }
 
   /** Asks all workers to post what they hold back. */
   private async askToPost(): Promise<void> {
-    const workers = [...this.spaces.values()].flatMap((space) => [...space.workers.keys()]);
+    const workers = [...this.namespaces.values()].flatMap((namespace) => [...namespace.workers.keys()]);
     await this.ofWorkers.ask(workers, MAX_POST_MS, (worker, question) =>
       this.host.sendToWorker(worker, { type: 'post', ...question }),
     );
@@ -348,7 +357,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
    * worker knows that it is gone. One that has tried to return before may be connected only now.
    */
   private async onceAway<T>(
-    space: Space,
+    namespace: KeptNamespace,
     name: string,
     pid: string,
     take: () => T | undefined,
@@ -356,13 +365,13 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   ): Promise<T | undefined> {
     for (;;) {
       const taken = take();
-      const worker = space.workerOf(pid);
+      const worker = namespace.workerOf(pid);
       if (taken || worker === undefined || deadline.left === 0) return taken;
       let stop = () => {};
       const changed = new Promise<void>((resolve) => {
-        stop = space.away.onChange(pid, resolve);
+        stop = namespace.away.onChange(pid, resolve);
       });
-      this.host.sendToWorker(worker, { type: 'end', space: name, pid });
+      this.host.sendToWorker(worker, { type: 'end', namespace: name, pid });
       await deadline.wait(changed);
       stop();
     }
@@ -370,22 +379,23 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
 
   /** What all keepers have of what a client lacks. */
   private async collect(
-    space: Space,
+    namespace: KeptNamespace,
     name: string,
     question: MissedQuestion,
     deadline: Deadline,
   ): Promise<readonly Collected[]> {
     await this.met(deadline.half);
-    const oldest = oldestOf(space, question);
+    const oldest = oldestOf(namespace, question);
     const others: string[] = [];
     for (const [hub, { isHere, at, senders }] of this.others) {
       if (isHere) others.push(hub);
       // It has ended, or is out of reach, with packets that nobody else has.
       else if (at > oldest && mayLack(senders.get(name), at, question)) return [{ outcome: 'packets missing' }];
     }
-    const ask = (hubs: readonly string[]) => this.ask(hubs, deadline.half, { type: 'collect', space: name, question });
+    const ask = (hubs: readonly string[]) =>
+      this.ask(hubs, deadline.half, { type: 'collect', namespace: name, question });
     const asked = ask(others);
-    const own = this.missing(space, question, deadline.half);
+    const own = this.missing(namespace, question, deadline.half);
     const answers = await asked;
     // Another keeper may know some that this one has not met yet.
     const known = [...answers.values()].flatMap((answer) => (answer.type === 'collected' ? answer.keepers : []));
@@ -429,14 +439,14 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   /** What this keeper has of what a client lacks. */
-  private async missing(space: Space, question: MissedQuestion, deadline: Deadline): Promise<Collected> {
+  private async missing(namespace: KeptNamespace, question: MissedQuestion, deadline: Deadline): Promise<Collected> {
     const gathered = async (): Promise<Collected> => {
       // What a worker sends next without its bus would not reach the one that asks.
       await this.isTold;
-      const areUp = () => [...space.workers.values()].every(({ isUp }) => isUp);
+      const areUp = () => [...namespace.workers.values()].every(({ isUp }) => isUp);
       await this.until(areUp, deadline.half);
-      await this.turns.take(space.packets.costOf(question));
-      const collected = await space.packets.missing(question);
+      await this.turns.take(namespace.packets.costOf(question));
+      const collected = await namespace.packets.missing(question);
       return areUp() ? collected : BEHIND;
     };
     return (await deadline.wait(gathered())) ?? BEHIND;
@@ -459,15 +469,15 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   private remove(target: Extract<ToKeeper, { type: 'remove' }>['target'], server: string): string[] {
-    return [...this.spaces].flatMap(([name, space]) => {
+    return [...this.namespaces].flatMap(([name, namespace]) => {
       const [ofServer, nsp] = splitTexts(name);
       const isMeant = ofServer === server && (!('namespace' in target) || target.namespace === nsp);
-      return isMeant ? space.remove(target) : [];
+      return isMeant ? namespace.remove(target) : [];
     });
   }
 
   private joined(message: Extract<ToKeeper, { type: 'joined' }>, from: number): void {
-    const { workers = new Map<number, unknown>() } = this.spaces.get(message.space) ?? {};
+    const { workers = new Map<number, unknown>() } = this.namespaces.get(message.namespace) ?? {};
     for (const worker of workers.keys()) if (worker !== from) this.host.sendToWorker(worker, message);
     if (from >= 0) this.tell(this.here(), message);
   }
@@ -479,9 +489,9 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     this.others.set(hub, other);
     this.wake();
     const ms = machineTime() - other.at + NOTICE_MS;
-    for (const [space, { packets, workers }] of this.spaces) {
-      if (known) for (const worker of workers.keys()) this.host.sendToWorker(worker, { type: 'lost', space, ms });
-      this.tell([hub], { type: 'senders', space, names: packets.senders });
+    for (const [namespace, { packets, workers }] of this.namespaces) {
+      if (known) for (const worker of workers.keys()) this.host.sendToWorker(worker, { type: 'lost', namespace, ms });
+      this.tell([hub], { type: 'senders', namespace, names: packets.senders });
     }
   }
 
@@ -497,7 +507,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     const message = withTimesMoved(given as ToKeeperElsewhere, this.lagOf(hub, sentAt));
     switch (message.type) {
       case 'senders':
-        return this.haveSenders(hub, message.space, message.names);
+        return this.haveSenders(hub, message.namespace, message.names);
       case 'seek':
         return own('giving a session', this.sought(hub, message));
       case 'collect':
@@ -505,13 +515,13 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       case 'sought':
         // The client has got a new session, or tries again.
         if (!this.ofHubs.answered(hub, message.answers, message) && message.away)
-          this.spaces.get(message.space)?.adoptAway(message.away);
+          this.namespaces.get(message.namespace)?.adoptAway(message.away);
         return;
       case 'collected':
         return void this.ofHubs.answered(hub, message.answers, message);
       case 'joined':
         return this.joined(message, -1);
-      case 'will':
+      case 'inherit':
         return this.inherit(message);
     }
   }
@@ -528,10 +538,10 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   /** A name has one keeper: the one that has told so last. */
-  private haveSenders(hub: string, space: string, names: readonly string[]): void {
+  private haveSenders(hub: string, namespace: string, names: readonly string[]): void {
     for (const [one, { senders }] of this.others) {
-      const known = senders.get(space) ?? new Set();
-      senders.set(space, known);
+      const known = senders.get(namespace) ?? new Set();
+      senders.set(namespace, known);
       for (const name of names) {
         if (one === hub) known.add(name);
         else known.delete(name);
@@ -541,40 +551,40 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   }
 
   private async sought(hub: string, question: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
-    const { request, space: name, pid } = question;
+    const { request, namespace: name, pid } = question;
     const deadline = Deadline.of(question);
-    const space = this.spaces.get(name);
-    if (space && !space.away.get(pid)) await this.toldBy(space, pid, deadline.half);
-    const away = space && (await this.onceAway(space, name, pid, () => space.give(pid), deadline));
-    this.tell([hub], { type: 'sought', answers: request, space: name, away });
+    const namespace = this.namespaces.get(name);
+    if (namespace && !namespace.away.get(pid)) await this.toldBy(namespace, pid, deadline.half);
+    const away = namespace && (await this.onceAway(namespace, name, pid, () => namespace.give(pid), deadline));
+    this.tell([hub], { type: 'sought', answers: request, namespace: name, away });
   }
 
   private async collected(hub: string, message: Extract<ToKeeperElsewhere, { type: 'collect' }>) {
-    const { request, space: name, question } = message;
-    const space = this.spaces.get(name);
+    const { request, namespace: name, question } = message;
+    const namespace = this.namespaces.get(name);
     const none: Collected = { outcome: undefined, packets: [], upTo: '' };
-    const collected = space ? await this.missing(space, question, Deadline.of(message)) : none;
+    const collected = namespace ? await this.missing(namespace, question, Deadline.of(message)) : none;
     const keepers = [...this.here()].filter((one) => one !== hub);
     const all = this.withLost(name, question, collected);
     this.tell([hub], { type: 'collected', answers: request, collected: all, keepers });
   }
 
-  /** Others may not know of a keeper that has ended without a will. */
+  /** Others may not know of a keeper that has ended without leaving what it had. */
   private withLost(name: string, question: MissedQuestion, collected: Collected): Collected {
-    const oldest = oldestOf(this.spaces.get(name), question);
+    const oldest = oldestOf(this.namespaces.get(name), question);
     for (const { isHere, at, senders } of this.others.values()) {
       if (!isHere && at > oldest && mayLack(senders.get(name), at, question)) return { outcome: 'packets missing' };
     }
     return collected;
   }
 
-  private inherit({ space: name, options, streams, away }: Extract<ToKeeperElsewhere, { type: 'will' }>): void {
-    const space = this.spaceOf(name, options);
-    for (const { sender, ...state } of streams) space.packets.adopt(sender, state);
-    for (const state of away) space.adoptAway(state);
+  private inherit({ namespace: name, options, streams, away }: Extract<ToKeeperElsewhere, { type: 'inherit' }>): void {
+    const namespace = this.spaceOf(name, options);
+    for (const { sender, ...state } of streams) namespace.packets.adopt(sender, state);
+    for (const state of away) namespace.adoptAway(state);
     const names = streams.map(({ sender }) => sender);
     for (const { senders } of this.others.values()) for (const one of names) senders.get(name)?.delete(one);
-    this.tell(this.here(), { type: 'senders', space: name, names });
+    this.tell(this.here(), { type: 'senders', namespace: name, names });
   }
 
   private turn(): void {
@@ -585,12 +595,12 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private sweep(): void {
     this.sweptAt = machineTime();
     let retentionMs = 0;
-    for (const [name, space] of this.spaces) {
-      space.sweep();
-      retentionMs = Math.max(retentionMs, space.retentionMs);
-      if (space.workers.size === 0 && space.away.size === 0 && space.packets.senders.length === 0) {
-        space.close();
-        this.spaces.delete(name);
+    for (const [name, namespace] of this.namespaces) {
+      namespace.sweep();
+      retentionMs = Math.max(retentionMs, namespace.retentionMs);
+      if (namespace.workers.size === 0 && namespace.away.size === 0 && namespace.packets.senders.length === 0) {
+        namespace.close();
+        this.namespaces.delete(name);
       }
     }
     const oldest = machineTime() - retentionMs;
@@ -600,8 +610,8 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
 
   /** All workers report what the keeper has. */
   private tellFigures(): void {
-    const workers = [...new Set([...this.spaces.values()].flatMap((space) => [...space.workers.keys()]))];
-    const all = [...this.spaces.values()].map(({ away }) => away);
+    const workers = [...new Set([...this.namespaces.values()].flatMap((namespace) => [...namespace.workers.keys()]))];
+    const all = [...this.namespaces.values()].map(({ away }) => away);
     const sum = (count: 'size' | 'dropped') => all.reduce((total, away) => total + away[count], 0);
     const figures = {
       bytes: { packets: this.packets.bytes, sessions: this.sessions.bytes },
@@ -621,27 +631,27 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     this.isClosed = true;
     this.wake();
     const [heir] = [...this.here()].sort();
-    for (const [name, space] of this.spaces) {
-      for (const worker of [...space.workers.keys()]) space.left(worker);
-      if (heir !== undefined) this.leave(heir, name, space);
-      space.close();
+    for (const [name, namespace] of this.namespaces) {
+      for (const worker of [...namespace.workers.keys()]) namespace.left(worker);
+      if (heir !== undefined) this.leave(heir, name, namespace);
+      namespace.close();
     }
-    this.spaces.clear();
+    this.namespaces.clear();
     clearInterval(this.timer);
     this.turns.close();
   }
 
-  private leave(heir: string, name: string, space: Space): void {
-    const { options } = space;
-    const send = (parts: Pick<Extract<ToKeeperElsewhere, { type: 'will' }>, 'streams' | 'away'>) =>
-      this.tell([heir], { type: 'will', space: name, options, ...parts });
-    for (const stream of space.packets.state(WILL_BYTES)) send({ streams: [stream], away: [] });
-    let away: ReturnType<Space['give']>[] = [];
+  private leave(heir: string, name: string, namespace: KeptNamespace): void {
+    const { options } = namespace;
+    const send = (parts: Pick<Extract<ToKeeperElsewhere, { type: 'inherit' }>, 'streams' | 'away'>) =>
+      this.tell([heir], { type: 'inherit', namespace: name, options, ...parts });
+    for (const stream of namespace.packets.state(INHERITED_BYTES)) send({ streams: [stream], away: [] });
+    let away: ReturnType<KeptNamespace['give']>[] = [];
     let bytes = 0;
-    for (const state of space.will()) {
+    for (const state of namespace.giveAll()) {
       away.push(state);
       bytes += 1000 + state.direct.packets.length * 500;
-      if (bytes < WILL_BYTES) continue;
+      if (bytes < INHERITED_BYTES) continue;
       send({ streams: [], away: away as never });
       away = [];
       bytes = 0;
@@ -651,8 +661,8 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
 }
 
 /** Since when a client may lack something. */
-function oldestOf(space: Space | undefined, { session: { aliveAt } }: MissedQuestion): number {
-  return aliveAt - (space?.options.slackMs ?? 0);
+function oldestOf(namespace: KeptNamespace | undefined, { session: { aliveAt } }: MissedQuestion): number {
+  return aliveAt - (namespace?.options.slackMs ?? 0);
 }
 
 /** The end of another keeper is noticed within this time, in ms, and so is that of its workers. */

@@ -170,7 +170,7 @@ export class Removals {
 }
 
 /** A message that nothing numbers: of an emitter, or of a server without recovery. */
-interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
+interface UnnumberedMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
   /** When it arrived. */
   readonly at: number;
 }
@@ -178,17 +178,17 @@ interface ForeignMessage extends Pick<KeptPacket, 'rooms' | 'except'> {
 const MAX_MESSAGES = 10_000;
 
 /** The recent messages without a mark. A client that may lack one is not recovered. */
-export class ForeignMessages {
+export class UnnumberedMessages {
   /** All that have arrived since then are remembered. */
   private since = 0;
   private hasAny = false;
   /** The oldest first. */
-  private messages: ForeignMessage[] = [];
+  private messages: UnnumberedMessage[] = [];
 
   /** @param max how many are remembered */
   constructor(private readonly max = MAX_MESSAGES) {}
 
-  add({ at, rooms, except }: ForeignMessage): void {
+  add({ at, rooms, except }: UnnumberedMessage): void {
     this.hasAny = true;
     this.messages.push({ at, rooms, except });
     if (this.messages.length > this.max) this.since = this.messages.shift()!.at;
@@ -214,7 +214,7 @@ export class ForeignMessages {
   }
 }
 
-function isFor(members: ReadonlySet<string>, { rooms, except }: ForeignMessage): boolean {
+function isFor(members: ReadonlySet<string>, { rooms, except }: UnnumberedMessage): boolean {
   const isIn = (room: string) => members.has(room);
   return (rooms.length === 0 || rooms.some(isIn)) && !except.some(isIn);
 }

@@ -1,9 +1,9 @@
 import { delay, machineTime, setImmediate } from '../../../base/clock.js';
 import { Deadline } from '../../hub-link.js';
-import type { Collected, Missed, MissedQuestion, SpaceOptions, StreamState } from '../messages.js';
+import type { Collected, Missed, MissedQuestion, NamespaceOptions, StreamState } from '../messages.js';
 import { decodeOffset, type Offset } from '../offset.js';
 import { VersionVector } from '../version-vector.js';
-import { FloorCheck, ForeignMessages } from './memory.js';
+import { FloorCheck, UnnumberedMessages } from './memory.js';
 import { type KeptPacket, type PacketMemory, Stream } from './stream.js';
 
 /** How long a keeper waits for a packet that a client, or the worker that it returns to, has received, in ms. */
@@ -21,7 +21,7 @@ export const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolv
 
 /** The recent broadcasts of one namespace that the workers of a machine have sent, by worker. */
 export class Packets {
-  readonly foreign = new ForeignMessages();
+  readonly unnumbered = new UnnumberedMessages();
   /** What workers that are gone had sent before, the keeper may not have. */
   private since = Number.NEGATIVE_INFINITY;
   private readonly streams = new Map<string, Stream>();
@@ -33,7 +33,7 @@ export class Packets {
   /** @param isElsewhere whether another keeper has the packets of a worker */
   constructor(
     private readonly memory: PacketMemory,
-    private readonly options: () => SpaceOptions,
+    private readonly options: () => NamespaceOptions,
     private readonly isElsewhere = (_sender: string): boolean => false,
   ) {}
 
@@ -84,7 +84,7 @@ export class Packets {
   /** Messages of before may be lost: the former keeper of this machine had them. */
   loseBefore(): void {
     this.since = machineTime();
-    this.foreign.lose(true);
+    this.unnumbered.lose(true);
   }
 
   /** Whether a client may lack packets that only the former keeper had, of workers that are gone. */
@@ -144,7 +144,7 @@ export class Packets {
     const { slackMs, maxMissed, maxMissedBytes } = this.options();
     const alive = aliveAt - slackMs;
     if (this.since > alive && this.mayLackLost(question, offset)) return { outcome: 'packets missing' };
-    if (this.foreign.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
+    if (this.unnumbered.hasFor(rooms, at - slackMs)) return { outcome: 'packets missing' };
     const check = new FloorCheck(floors);
     const received = VersionVector.union(senders, VersionVector.parse(alsoReceived));
     const packets: Missed[] = [];
@@ -187,7 +187,7 @@ export class Packets {
 
   /** Forgets workers that are gone and of which nothing is kept since a time. */
   sweep(oldest: number): void {
-    this.foreign.sweep(oldest);
+    this.unnumbered.sweep(oldest);
     for (const [sender, stream] of this.streams) {
       stream.sweep();
       if (this.here.has(sender) || stream.usedAt >= oldest) continue;

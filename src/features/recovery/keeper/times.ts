@@ -11,7 +11,7 @@ export function withTimesMoved(message: ToKeeperElsewhere, ms: number): ToKeeper
       const moved = { at: at + ms, receivesSince: receivesSince + ms, session: sessionMoved(session, ms) };
       return { ...message, question: { ...question, ...moved } };
     }
-    case 'will': {
+    case 'inherit': {
       const streams = message.streams.map((one) => ({ ...streamMoved(one, ms), sender: one.sender }));
       return { ...message, streams, away: message.away.map((one) => awayMoved(one, ms)) };
     }

@@ -92,17 +92,17 @@ export class Returns {
   }
 
   private async tryToRestore(pid: string, named: string) {
-    const { gate, heads } = this.namespace;
+    const { gate, numbers } = this.namespace;
     if (named.length > MAX_LENGTH) return this.fail('offset invalid');
     if (!mayBeId(pid)) return this.fail('session unknown');
     if (!gate.enter(pid, named)) return this.fail('too many recoveries');
-    const begun = heads.recent.begin();
+    const begun = numbers.recent.begin();
     const { bus } = this.namespace;
     try {
       const returning = await this.find(pid, { named, begun, bus });
       if (typeof returning === 'string') {
         this.forget(pid);
-        heads.recent.end(begun);
+        numbers.recent.end(begun);
         return this.fail(returning);
       }
       const { sid, rooms, data } = returning.session;
@@ -152,7 +152,7 @@ export class Returns {
   leave(sid: SocketId): void {
     const returning = this.take(sid);
     if (!returning) return;
-    this.namespace.heads.recent.end(returning.begun);
+    this.namespace.numbers.recent.end(returning.begun);
     this.namespace.post({ type: 'away', pid: returning.session.pid });
     noteArrival(returning.session.pid, false);
   }
@@ -164,7 +164,7 @@ export class Returns {
 
   /** The operator has ended the session meanwhile. Its client gets a new one. */
   refuse(socket: Socket, returning: Returning): void {
-    this.namespace.heads.recent.end(returning.begun);
+    this.namespace.numbers.recent.end(returning.begun);
     this.close(socket, returning, 'session unknown');
   }
 
@@ -182,7 +182,7 @@ export class Returns {
    */
   complete(socket: Socket, returning: Returning, live: () => LiveSession): void {
     const missed = this.missed(returning);
-    this.namespace.heads.recent.end(returning.begun);
+    this.namespace.numbers.recent.end(returning.begun);
     // So much was delivered while its middleware ran, or the bus was down. The client connects again, and gets a new session.
     if (!missed) return this.close(socket, returning, 'packets missing');
     this.namespace.count('recovered');
@@ -192,7 +192,7 @@ export class Returns {
 
   /** What this worker has delivered since, and the keepers did not have; undefined if something may be missing. */
   private later({ upTo, session, begun, bus }: Returning) {
-    const recent = this.namespace.heads.recent.since(begun);
+    const recent = this.namespace.numbers.recent.since(begun);
     // What another machine has sent since its keeper was asked may be lost.
     if (!recent || !bus.isUp || bus !== this.namespace.bus) return undefined;
     const known = VersionVector.union(VersionVector.parse(upTo), VersionVector.parse(session.alsoReceived));
@@ -219,21 +219,21 @@ export class Returns {
   }
 
   private replay(session: LiveSession, { resumedFrom, upTo }: Returning, missed: readonly Missed[]): void {
-    const { heads, live, writer } = this.namespace;
+    const { numbers, live, writer } = this.namespace;
     const ofKeepers = VersionVector.parse(upTo);
     const named = decodeOffset(resumedFrom)!.senders;
-    const senders = named.filter((sender) => ofKeepers.knows(sender) || heads.lastOf(sender) > 0);
+    const senders = named.filter((sender) => ofKeepers.knows(sender) || numbers.lastOf(sender) > 0);
     const sent = isArriving(session.pid) ? VersionVector.union(named, ofKeepers) : ofKeepers;
-    const unknown = sent.beyond({ of: (sender) => heads.lastOf(sender) });
-    const direct = heads.direct + missed.filter(([sender]) => sender === undefined).length;
+    const unknown = sent.beyond({ of: (sender) => numbers.lastOf(sender) });
+    const direct = numbers.direct + missed.filter(([sender]) => sender === undefined).length;
     if (unknown.size > 0) session.replayed = { numbers: `${unknown}`, direct };
     const replayed = missed.map(([sender, number, at, packets]) => {
-      if (sender === undefined) live.sent(session, { number: ++heads.direct, at, packets });
+      if (sender === undefined) live.sent(session, { number: ++numbers.direct, at, packets });
       else senders.raise(sender, number);
-      return writer.withOffset(packets, heads.offsetOf(at, senders));
+      return writer.withOffset(packets, numbers.offsetOf(at, senders));
     });
     // Offsets of later packets have a higher number.
-    if (session.replayed) heads.direct++;
+    if (session.replayed) numbers.direct++;
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
     const conn = session.socket.conn as unknown as { sendTogether?(): void };
     live.introduceOne(session);

@@ -138,7 +138,7 @@ export class SequencerClient extends FeatureLink<ToSequencer, FromSequencer> {
     for (const replica of this.replicas.values()) {
       this.post(replica.opening());
       const changes = replica.own();
-      if (changes.length > 0) this.post({ type: 'given', room: replica.id, changes, last });
+      if (changes.length > 0) this.post({ type: 'page', room: replica.id, changes, last });
     }
   }
 

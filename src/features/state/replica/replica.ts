@@ -155,10 +155,10 @@ export class Replica {
   onMessage(message: Exclude<FromSequencer, { type: 'reply' }>): void {
     if (this.isClosed) return;
     switch (message.type) {
-      case 'give': {
+      case 'pull': {
         const { changes, next } = pageOf(this.entries, message.after);
         const all = changes.filter(({ owner }) => owner === undefined).map(changeOf);
-        return this.client.send({ type: 'given', room: this.id, changes: all, next, isAll: next === undefined });
+        return this.client.send({ type: 'page', room: this.id, changes: all, next, isAll: next === undefined });
       }
       case 'page':
         return this.onPage(message);
@@ -201,7 +201,7 @@ export class Replica {
         arriving.entries.put(change, change.seq);
       }
     } else this.take(changes, next ?? seq);
-    if (next !== undefined) return this.client.send({ type: 'more', room: this.id, after: next });
+    if (next !== undefined) return this.client.send({ type: 'pull', room: this.id, after: next });
     if (arriving) {
       this.arriving = undefined;
       arriving.entries.seq = seq;

@@ -10,10 +10,10 @@ import type { StoreAddress } from './store/address.js';
  * ```
  * worker                            sequencer
  *   open {quotes, epoch, number} →
- *                                 ← give {after}            if it lacks what the worker has: it has started again
- *   given {changes} →
+ *                                 ← pull {after}            if it lacks what the worker has: it has started again
+ *   page {changes, next} →
  *                                 ← page {epoch, changes, next}
- *   more {after: next} →          ← page {…}                and from here on, each change:
+ *   pull {after: next} →          ← page {…}                and from here on, each change:
  *   changes {last: 7} →           ← changes {acked: 7}
  *   patch {number: 8} →           ← changes {acked: 8}, reply
  * ```
@@ -29,7 +29,7 @@ export type ToSequencer = { readonly room: string } & (
       readonly bounds: StateBounds;
       readonly store?: StoreAddress | undefined;
     }
-  | { readonly type: 'more'; readonly after: number }
+  | { readonly type: 'pull'; readonly after: number }
   /** `last` numbers the last of these changes among those of the worker. */
   | { readonly type: 'changes'; readonly last: number; readonly changes: readonly KeyChange[] }
   /**
@@ -37,7 +37,7 @@ export type ToSequencer = { readonly room: string } & (
    * worker gives its own alone.
    */
   | {
-      readonly type: 'given';
+      readonly type: 'page';
       readonly changes: readonly KeyChange[];
       readonly last?: number | undefined;
       readonly next?: number | undefined;
@@ -62,7 +62,7 @@ export type Request =
 export type NumberedChange = KeyChange & { readonly seq: number };
 
 export type FromSequencer = { readonly room: string } & (
-  | { readonly type: 'give'; readonly after: number }
+  | { readonly type: 'pull'; readonly after: number }
   | {
       readonly type: 'page';
       readonly epoch: string;

@@ -48,13 +48,13 @@ interface Follower {
   toldAcked: number;
   /** What it has of a sequencer that is gone, unless it has told. */
   had: { readonly epoch: string; readonly number: number } | undefined;
-  isGiving: boolean;
+  isPulled: boolean;
 }
 
 /** A request that changes a value. */
 type Update = Extract<Request, { type: 'patch' | 'compareAndSet' }> & LinkQuestion;
 
-interface Room extends SharedRoom {
+interface FollowedRoom extends SharedRoom {
   readonly workers: Map<number, Follower>;
   store: RoomStore | undefined;
   /** How many things it waits for before workers get it. */
@@ -62,7 +62,7 @@ interface Room extends SharedRoom {
   isReady: boolean;
   idle: NodeJS.Timeout | undefined;
   /** Up to which number the workers have told what they have of a sequencer that is gone, by its epoch. */
-  readonly given: Map<string, number>;
+  readonly pulledUpTo: Map<string, number>;
   /** What waits until it is ready: the values may not be here before. */
   held: { readonly worker: number; readonly request: Update }[];
 }
@@ -71,11 +71,11 @@ interface Room extends SharedRoom {
 export class Sequencer implements HubService<ToSequencer, ToMachine> {
   private readonly node = randomBytes(9).toString('base64url');
   readonly clock = new HybridClock();
-  private readonly rooms = new Map<string, Room>();
+  private readonly rooms = new Map<string, FollowedRoom>();
   private readonly machines: Machines;
   private readonly expiry = new KeyExpiry();
   private readonly startedAt = performance.now();
-  private readonly dirty = new Set<Room>();
+  private readonly dirty = new Set<FollowedRoom>();
   /** Stores of rooms that are gone, which write what is left. */
   private readonly dropping = new Map<string, Promise<number>>();
   private isFlushDue = false;
@@ -112,7 +112,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   }
 
   /** A worker does not have a room any more. */
-  private leave(room: Room, worker: number, { node }: Follower): void {
+  private leave(room: FollowedRoom, worker: number, { node }: Follower): void {
     room.workers.delete(worker);
     room.sequenced.ownerGone(node);
     this.readyIfDone(room);
@@ -150,7 +150,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     const follower = room?.workers.get(worker);
     if (!room || !follower) return;
     switch (message.type) {
-      case 'more':
+      case 'pull':
         return this.sendPage(room, worker, follower, message.after);
       case 'changes':
         this.replaceHeld(room, worker, message.changes);
@@ -158,8 +158,8 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
         follower.acked = message.last;
         this.flushSoon(room);
         return checkBounds(room);
-      case 'given':
-        this.given(room, worker, follower, message);
+      case 'page':
+        this.takePage(room, worker, follower, message);
         return checkBounds(room);
       default:
         return this.answer(room, worker, follower, message);
@@ -182,7 +182,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     const { entries, epoch: known } = room.sequenced;
     const had = number > 0 && epoch !== known ? { epoch, number } : undefined;
     const follower: Follower = {
-      ...{ node, isOpen: false, sent: 0, acked: 0, toldAcked: 0, had, isGiving: false },
+      ...{ node, isOpen: false, sent: 0, acked: 0, toldAcked: 0, had, isPulled: false },
     };
     room.workers.set(worker, follower);
     if (epoch === known && number >= entries.forgottenSeq && room.isReady) {
@@ -191,30 +191,30 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     }
     if (!room.isReady) this.readyIfDone(room);
     else if (!this.lacks(room, follower)) this.sendPage(room, worker, follower, 0);
-    else this.ask(room, worker, follower);
+    else this.pull(room, worker, follower);
   }
 
   /** Whether a worker has what nobody has told yet: what another one has of the same sequencer, up to the same number, is the same. */
-  private lacks(room: Room, { had }: Follower): boolean {
-    return had !== undefined && had.number > (room.given.get(had.epoch) ?? 0);
+  private lacks(room: FollowedRoom, { had }: Follower): boolean {
+    return had !== undefined && had.number > (room.pulledUpTo.get(had.epoch) ?? 0);
   }
 
-  private ask(room: Room, worker: number, follower: Follower): void {
-    follower.isGiving = true;
-    this.host.sendToWorker(worker, { type: 'give', room: room.sequenced.name, after: 0 });
+  private pull(room: FollowedRoom, worker: number, follower: Follower): void {
+    follower.isPulled = true;
+    this.host.sendToWorker(worker, { type: 'pull', room: room.sequenced.name, after: 0 });
   }
 
-  private create(name: string, bounds: SequencedRoom['bounds']): Room {
+  private create(name: string, bounds: SequencedRoom['bounds']): FollowedRoom {
     const onChange = (sequenced: SequencedRoom, entry: StateEntry) => {
       if (entry.expires !== undefined) this.expiry.add(sequenced, entry);
       this.flushSoon(room);
       // Deletions must not be forgotten before they are sent.
       if (sequenced.entries.seq - room.sentToMachines >= bounds.maxKeys) this.flush();
     };
-    const room: Room = {
+    const room: FollowedRoom = {
       sequenced: new SequencedRoom(name, bounds, this.node, this.clock, onChange),
       ...{ sentToMachines: 0, known: new Map(), workers: new Map(), store: undefined },
-      ...{ waits: 0, isReady: false, idle: undefined, given: new Map(), held: [] },
+      ...{ waits: 0, isReady: false, idle: undefined, pulledUpTo: new Map(), held: [] },
     };
     room.sequenced.entries.isFilling = true;
     this.rooms.set(name, room);
@@ -232,7 +232,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     return room;
   }
 
-  private openStore(room: Room, { redis, key }: StoreAddress): void {
+  private openStore(room: FollowedRoom, { redis, key }: StoreAddress): void {
     if (room.store || this.rooms.get(room.sequenced.name) !== room) return;
     room.store = new RoomStore(room.sequenced, this.node, key, StoreConnection.to(redis), {
       onChange: () => this.flushSoon(room),
@@ -241,7 +241,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     if (!room.isReady) this.awaitFor(room, within(MAX_LOAD_MS, room.store.loaded));
   }
 
-  private awaitFor(room: Room, promise: Promise<unknown>): void {
+  private awaitFor(room: FollowedRoom, promise: Promise<unknown>): void {
     room.waits++;
     own(
       'opening a state room',
@@ -253,14 +253,14 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   }
 
   /** Gives the room to its workers once it has what there is. */
-  private readyIfDone(room: Room): void {
+  private readyIfDone(room: FollowedRoom): void {
     if (room.isReady || room.waits > 0) return;
     const followers = [...room.workers];
-    if (followers.some(([, { isGiving }]) => isGiving)) return;
+    if (followers.some(([, { isPulled }]) => isPulled)) return;
     const [first] = followers
       .filter(([, follower]) => this.lacks(room, follower))
       .sort(([, one], [, other]) => other.had!.number - one.had!.number);
-    if (first) return this.ask(room, ...first);
+    if (first) return this.pull(room, ...first);
     room.isReady = true;
     room.sequenced.entries.isFilling = false;
     const done = room.held.splice(0).map(({ worker, request }) => ({ worker, request, fields: update(room, request) }));
@@ -269,7 +269,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   }
 
   /** A worker has set keys. Its patches of them that wait have no effect any more. */
-  private replaceHeld(room: Room, worker: number, changes: readonly KeyChange[]): void {
+  private replaceHeld(room: FollowedRoom, worker: number, changes: readonly KeyChange[]): void {
     if (room.held.length === 0) return;
     const keys = new Set(changes.map(({ key }) => key));
     room.held = room.held.filter(({ worker: by, request }) => {
@@ -279,12 +279,12 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     });
   }
 
-  private reply({ sequenced }: Room, worker: number, { request: answers }: LinkQuestion, fields: object): void {
+  private reply({ sequenced }: FollowedRoom, worker: number, { request: answers }: LinkQuestion, fields: object): void {
     this.flush();
     this.host.sendToWorker(worker, { type: 'reply', room: sequenced.name, answers, ...fields });
   }
 
-  private sendPage(room: Room, worker: number, follower: Follower, from: number): void {
+  private sendPage(room: FollowedRoom, worker: number, follower: Follower, from: number): void {
     const { sequenced, store } = room;
     const { entries, epoch, name } = sequenced;
     const { forgottenSeq, seq } = entries;
@@ -300,7 +300,12 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     this.tellChanges(room, worker, follower);
   }
 
-  private given(room: Room, worker: number, follower: Follower, message: ToSequencer & { type: 'given' }): void {
+  private takePage(
+    room: FollowedRoom,
+    worker: number,
+    follower: Follower,
+    message: ToSequencer & { type: 'page' },
+  ): void {
     const { changes, last, next, isAll } = message;
     let taken = 0;
     for (const change of changes) {
@@ -311,17 +316,17 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     if (taken > 0) room.store?.syncSoon();
     if (last !== undefined) follower.acked = last;
     this.flushSoon(room);
-    if (next !== undefined) this.host.sendToWorker(worker, { type: 'give', room: message.room, after: next });
+    if (next !== undefined) this.host.sendToWorker(worker, { type: 'pull', room: message.room, after: next });
     const { had } = follower;
     if (!isAll || !had) return;
-    follower.isGiving = false;
-    room.given.set(had.epoch, had.number);
+    follower.isPulled = false;
+    room.pulledUpTo.set(had.epoch, had.number);
     if (room.isReady) this.sendPage(room, worker, follower, 0);
     else this.readyIfDone(room);
   }
 
   private answer(
-    room: Room,
+    room: FollowedRoom,
     worker: number,
     follower: Follower,
     request: Request & LinkQuestion & { room: string },
@@ -370,7 +375,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   }
 
   /** Forgets a room that no worker has. Resolves with how many of its changes Redis lacks. */
-  private async drop(room: Room): Promise<number> {
+  private async drop(room: FollowedRoom): Promise<number> {
     clearTimeout(room.idle);
     const { name } = room.sequenced;
     if (this.rooms.get(name) === room) this.rooms.delete(name);
@@ -383,7 +388,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   }
 
   /** Sends what has changed at the end of this turn. */
-  private flushSoon(room?: Room): void {
+  private flushSoon(room?: FollowedRoom): void {
     if (room) this.dirty.add(room);
     if (this.isFlushDue) return;
     this.isFlushDue = true;
@@ -403,7 +408,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     }
   }
 
-  private tellChanges(room: Room, worker: number, follower: Follower): void {
+  private tellChanges(room: FollowedRoom, worker: number, follower: Follower): void {
     const { entries, name } = room.sequenced;
     const { acked } = follower;
     while (follower.sent < entries.seq || acked !== follower.toldAcked) {
@@ -429,7 +434,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     return this.recent.page;
   }
 
-  private tellNews({ sequenced, workers }: Room, { losses, ...news }: StoreNews): void {
+  private tellNews({ sequenced, workers }: FollowedRoom, { losses, ...news }: StoreNews): void {
     let isFirst = true;
     for (const worker of workers.keys()) {
       const message = { type: 'store', room: sequenced.name, ...news } as const;
@@ -440,14 +445,14 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
 }
 
 /** @returns the fields of the reply */
-function update({ sequenced }: Room, request: Update): object {
+function update({ sequenced }: FollowedRoom, request: Update): object {
   if (request.type === 'patch') return { error: sequenced.patch(request.changes[0]) };
   const found = sequenced.compareAndSet(...request.changes);
   return typeof found === 'string' ? { error: found } : { isDone: found };
 }
 
 /** @throws MalformedMessage if changes were dropped because the room is far over its bounds */
-function checkBounds({ sequenced }: Room): void {
+function checkBounds({ sequenced }: FollowedRoom): void {
   const { dropped, name } = sequenced;
   sequenced.dropped = 0;
   if (dropped > 0) throw new MalformedMessage(`${dropped} changes far over the bounds of the state room ${name}`);

@@ -23,7 +23,7 @@ import { until } from '../../../support/until.js';
 
 const toWorkers = codec<ToWorker, ToKeeper>();
 const [WORKER, OTHER] = [1, 2];
-const space = joinTexts('0', '/');
+const namespace = joinTexts('0', '/');
 const many = Array.from({ length: 1000 }, (_, at) => `${at}`.padEnd(100, 'x'));
 
 let recovery: Recovery;
@@ -101,7 +101,7 @@ async function foundElsewhere(): Promise<Found> {
   keeper.onWorkerGone(WORKER);
   const offset = encodeOffset(Date.now(), open.name, 0, new VersionVector());
   const question = { pid: pidOf(socket), offset, received: '', receivesSince: 0 };
-  keeper.onMessage(OTHER, { type: 'find', space, request: 1, ms: 5000, ...question });
+  keeper.onMessage(OTHER, { type: 'find', namespace, request: 1, ms: 5000, ...question });
   const isFound = (message: ToWorker) => message.type === 'found';
   await until(() => answers.some(isFound));
   return (answers.find(isFound) as Extract<ToWorker, { type: 'found' }>).found;

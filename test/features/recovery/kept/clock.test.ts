@@ -12,7 +12,7 @@ const session = (aliveAt: number, at: number) =>
 
 test('a session that another machine gives has its times by the clock of this one, and its age', () => {
   const away = { session: session(600, 400), awayMs: 30, direct: stream };
-  const message = { type: 'sought', answers: 1, space: 's', away } as const;
+  const message = { type: 'sought', answers: 1, namespace: 's', away } as const;
   const expected = { session: session(1600, 1400), awayMs: 30, direct: moved };
   expect(withTimesMoved(message, 1000)).toEqual({ ...message, away: expected });
   expect(withTimesMoved({ ...message, away: undefined }, 1000)).toEqual({ ...message, away: undefined });
@@ -21,8 +21,8 @@ test('a session that another machine gives has its times by the clock of this on
 test('so has what a keeper leaves that ends', () => {
   const away = { session: session(600, 400), awayMs: 30, direct: stream };
   const message = {
-    type: 'will',
-    space: 's',
+    type: 'inherit',
+    namespace: 's',
     options: {} as never,
     streams: [{ sender: 'a', ...stream }],
     away: [away],
@@ -36,7 +36,7 @@ test('so has what a keeper leaves that ends', () => {
 
 test('so has a question about what a client lacks', () => {
   const question = { offset: 'o', at: 550, received: '', receivesSince: 100, session: session(600, 400) } as never;
-  const collect = { type: 'collect', request: 1, space: 's', question } as const;
+  const collect = { type: 'collect', request: 1, namespace: 's', question } as const;
   expect(withTimesMoved(collect, 1000)).toEqual({
     ...collect,
     question: { offset: 'o', at: 1550, received: '', receivesSince: 1100, session: session(1600, 1400) },

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
-import { Heads } from '../../../../src/features/recovery/heads.js';
+import { BroadcastNumbers } from '../../../../src/features/recovery/broadcast-numbers.js';
 import { FloorCheck, Floors } from '../../../../src/features/recovery/keeper/memory.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
@@ -134,7 +134,7 @@ describe('a client that joins a room', () => {
 const content = { rooms: [], except: [], packets: ['2["x"]'] };
 
 test('a floor is what the worker had received, and sockets that join meanwhile share it', () => {
-  const log = new Heads('1', () => 60_000);
+  const log = new BroadcastNumbers('1', () => 60_000);
   log.add(['2', 5, Date.now()], content);
   const floor = log.floor();
   expect(log.floor()).toBe(floor);

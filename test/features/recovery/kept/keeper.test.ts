@@ -7,8 +7,8 @@ import {
   type Collected,
   type Found,
   type FromKeeperElsewhere,
+  type NamespaceOptions,
   type SessionState,
-  type SpaceOptions,
   type ToWorker,
   textPacker,
 } from '../../../../src/features/recovery/messages.js';
@@ -17,8 +17,8 @@ import { VersionVector } from '../../../../src/features/recovery/version-vector.
 import { movableClock } from '../../../support/clock.js';
 import { until } from '../../../support/until.js';
 
-const space = joinTexts('0', '/');
-const options: SpaceOptions = {
+const namespace = joinTexts('0', '/');
+const options: NamespaceOptions = {
   ...{ durationMs: 60_000, silenceMs: 45_000, slackMs: 0, sweepMs: 5000 },
   ...{ maxBytes: 1e6, maxSessions: 100, maxRooms: 100, maxMissed: 100, maxMissedBytes: 1e6 },
   ...{ maxReplayed: 100, maxReplayedBytes: 1e6 },
@@ -61,10 +61,10 @@ class Machine {
 
   constructor(isAgain: boolean) {
     keepers.push(this.keeper);
-    this.keeper.onMessage(WORKER, { type: 'open', space, name: own, sent: 0, isAgain, options });
+    this.keeper.onMessage(WORKER, { type: 'open', namespace, name: own, sent: 0, isAgain, options });
     const session = sessionOf('p'.repeat(20));
-    this.keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-    this.keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
+    this.keeper.onMessage(WORKER, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+    this.keeper.onMessage(WORKER, { type: 'away', namespace, pid: session.pid });
   }
 
   /** The outcome for a client that has received this many packets of the other worker. */
@@ -73,7 +73,7 @@ class Machine {
     const offset = encodeOffset(machineTime() + 1, own, 0, new VersionVector([[other, received]]));
     const all = `${new VersionVector([[other, RECEIVED]])}`;
     const question = { request: 1, ms: 5000, pid: 'p'.repeat(20), offset, received: all, receivesSince };
-    this.keeper.onMessage(WORKER, { type: 'find', space, ...question });
+    this.keeper.onMessage(WORKER, { type: 'find', namespace, ...question });
     const found = () => this.answers.find((answer) => answer.type === 'found');
     await until(() => found() !== undefined);
     return (found() as Extract<ToWorker, { type: 'found' }>).found.outcome;
@@ -84,11 +84,11 @@ test('a worker that has announced an id already is not asked to announce it', as
   const { keeper, answers } = new Machine(false);
   const find = (pid: string, isAnnounced: boolean) => {
     const session = { ...sessionOf(pid), sid: `3.${pid}` };
-    keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-    keeper.onMessage(WORKER, { type: 'away', space, pid });
+    keeper.onMessage(WORKER, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+    keeper.onMessage(WORKER, { type: 'away', namespace, pid });
     const offset = encodeOffset(machineTime(), own, 0, new VersionVector());
     const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began, isAnnounced };
-    keeper.onMessage(WORKER, { type: 'find', space, ...question });
+    keeper.onMessage(WORKER, { type: 'find', namespace, ...question });
   };
   const typesOf = () => answers.map(({ type }) => type).filter((type) => type === 'taking' || type === 'found');
   find('a'.repeat(20), true);
@@ -103,7 +103,7 @@ const losses: Record<string, () => Machine> = {
   'another machine was killed': () => {
     const machine = new Machine(false);
     machine.keeper.onHubHere('hub');
-    machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other], sentAt: machineTime() });
+    machine.keeper.onHubMessage('hub', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
     machine.keeper.onHubGone('hub');
     return machine;
   },
@@ -122,7 +122,7 @@ test.each(Object.entries(losses))('after %s, a worker that has begun since canno
 test('what yet another keeper has is not lost with the former hub', async () => {
   const machine = new Machine(true);
   machine.keeper.onHubHere('hub');
-  machine.keeper.onHubMessage('hub', { type: 'senders', space, names: [other], sentAt: machineTime() });
+  machine.keeper.onHubMessage('hub', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
   const outcome = machine.outcomeFor(RECEIVED - 1);
   await until(() => machine.asked.length > 0);
   const [[hub, request]] = machine.asked as [[string, number]];
@@ -144,14 +144,21 @@ test('a keeper waits for a worker that does not reach the bus, and answers for n
   const asked = { at: machineTime(), received: '', receivesSince: began, session };
   const question = { offset: encodeOffset(machineTime(), other, 0, new VersionVector()), ...asked };
   const outcome = async (request: number) => {
-    machine.keeper.onHubMessage('hub', { type: 'collect', request, ms: 3000, space, question, sentAt: machineTime() });
+    machine.keeper.onHubMessage('hub', {
+      type: 'collect',
+      request,
+      ms: 3000,
+      namespace,
+      question,
+      sentAt: machineTime(),
+    });
     await until(() => machine.collected.has(request));
     return machine.collected.get(request)!.outcome;
   };
-  machine.keeper.onMessage(WORKER, { type: 'bus', space, isUp: false });
+  machine.keeper.onMessage(WORKER, { type: 'bus', namespace, isUp: false });
   expect(await outcome(1)).toBe('worker behind');
   const waiting = outcome(2);
-  machine.keeper.onMessage(WORKER, { type: 'bus', space, isUp: true });
+  machine.keeper.onMessage(WORKER, { type: 'bus', namespace, isUp: true });
   expect(await waiting).toBeUndefined();
 });
 
@@ -181,14 +188,14 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
   });
   keepers.push(keeper);
   const large = { ...options, maxBytes: 1e9, maxMissedBytes: 1e9, maxReplayedBytes: 1e9 };
-  keeper.onMessage(WORKER, { type: 'open', space, name: own, sent: 0, isAgain: false, options: large });
+  keeper.onMessage(WORKER, { type: 'open', namespace, name: own, sent: 0, isAgain: false, options: large });
   const sessions = [sessionOf('p0'), sessionOf('p1'), sessionOf('p2'), sessionOf('p3', 'elsewhere')];
   for (const session of sessions) {
-    keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-    keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
+    keeper.onMessage(WORKER, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+    keeper.onMessage(WORKER, { type: 'away', namespace, pid: session.pid });
   }
   const packet = { number: 1, at: machineTime(), rooms: ['room'], except: [], packets: ['x'.repeat(2e7)] };
-  keeper.onMessage(WORKER, { type: 'packet', space, packet });
+  keeper.onMessage(WORKER, { type: 'packet', namespace, packet });
   const question = {
     ms: 5000,
     offset: encodeOffset(began, own, 0, new VersionVector()),
@@ -196,7 +203,7 @@ function fullKeeper(tell = (_message: ToWorker): void => {}) {
     receivesSince: began,
   };
   const find = (request: number) =>
-    keeper.onMessage(WORKER, { type: 'find', space, pid: sessions[request]!.pid, request, ...question });
+    keeper.onMessage(WORKER, { type: 'find', namespace, pid: sessions[request]!.pid, request, ...question });
   return { keeper, sessions, found, outcomes, find };
 }
 
@@ -206,10 +213,10 @@ test('a worker gets what further clients lack once it has done with those before
   // The last one lacks nothing, so it does not wait.
   await until(() => found.includes(0) && found.includes(3));
   expect(found).toHaveLength(2);
-  keeper.onMessage(WORKER, { type: 'failed', space, pid: 'p0' });
+  keeper.onMessage(WORKER, { type: 'failed', namespace, pid: 'p0' });
   await until(() => found.includes(1));
   expect(found).not.toContain(2);
-  keeper.onMessage(WORKER, { type: 'live', space, session: sessions[1]!, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER, { type: 'live', namespace, session: sessions[1]!, floor: 0, floorAt: 0 });
   await until(() => found.includes(2));
 });
 
@@ -245,7 +252,7 @@ test('a client waits a few seconds for those before it, and gets a new session t
   find(1);
   await clock.until(() => found.includes(1));
   expect(outcomes).toEqual([undefined, 'too much replayed']);
-  keeper.onMessage(WORKER, { type: 'failed', space, pid: 'p0' });
+  keeper.onMessage(WORKER, { type: 'failed', namespace, pid: 'p0' });
   find(2);
   await clock.until(() => found.includes(2));
   expect(outcomes.at(-1)).toBeUndefined();
@@ -260,19 +267,19 @@ test('the keeper of a new hub waits for a worker that was there before it, which
   const sendToWorker = (_worker: number, message: ToWorker) => void answers.push(message);
   const keeper = new Keeper({ isAlone: true, isLinked, sendToWorker, sendToHub: () => {} });
   keepers.push(keeper);
-  const opened = { type: 'open', space, sent: 0, isAgain: true, options } as const;
+  const opened = { type: 'open', namespace, sent: 0, isAgain: true, options } as const;
   keeper.onMessage(WORKER, { ...opened, name: other });
   const session = sessionOf('p'.repeat(20));
   const { pid } = session;
   // The client has received something since both have told.
   const offset = encodeOffset(machineTime() + 500, own, 0, new VersionVector());
   const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
-  keeper.onMessage(WORKER, { type: 'find', space, ...question });
+  keeper.onMessage(WORKER, { type: 'find', namespace, ...question });
   await new Promise((resolve) => setImmediate(resolve));
   linked();
   keeper.onMessage(WORKER + 1, { ...opened, name: own });
-  keeper.onMessage(WORKER + 1, { type: 'live', space, session, floor: 0, floorAt: 0 });
-  keeper.onMessage(WORKER + 1, { type: 'away', space, pid });
+  keeper.onMessage(WORKER + 1, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER + 1, { type: 'away', namespace, pid });
   await until(() => answers.some(({ type }) => type === 'found'));
   expect(answers.find(({ type }) => type === 'found')).toMatchObject({
     found: { outcome: undefined, session: { pid } },
@@ -286,7 +293,7 @@ function twoKeepers() {
   const find = (pid: string) => {
     const offset = encodeOffset(machineTime(), own, 0, new VersionVector());
     const question = { request: 1, ms: 5000, pid, offset, received: '', receivesSince: began };
-    keeper.onMessage(WORKER, { type: 'find', space, ...question });
+    keeper.onMessage(WORKER, { type: 'find', namespace, ...question });
   };
   const found = () => answers.find((answer) => answer.type === 'found') as Extract<ToWorker, { type: 'found' }>;
   return { keeper, answers, asked, sent, find, found };
@@ -296,7 +303,7 @@ test('a worker has the answer, whatever it is, before it gives up', async () => 
   const clock = movableClock();
   const { keeper, asked, find, found } = twoKeepers();
   keeper.onHubHere('lost');
-  keeper.onHubMessage('lost', { type: 'senders', space, names: [other], sentAt: machineTime() });
+  keeper.onHubMessage('lost', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
   keeper.onHubGone('lost');
   const start = machineTime();
   find('p'.repeat(20));
@@ -321,11 +328,11 @@ test('a session that another keeper gives too late is kept here, and its end is 
   const { keeper, answers, sent, find, found } = twoKeepers();
   const giver = new Machine(false);
   const brief = { ...options, durationMs: 10_000, sweepMs: 500 };
-  keeper.onMessage(WORKER, { type: 'options', space, options: brief });
-  keeper.onMessage(WORKER, { type: 'listen', space, isListening: true });
+  keeper.onMessage(WORKER, { type: 'options', namespace, options: brief });
+  keeper.onMessage(WORKER, { type: 'listen', namespace, isListening: true });
   const session = sessionOf('q'.repeat(20));
-  giver.keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
-  giver.keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
+  giver.keeper.onMessage(WORKER, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+  giver.keeper.onMessage(WORKER, { type: 'away', namespace, pid: session.pid });
   find(session.pid);
   await clock.until(() => found() !== undefined);
   expect(found().found.outcome).toBe('session unknown');
@@ -342,13 +349,13 @@ test('a keeper gives no session that is waited for no longer', async () => {
   const clock = movableClock();
   const { keeper, sent } = new Machine(false);
   const session = sessionOf('q'.repeat(20));
-  keeper.onMessage(WORKER, { type: 'live', space, session, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
   const given = () =>
     sent.filter(({ type }) => type === 'sought') as Extract<FromKeeperElsewhere, { type: 'sought' }>[];
-  const seek = { type: 'seek', space, pid: session.pid, ms: 1000, sentAt: machineTime() } as const;
+  const seek = { type: 'seek', namespace, pid: session.pid, ms: 1000, sentAt: machineTime() } as const;
   keeper.onHubMessage('asker', { ...seek, request: 1 });
   await clock.ahead(1200);
-  keeper.onMessage(WORKER, { type: 'away', space, pid: session.pid });
+  keeper.onMessage(WORKER, { type: 'away', namespace, pid: session.pid });
   await clock.until(() => given().length > 0);
   expect(given()[0]!.away).toBeUndefined();
   keeper.onHubMessage('asker', { ...seek, request: 2 });

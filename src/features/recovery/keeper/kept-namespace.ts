@@ -1,6 +1,13 @@
 import { machineTime } from '../../../base/clock.js';
 import { nameOf } from '../../../base/names.js';
-import type { AwayState, ExpiredSession, SessionChange, SessionState, SpaceOptions, ToKeeper } from '../messages.js';
+import type {
+  AwayState,
+  ExpiredSession,
+  NamespaceOptions,
+  SessionChange,
+  SessionState,
+  ToKeeper,
+} from '../messages.js';
 import { Floors, Removals, type RemovalTarget } from './memory.js';
 import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
@@ -28,14 +35,14 @@ interface Live {
 }
 
 /** A session that a worker recovers. */
-interface Taken {
+interface Recovering {
   readonly session: KeptSession;
   readonly worker: number;
   /** Called when the client is connected, or gets a new session. */
   end?: () => void;
 }
 
-/** What a space needs of its keeper. */
+/** What a namespace needs of its keeper. */
 interface Host {
   readonly packets: PacketMemory;
   readonly sessions: SessionMemory;
@@ -46,17 +53,17 @@ interface Host {
 }
 
 /** What is kept of one namespace: the broadcasts of this machine's workers, and their sessions. */
-export class Space {
+export class KeptNamespace {
   readonly workers = new Map<number, Worker>();
   readonly packets: Packets;
   readonly away: Sessions;
   private readonly live = new Map<string, Live>();
   /** Sessions that a worker recovers at present. If it is gone before it has told the result, they are kept again. */
-  private readonly taken = new Map<string, Taken>();
+  private readonly recovering = new Map<string, Recovering>();
   private readonly removals = new Removals();
 
   constructor(
-    public options: SpaceOptions,
+    public options: NamespaceOptions,
     private readonly host: Host,
   ) {
     this.packets = new Packets(host.packets, () => this.options, host.isElsewhere);
@@ -94,7 +101,7 @@ export class Space {
     const direct = new Stream(this.host.packets);
     direct.cut(floor, floorAt);
     this.live.set(pid, { ...told, worker, direct });
-    this.untake(pid)?.direct.release();
+    this.endRecovering(pid)?.direct.release();
     this.away.drop(pid);
     this.away.changed(pid);
   }
@@ -143,9 +150,9 @@ export class Space {
 
   /** The client of a session is disconnected, and may return. */
   disconnected(worker: number, pid: string): void {
-    const taken = this.taken.get(pid);
+    const taken = this.recovering.get(pid);
     // It was found, but its client has left before it was connected.
-    if (taken?.worker === worker) return this.keep(this.untake(pid)!);
+    if (taken?.worker === worker) return this.keep(this.endRecovering(pid)!);
     const live = this.endLive(worker, pid);
     if (!live) return;
     const session = stateOf(live);
@@ -188,7 +195,7 @@ export class Space {
 
   /** The worker that serves a session; undefined if it is not connected here. */
   workerOf(pid: string): number | undefined {
-    return this.live.get(pid)?.worker ?? this.taken.get(pid)?.worker;
+    return this.live.get(pid)?.worker ?? this.recovering.get(pid)?.worker;
   }
 
   /** Another keeper takes a session. */
@@ -206,17 +213,17 @@ export class Space {
   take(pid: string, worker: number, session = this.away.take(pid)): KeptSession | undefined {
     if (!session) return undefined;
     if (this.removals.covers(session)) return void this.end(session);
-    this.taken.set(pid, { session, worker });
+    this.recovering.set(pid, { session, worker });
     return session;
   }
 
-  isTaken(pid: string, worker: number): boolean {
-    return this.taken.get(pid)?.worker === worker;
+  isRecovering(pid: string, worker: number): boolean {
+    return this.recovering.get(pid)?.worker === worker;
   }
 
   /** Calls back when the worker has done with the session, at once if it has already. @returns false then */
   onReturned(pid: string, worker: number, end: () => void): boolean {
-    const taken = this.taken.get(pid);
+    const taken = this.recovering.get(pid);
     const isTaken = taken?.worker === worker;
     if (isTaken) taken.end = end;
     else end();
@@ -227,15 +234,15 @@ export class Space {
    * The client of a session that was taken gets a new one.
    * @param taken what was taken, if only that is meant
    */
-  failed(pid: string, worker: number, taken = this.taken.get(pid)?.session): void {
-    const isTaken = this.isTaken(pid, worker) && this.taken.get(pid)?.session === taken;
-    const session = isTaken ? this.untake(pid) : undefined;
+  failed(pid: string, worker: number, taken = this.recovering.get(pid)?.session): void {
+    const isTaken = this.isRecovering(pid, worker) && this.recovering.get(pid)?.session === taken;
+    const session = isTaken ? this.endRecovering(pid) : undefined;
     if (session) this.end(session);
   }
 
-  private untake(pid: string): KeptSession | undefined {
-    const taken = this.taken.get(pid);
-    this.taken.delete(pid);
+  private endRecovering(pid: string): KeptSession | undefined {
+    const taken = this.recovering.get(pid);
+    this.recovering.delete(pid);
     taken?.end?.();
     return taken?.session;
   }
@@ -266,7 +273,7 @@ export class Space {
     if (!worker) return;
     worker.isListening = false;
     for (const [pid, { worker: of }] of [...this.live]) if (of === number) this.disconnected(number, pid);
-    for (const [pid, one] of this.taken) if (one.worker === number) this.keep(this.untake(pid)!);
+    for (const [pid, one] of this.recovering) if (one.worker === number) this.keep(this.endRecovering(pid)!);
     this.workers.delete(number);
     // It may have been killed before all others had what it has sent last.
     const last = this.packets.end(worker.name);
@@ -280,7 +287,7 @@ export class Space {
   }
 
   /** What another keeper goes on with. */
-  *will(): Iterable<AwayState> {
+  *giveAll(): Iterable<AwayState> {
     for (const { pid } of [...this.away.all()]) {
       const state = this.give(pid);
       if (state) yield state;

@@ -34,7 +34,7 @@ export function namedBefore({ handshake }: Socket): string | undefined {
  * Connected sockets whose clients have received broadcasts that this worker has not: their former worker got them first.
  * They are not to get these again, whether their session is recovered or new. The offset of the client tells what it has.
  */
-export class Ahead {
+export class ClientsAhead {
   /** The oldest first. */
   private readonly clients = new Map<SocketId, Lead>();
   private readonly bySender = new Map<string, Set<SocketId>>();

@@ -13,7 +13,7 @@ const MAX_SKEW_MS = 1000;
 const FLOOR_MS = 1000;
 
 /** How far this worker has received the broadcasts in one namespace, by the worker that sent them. */
-export class Heads {
+export class BroadcastNumbers {
   /** Packets sent to single sockets of this worker. */
   direct = 0;
   /** Broadcasts of this worker. */
