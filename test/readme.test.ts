@@ -90,3 +90,9 @@ test('the files and folders that the pages for contributors name are there', () 
   expect(paths.length).toBeGreaterThan(30);
   expect(paths.filter((path) => !existsSync(join(root, path)))).toEqual([]);
 });
+
+test('the first page of the site has figures of the README', async () => {
+  const { homePage } = await import(new URL('../docs/site/home.js', import.meta.url).href);
+  const figures = [...homePage(read('README.md')).matchAll(/title: '(\d+)%', details: '.+: \d\S* \S+ instead of \d/g)];
+  expect(figures.map(([, share]) => Number(share) > 0 && Number(share) < 100)).toEqual([true, true, true]);
+});
