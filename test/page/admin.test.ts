@@ -92,12 +92,14 @@ describe('the page of the operator', () => {
     ['wide', { viewport: { width: 1280, height: 800 } }],
     ['narrow and dark', { viewport: { width: 390, height: 844 }, colorScheme: 'dark' }],
   ] as const)(
-    'axe finds nothing on a %s page, with dialog, and nothing is wider than the page',
+    'axe finds nothing on a %s page, with dialog, nothing is wider than the page, and names are legible',
     async (_view, options) => {
       const user = await visit(options);
       await user.sees('#rooms tr', /^hall/);
       expect(await violations(user.page)).toEqual([]);
       expect(await user.page.evaluate(() => document.documentElement.scrollWidth)).toBe(options.viewport.width);
+      const name = user.page.locator('#rooms tbody th', { hasText: /^hall$/ });
+      expect(await name.evaluate((cell) => cell.scrollWidth <= cell.clientWidth)).toBe(true);
       await user.page.getByRole('button', { name: 'Disconnect…' }).click();
       expect(await violations(user.page)).toEqual([]);
     },
