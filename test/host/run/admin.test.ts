@@ -39,7 +39,10 @@ const untilReady = (app: RunningApplication): Promise<void> =>
 describe('the admin port of an application', () => {
   let app: RunningApplication;
   beforeAll(async () => {
-    app = await runApp('chat.mjs', { args: ['--workers', '3'], env: { ALLOWED_HOSTS: 'chat.example.com,127.0.0.1' } });
+    app = await runApp('chat.mjs', {
+      args: ['--workers', '3'],
+      env: { ALLOWED_HOSTS: 'chat.example.com,127.0.0.1', DRAIN_TIMEOUT: '1s' },
+    });
   });
   beforeEach(() => untilReady(app));
   afterAll(stopAll);
@@ -71,7 +74,7 @@ describe('the admin port of an application', () => {
     await connected(client);
     let isOver = false;
     const busy = (client as { emitWithAck(event: string, ms: number): Promise<unknown> })
-      .emitWithAck('busy', 5000)
+      .emitWithAck('busy', 3000)
       .then(() => {
         isOver = true;
       });

@@ -56,8 +56,8 @@ describe('an unmodified application on three workers', () => {
     const env = {
       APP_PORT: String(port),
       LOG_LEVEL: 'debug',
-      SLOW_MS: '1500',
-      DRAIN_TIMEOUT: '3s',
+      SLOW_MS: '1000',
+      DRAIN_TIMEOUT: '2s',
       ...ofTheChat,
       ...ofTheApplication,
     };
@@ -166,7 +166,7 @@ describe('an unmodified application on two workers', () => {
   });
 
   test('has a session of express-session after a move', async () => {
-    const app = await runApp('session.cjs');
+    const app = await runApp('session.cjs', { env: { DRAIN_TIMEOUT: '0' } });
     const sockets = Array.from({ length: 20 }, () => connect(app.url));
     const sessions = await Promise.all(sockets.map((socket) => nextEvent<[string, string]>(socket, 'session')));
     expect(sessions.map(([cookie]) => cookie)).toEqual(sockets.map(() => 'object'));
@@ -178,7 +178,7 @@ describe('an unmodified application on two workers', () => {
     const [KEY, CERT] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
     copyPem(KEY, CERT);
     const [secure, plain] = [await freePort(), await freePort()];
-    const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain) };
+    const env = { KEY, CERT, TLS_APP_PORT: String(secure), PLAIN_APP_PORT: String(plain), DRAIN_TIMEOUT: '0' };
     const app = await runApp('secure.mjs', { env });
     expect([...app.ports].sort()).toEqual([secure, plain].sort());
     const url = `https://127.0.0.1:${secure}`;
