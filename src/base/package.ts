@@ -38,4 +38,4 @@ export const { version, homepage }: Package =
  * @param page its path in the repository
  */
 export const pageOf = (page: string): string =>
-  homepage ? `${homepage.replace(/\/$/, '')}/${page.replace(/md$/, 'html')}` : `${page} of gjallar`;
+  homepage ? `${homepage.replace(/\/$/, '')}/${page.replace(/md$/, 'html')}` : `${page} in the repository of gjallar`;

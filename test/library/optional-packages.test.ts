@@ -128,7 +128,8 @@ test('gjallar doctor names all of them, and fails', async () => {
   expect({ code, failed: out.match(/^fail.*$/gm) }).toEqual({
     code: 1,
     failed: [
-      'fail  the chat service needs packages that are not installed. Run: npm install jose@6 libsql@0.5 knex@3 pg@8',
+      'fail  the chat service needs packages that are not installed. Run: npm install jose@6 libsql@0.5 knex@3 pg@8. ' +
+        'For an application of your own, run gjallar doctor run',
     ],
   });
   // An application may need none of them.

@@ -42,7 +42,7 @@ export const doctor: Command = {
       found.warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`);
     }
     const lacking = isForRun ? undefined : packageError('the chat service', servicePackages(config));
-    if (lacking) found.fail(lacking.message);
+    if (lacking) found.fail(`${lacking.message}. For an application of your own, run gjallar doctor run`);
     checkMachine(found, config.workers);
     // A running server reports itself what it cannot use.
     if (!(await checkRunning(found, config))) {

@@ -66,7 +66,10 @@ class NamespaceRooms {
     const mayJoin = await room.mayJoin(socket);
     if (asking.get(room.name) !== turn) throw new GjallarError('BAD_INPUT', 'The client has left, or joined again.');
     asking.delete(room.name);
-    if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not join the state room "${room.name}".`);
+    if (!mayJoin) {
+      const text = `This client may not join the state room "${room.name}". The server decides with mayJoin.`;
+      throw new GjallarError('ROOM_FORBIDDEN', text);
+    }
     return room.join(socket, options);
   }
 }

@@ -177,7 +177,7 @@ test('options that cannot be honoured are named in one warning', async () => {
   expect(warn.mock.calls).toEqual([
     [
       'gjallar ignores these options of socket.io: wsEngine, httpRequestBodyTimeout, maxBufferedChunks, ' +
-        'transports: ["webtransport"], perMessageDeflate.serverNoContextTakeover. See docs/compatibility.md of gjallar.',
+        'transports: ["webtransport"], perMessageDeflate.serverNoContextTakeover. See docs/compatibility.md in the repository of gjallar.',
       { type: 'GjallarWarning', code: 'GJALLAR_OPTION_IGNORED' },
     ],
   ]);

@@ -122,7 +122,9 @@ async function join(socket: AnySocket, room: unknown, rooms: RequestContext): Pr
   if (!isDurable(room)) throw new GjallarError('BAD_ROOM', 'This server keeps no messages of a room of this name.');
   const admit = async () => {
     const mayJoin = options.mayJoin && (await options.mayJoin(socket, room));
-    if (!mayJoin) throw new GjallarError('ROOM_FORBIDDEN', `This client may not enter the room "${room}".`);
+    if (mayJoin) return;
+    const text = `This client may not enter the room "${room}". The server decides with mayJoin.`;
+    throw new GjallarError('ROOM_FORBIDDEN', text);
   };
   const follow = () => {
     rooms.readers.add(socket);
