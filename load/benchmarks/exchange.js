@@ -80,7 +80,7 @@ async function runMarketdata(row) {
 export const marketdata = {
   also,
   about:
-    'each client sends one heartbeat per second and gets 10 messages of 10,000 bytes; uWebSockets.js, and so gjallar, writes them in five calls of 20 KB, because its buffer for one turn has 16 KB, and gorilla, Netty and ws in one',
+    'each client sends one heartbeat per second and gets 10 messages of 10,000 bytes; uWebSockets.js, and so gjallar on it, writes them in five calls of 20 KB, because its buffer for one turn has 16 KB; gjallar on portable sockets, gorilla, Netty and ws write once',
   cells: (quick) =>
     [
       { label: '1,000 clients', clients: 1000 },

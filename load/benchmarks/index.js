@@ -6,7 +6,7 @@ import direct from './direct.js';
 import { echo, idle, marketdata } from './exchange.js';
 import { history, sizing } from './history.js';
 import recovery from './recovery.js';
-import { broadcast, fanout, nodes, portable, windows } from './room.js';
+import { broadcast, fanout, nodes, windows } from './room.js';
 import { cluster, placement, whispers, workers } from './rooms.js';
 import { correspondence, express, http } from './service.js';
 import start from './start.js';
@@ -28,7 +28,6 @@ export const benchmarks = {
     cluster,
     placement,
     workers,
-    portable,
   },
   ...{ direct, correspondence, history, sizing, marketdata, connections, backpressure, recovery },
   ...{ state: stateHere, 'state-nodes': stateNodes, http, express, start },

@@ -242,16 +242,3 @@ export const workerPeers = {
   'gjallar-workers-2': service(2, { bus: 'embedded' }),
   'gjallar-workers-2-redis': service(2, { bus: 'redis', redis: true }),
 };
-
-/** What portable sockets cost on two workers. On one, the peer `gjallar-portable` shows it in the other benchmarks. */
-export const portable = {
-  about: 'a room on two processes: stock socket.io, and the service on native and on portable sockets',
-  peers: {
-    'socketio-nodes-2': nodes.peers['socketio-nodes-2'],
-    'gjallar-workers-2': workerPeers['gjallar-workers-2'],
-    'gjallar-workers-2-portable': { ...workerPeers['gjallar-workers-2'], env: { GJALLAR_SOCKETS: 'portable' } },
-  },
-  cells: () => workerCells(true).slice(1),
-  columns: workerColumns,
-  run: runRoom,
-};
