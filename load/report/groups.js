@@ -124,7 +124,7 @@ export function spread({ results }, key) {
 export function cellsOf(groups, name, benchmark) {
   const own = groups.filter((group) => group.benchmark === name);
   const measured = own.map(({ cell, parameters }) => ({ label: cell, ...parameters }));
-  const known = [...benchmark.cells(false), ...benchmark.cells(true), ...measured];
+  const known = [...benchmark.cells(false), ...measured];
   const versions = [...new Set(own.map(({ node }) => node))].sort((a, b) => b - a);
   return [...new Map(known.map((cell) => [cell.label, cell])).values()].flatMap(({ label, ...parameters }) => {
     const found = versions.flatMap((node) => {
@@ -163,7 +163,7 @@ export function quotient(group, other, key) {
 
 /**
  * The group of the same cell that a peer is compared with: gjallar with as many nodes or the same store, and of several
- * buses the default; else the first of ours; else the first of all.
+ * buses the default; else the library on native sockets; else the first of ours; else the first of all.
  * @param {Group} group
  * @param {Group[]} cell all groups of its cell
  */
@@ -172,5 +172,5 @@ export function reference({ peer }, cell) {
   const kind = peer.replace(/^(socketio(-ws|-uws)?|[^-]+)/, 'gjallar');
   const kinds = isOurs(peer) ? [] : [kind, `${kind}-frames`];
   const same = kinds.map((name) => cell.find((one) => one.peer === name)).find(Boolean);
-  return same ?? cell.find((one) => isOurs(one.peer)) ?? cell[0];
+  return same ?? cell.find(({ peer }) => peer === 'gjallar') ?? cell.find((one) => isOurs(one.peer)) ?? cell[0];
 }

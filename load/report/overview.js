@@ -169,7 +169,7 @@ export const claims = (groups) =>
 function told(group, { key, per = 1, unit }, isSpread = false) {
   if (!group) return '–';
   const { median, min, max } = spread(group, key);
-  const [middle, low, high] = [median, min, max].map((value) => shown(value / per));
+  const [middle, low, high] = [median, min, max].map((value) => threeDigits(value / per));
   const extremes = !isSpread || low === high ? '' : ` (${low}–${high})`;
   return `${middle}${unit.startsWith('%') ? '' : ' '}${unit}${extremes}${isSaturated(group) ? ', saturated' : ''}`;
 }
@@ -179,17 +179,19 @@ function gain(theirs, ours, { key, per = 1, unit }) {
   if (!theirs || !ours) return '–';
   // It grows as long as the run lasts.
   if (unit === 'ms' && [theirs, ours].some(isSaturated)) return '–';
-  const figure = (group) => Number(shown(spread(group, key).median / per).replaceAll(',', ''));
+  const figure = (group) => Number(threeDigits(spread(group, key).median / per).replaceAll(',', ''));
   const quotients = ours.results.flatMap((run, at) => theirs.results[at]?.[key] / run[key] || []);
   const [low, high] = [Math.min(...quotients), Math.max(...quotients)].map((value) => shown(value));
   return `${shown(figure(theirs) / figure(ours))}×${low === high ? '' : ` (${low}–${high})`}`;
 }
 
+const threeDigits = (value) => (value < 100 ? String(Number(value.toPrecision(3))) : shown(value));
+
 /** How many there were of the peer with the fewest, and whether they were short ones. */
 function runsOf(groups) {
   if (groups.length === 0) return '–';
   const fewest = Math.min(...groups.map(({ runs }) => runs));
-  return groups.some(({ quick }) => quick) ? `${fewest} quick` : String(fewest);
+  return `${fewest}${groups.some(({ quick }) => quick) ? ' quick' : ''}, Node ${groups[0].node}`;
 }
 
 const isOurs = ({ peer }) => peer.includes('gjallar');

@@ -107,6 +107,7 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     http.listen(0, '127.0.0.1');
     await once(http, 'listening');
     const { port } = http.address() as AddressInfo;
+    const accepted = once(http, 'session');
     const session = connectHttp2(`https://127.0.0.1:${port}`, { rejectUnauthorized: false });
     const ask = async (method: string, query: string, body?: string) => {
       const stream = session.request({ ':method': method, ':path': `/socket.io/?EIO=4&transport=polling${query}` });
@@ -123,6 +124,6 @@ describe.each(classes)('an HTTPS server with %s', (_name, Server) => {
     expect((await ask('GET', `&sid=${sid}`))[1]).toMatch(/^40/);
     expect(await ask('POST', `&sid=${sid}`, 'x'.repeat(1_500_000))).toEqual([413, '']);
     // Stock engine.io leaves the stream of a body that is too long open.
-    session.destroy();
+    for (const end of [session, ...(await accepted)]) end.destroy();
   });
 });
