@@ -11,6 +11,7 @@ const parts = {
   'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
   'cluster/primary/node-cluster.private.ts': 'host/run/killed.test.ts',
+  'engine/node/connection-pipe.private.ts': 'engine/node/connection-pipe.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',
   'io/moving-clients.private.ts': 'io/moving-clients.test.ts',
   'io/rooms/socket-memory.private.ts': 'io/rooms/socket-memory.test.ts',

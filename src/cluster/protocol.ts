@@ -36,17 +36,6 @@ export interface ListenFailure {
 /** A question of the primary to its workers. */
 export type QuestionKind = 'health' | 'figures' | 'clients' | 'act';
 
-/** A session on a WebSocket whose connection goes from one worker to another. */
-export interface HandedSession {
-  /** The number of its engine among those of the worker. */
-  readonly engine: number;
-  /** Bytes as base64: what the application knows of it, and the beginning of a frame that was read. */
-  readonly state: string;
-  readonly rest: string;
-  /** Whether its messages may be compressed. */
-  readonly compresses: boolean;
-}
-
 export type FromWorker =
   /** This worker accepts links from other workers. */
   | { type: 'meshed' }
@@ -66,8 +55,6 @@ export type FromWorker =
   | { type: 'leave' }
   /** A client of this worker asks for the metrics of the machine. */
   | { type: 'scrape'; id: number }
-  /** Pass a session, whose connection comes along, on to the successor of this worker. */
-  | { type: 'handOver'; to: number; session: HandedSession }
   /** The answer to `ask`; undefined if the worker cannot answer. */
   | { type: 'answer'; id: number; answer: unknown }
   /** This worker cannot run, and a replacement could not either. */
@@ -99,8 +86,6 @@ export type FromPrimary =
   | { type: 'retire' }
   /** These workers were replaced: the first of each two by the second, which has its sessions. */
   | { type: 'successors'; of: readonly (readonly [worker: number, successor: number])[] }
-  /** Go on with a session of a worker that is being replaced. Its connection comes along. */
-  | { type: 'takeOver'; from: number; session: HandedSession }
   /** Accept no new clients, drain over `over` ms, and exit. Sessions may go on on the successor. */
   | { type: 'stop'; over: number; successor?: number | undefined }
   /** Exit at once. */
@@ -117,8 +102,11 @@ export const TIME_ORIGIN = 'GJALLAR_TIME_ORIGIN';
 /** The environment variable with the id of the machine: 8 random characters for each start of the primary. */
 export const MACHINE_ID = 'GJALLAR_MACHINE_ID';
 
-/** The socket on which a worker accepts links. */
-export const socketOf = (directory: string, worker: number): string => join(directory, `${worker}.sock`);
+/** The sockets of a worker: on one it accepts links, on the other one the connections of clients that move to it. */
+export const socketKinds = ['sock', 'move'] as const;
+
+export const socketOf = (directory: string, worker: number, kind: (typeof socketKinds)[number] = 'sock'): string =>
+  join(directory, `${worker}.${kind}`);
 
 /** Questions to several workers that some of them have not answered yet. */
 export class Questions {

@@ -69,7 +69,7 @@ export class Mesh {
    */
   constructor(
     readonly id: number,
-    private readonly directory: string,
+    readonly directory: string,
     private readonly onStuck: (id: number) => void = () => {},
   ) {}
 

@@ -1,9 +1,8 @@
-import type { SendHandle, Serializable } from 'node:child_process';
+import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { own } from '../../base/owner.js';
-import { closeHandle } from '../../engine/node/node-net.private.js';
 import { ALIVE_INTERVAL_MS, type FromPrimary, type FromWorker, type Passed } from '../protocol.js';
 import { OTHER_WIRE } from '../wire-number.js';
 import { closeUnaccepted } from './node-cluster.private.js';
@@ -141,8 +140,6 @@ export class ForkedWorker {
   /** Why it cannot continue, or why it has ended. */
   failure: string | undefined;
   private readonly worker: Worker;
-  /** Connections that it has not got yet. */
-  private readonly handles = new Set<SendHandle>();
   /** Called when it reports this, or is gone. */
   private readonly awaited = new Map<FromWorker['type'], () => void>();
   private end = () => {};
@@ -195,17 +192,6 @@ export class ForkedWorker {
     if (this.worker.isConnected()) this.worker.send(message, () => {});
   }
 
-  /** Passes a connection on to it. This process has it no longer then. */
-  sendWith(handle: SendHandle, message: FromPrimary): void {
-    const close = () => {
-      if (this.handles.delete(handle)) closeHandle(handle);
-    };
-    this.handles.add(handle);
-    const envelope: Passed<FromPrimary> = { gjallar: message };
-    if (this.worker.isConnected()) this.worker.send(envelope as unknown as Serializable, handle, close);
-    else close();
-  }
-
   /** Resolves when the worker reports this, or is gone. */
   reported(type: FromWorker['type']): Promise<void> {
     return new Promise((resolve) => {
@@ -228,8 +214,6 @@ export class ForkedWorker {
   ended(code: number, signal: string | null): void {
     this.isOtherBuild = code === OTHER_WIRE;
     this.failure ??= signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
-    for (const handle of this.handles) closeHandle(handle);
-    this.handles.clear();
     for (const resolve of this.awaited.values()) resolve();
     this.end();
   }

@@ -1,4 +1,4 @@
-import type { SendHandle, Serializable } from 'node:child_process';
+import type { Serializable } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -8,7 +8,6 @@ import { timeOrigin } from '../../base/clock.js';
 import { GjallarError } from '../../base/errors.js';
 import { own } from '../../base/owner.js';
 import { makeSocketFolder } from '../../base/socket-folders.js';
-import { closeHandle } from '../../engine/node/node-net.private.js';
 import { HubThread } from '../hub/hub-thread.js';
 import type { HubAddress } from '../hub/open.js';
 import { HUB } from '../mesh/mesh.js';
@@ -21,6 +20,7 @@ import {
   type QuestionKind,
   Questions,
   type Readiness,
+  socketKinds,
   socketOf,
   TIME_ORIGIN,
 } from '../protocol.js';
@@ -108,10 +108,9 @@ export class Primary {
       ...(file !== undefined && { exec: file }),
       ...(args && { args: [...args] }),
     });
-    cluster.on('message', (worker, message: unknown, handle: SendHandle | undefined) => {
+    cluster.on('message', (worker, message: unknown) => {
       const ours = opened<FromWorker>(message);
-      if (ours?.type === 'handOver') this.handOver(worker.id, ours, handle);
-      else if (ours) this.onMessage(worker, ours);
+      if (ours) this.onMessage(worker, ours);
       else onMessage?.(message);
     });
     // Servers that node:cluster listens for.
@@ -235,18 +234,6 @@ export class Primary {
     this.tell({ type: 'successors', of: [...this.successors] });
   }
 
-  private handOver(
-    from: number,
-    { to, session }: Extract<FromWorker, { type: 'handOver' }>,
-    handle: SendHandle | undefined,
-  ): void {
-    const successor = this.members.get(to);
-    // There is none if this process has no descriptor left.
-    if (!handle) return;
-    if (successor) successor.sendWith(handle, { type: 'takeOver', from, session });
-    else closeHandle(handle);
-  }
-
   readinessOf(workers: readonly ForkedWorker[]): Promise<Map<number, Readiness | undefined>> {
     const ids = workers.filter(({ isDead }) => !isDead).map(({ id }) => id);
     return this.ask('health', ids) as Promise<Map<number, Readiness | undefined>>;
@@ -357,8 +344,8 @@ export class Primary {
     this.watchdog.forget(id);
     this.questions.gone(id);
     for (const [before, successor] of this.successors) if (successor === id) this.successors.delete(before);
-    // A killed worker could not remove its socket.
-    rmSync(socketOf(this.meshDirectory, id), { recursive: true, force: true });
+    // A killed worker could not remove its sockets.
+    for (const kind of socketKinds) rmSync(socketOf(this.meshDirectory, id, kind), { recursive: true, force: true });
     if (!member) return;
     member.ended(code, signal);
     if (this.stopping || member.isStopping) return;

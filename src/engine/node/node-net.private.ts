@@ -1,15 +1,15 @@
 /**
- * The private parts of node:net that gjallar relies on to take over a port, to see the progress of a long write, and to pass
- * a connection on to another process. Checked against Node.js 20.20, 22.23 and 24.21. `test/engine/node/node-net.test.ts` fails if one is missing.
+ * The private parts of node:net that gjallar relies on to take over a port, to see the progress of a long write, and to stop
+ * reading from a connection that another process goes on with. Checked against Node.js 20.20, 22.23 and 24.21. `test/engine/node/node-net.test.ts` fails if one is missing.
  */
-import type { SendHandle } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { type Server, Socket } from 'node:net';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 /** Whether the option `reusePort` lets several processes listen on one port, each with a socket of its own. */
-export const sharesPorts = process.platform === 'linux' && (major > 23 || (major === 23 && minor >= 1));
+export const sharesPorts =
+  process.platform === 'linux' && (major > 23 || (major === 23 && minor >= 1) || (major === 22 && minor >= 12));
 
 /** The methods of a handle that a listening server calls. */
 export interface ListenHandle {
@@ -118,19 +118,9 @@ export function stopReading(socket: Socket): void {
   handle.readStop();
 }
 
-/** What `process.send()` takes. It passes a handle on as it is; the process that gets a Socket would begin to read. */
-export function sendableHandleOf(socket: Socket): SendHandle {
-  return streamHandleOf(socket) as unknown as SendHandle;
-}
-
 /** A connection on a handle that another process has passed on. It reads nothing until it is resumed. */
-export function socketOn(handle: SendHandle): Socket {
+export function socketOn(handle: object): Socket {
   return new Socket({ handle, pauseOnCreate: true, allowHalfOpen: true } as object);
-}
-
-/** Closes a handle that this process has got, and does not want. The connection ends if no other process has it. */
-export function closeHandle(handle: SendHandle): void {
-  (handle as unknown as ListenHandle).close();
 }
 
 /** The names of the private parts of a connected socket that are missing. */

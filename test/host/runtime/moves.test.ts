@@ -3,9 +3,13 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { serialize } from 'node:v8';
 import { expect, test } from '@jest/globals';
 import { machineTime } from '../../../src/base/clock.js';
-import { sendableHandleOf } from '../../../src/engine/node/node-net.private.js';
+import { socketOf } from '../../../src/cluster/protocol.js';
+import type { Relay } from '../../../src/cluster/relay/relay.js';
+import { ConnectionPipe } from '../../../src/engine/node/connection-pipe.private.js';
 import { Moves } from '../../../src/host/runtime/lifecycle/moves.js';
 import { Orders } from '../../../src/host/runtime/lifecycle/orders.js';
+import { temporaryFolder } from '../../support/folder.js';
+import { until } from '../../support/until.js';
 
 test('a client that arrives after its worker has given it up is disconnected: it may have returned already', async () => {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
@@ -16,31 +20,46 @@ test('a client that arrives after its worker has given it up is disconnected: it
     arrived.push(id);
     over(undefined);
   };
-  const orders = new Orders(() => {});
-  new Moves(
+  const directory = temporaryFolder();
+  const relay = { tellArrived: (...what: unknown[]) => told.push(what) } as unknown as Relay;
+  const moves = new Moves(
     {
-      orders,
-      mesh: { on: () => {} },
+      orders: new Orders(() => {}),
+      mesh: { on: () => {}, directory, id: 4 },
       engines: [{ arrive }],
-      relays: [{ tellArrived: (...what: unknown[]) => told.push(what) }],
+      relays: [relay],
       servers: [],
     } as never,
     { nameOf: String } as never,
   );
+  moves.watch({} as never, relay);
+  await relay.onPrepare(serialize([]));
+  const carrier = connect(socketOf(directory, 4, 'move')).pause();
+  await once(carrier, 'connect');
+  const pipe = new ConnectionPipe(
+    carrier,
+    () => {},
+    () => {},
+  );
   const take = async (id: string, leftAt: number) => {
     const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
     const [socket] = await once(server, 'connection');
-    const state = serialize({ id, connects: [], leftAt }).toString('base64');
-    orders.onTakeOver(
-      { type: 'takeOver', from: 3, session: { engine: 0, state, rest: '', compresses: false } },
-      sendableHandleOf(socket),
-    );
-    await once(client.resume(), 'close');
+    const state = serialize({ id, connects: [], leftAt });
+    const peer = id === 'of another' ? '127.0.0.1 1' : `${socket.remoteAddress} ${socket.remotePort}`;
+    pipe.send(serialize({ from: '3', engine: 0, state, rest: Buffer.alloc(0), compresses: false, peer }), socket);
+    client.resume();
+    const count = told.length;
+    await until(() => told.length > count);
+    // The other end has closed the connection, too.
+    socket.destroy();
+    await once(client, 'close');
   };
   await take('late', machineTime() - 60_000);
+  await take('of another', machineTime());
   await take('in time', machineTime());
   expect(told).toEqual([
     ['3', 'late', 'too slow'],
+    ['3', 'of another', 'the connection is missing'],
     ['3', 'in time', 'not let in'],
   ]);
   expect(arrived).toEqual(['in time']);

@@ -1,13 +1,12 @@
-import type { SendHandle } from 'node:child_process';
-import type { Socket } from 'node:net';
+import { createConnection, createServer, type Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { clearTimeout, machineTime, performance, setImmediate, setTimeout } from '../../../base/clock.js';
 import { owned } from '../../../base/owner.js';
 import type { Node } from '../../../cluster/node.js';
-import type { FromPrimary } from '../../../cluster/protocol.js';
+import { type FromPrimary, socketOf } from '../../../cluster/protocol.js';
 import type { Relay, Successors } from '../../../cluster/relay/relay.js';
 import type { Engine } from '../../../engine/engine.js';
-import { closeHandle, sendableHandleOf, socketOn } from '../../../engine/node/node-net.private.js';
+import { ConnectionPipe } from '../../../engine/node/connection-pipe.private.js';
 import type { NodeWebSocket } from '../../../engine/node/web-socket.js';
 import type { ArrivingSession } from '../../../engine/session/handshake.js';
 import type { Session } from '../../../engine/session/session.js';
@@ -56,6 +55,20 @@ interface Moving extends ArrivingSession {
   readonly connects: readonly Connect[];
 }
 
+/** A session on a WebSocket, as it goes with its connection. */
+interface Handed {
+  /** The worker that it leaves. */
+  readonly from: string;
+  /** The number of its engine among those of the worker. */
+  readonly engine: number;
+  /** What the application knows of it. */
+  readonly state: Buffer;
+  /** The beginning of a frame that was read. */
+  readonly rest: Buffer;
+  readonly compresses: boolean;
+  readonly peer: string;
+}
+
 /** A socket for which a successor prepares. */
 interface Expected {
   readonly nsp: string;
@@ -84,23 +97,23 @@ interface Departed {
  * Moves sessions from a worker that is replaced to its successor, without their clients noticing.
  *
  * ```
- * REPLACED WORKER              PRIMARY                  SUCCESSOR
- *  │ prepare(some sessions)      │                        │
- *  │ ───────────────────────────────────────────────────▶ │  gets what is sent to these clients alone from now on, too
- *  │                             │               prepared │
- *  │ ◀─────────────────────────────────────────────────── │
- *  │ stops reading               │                        │
- *  │ `disconnect` (moved)        │                        │
- *  │ handOver(session) + handle  │ takeOver + handle      │
- *  │ ──────────────────────────▶ │ ─────────────────────▶ │  takes the session from the keeper, as for a client that
- *  │                             │                        │  returns; `connection`, and what was sent meanwhile
- *  │                             │                arrived │
- *  │ ◀─────────────────────────────────────────────────── │  reads on
- *  │ closes its end              │                        │
+ * REPLACED WORKER                       SUCCESSOR
+ *  │ prepare(some sessions)               │
+ *  │ ───────────────────────────────────▶ │  gets what is sent to these clients alone from now on, too
+ *  │                             prepared │
+ *  │ ◀─────────────────────────────────── │
+ *  │ stops reading                        │
+ *  │ `disconnect` (moved)                 │
+ *  │ session, with its connection         │
+ *  │ ═══════════════════════════════════▶ │  takes the session from the keeper, as for a client that returns;
+ *  │                                      │  `connection`, and what was sent meanwhile
+ *  │                              arrived │
+ *  │ ◀─────────────────────────────────── │  reads on
+ *  │ closes its end                       │
  * ```
  *
- * A session on polling needs no handle: it goes over the relay, with the poll that waits. Whatever goes wrong on the way ends
- * the connection, and the client returns by itself.
+ * Connections go over a pipe of their own. A session on polling needs none: it goes over the relay, with the poll that waits.
+ * Whatever goes wrong on the way ends the connection, and the client returns by itself.
  */
 export class Moves {
   /** Workers that were replaced, or are about to be. */
@@ -109,12 +122,14 @@ export class Moves {
   private departedBytes = 0;
   /** Sessions that are to move. */
   private readonly waiting = new Map<Session, Engine>();
-  /** Sessions for which the successor is prepared. */
-  private readonly ready = new Map<Session, Engine>();
-  /** Those that were busy when their turn came. They are looked at again and again. */
-  private readonly busy = new Map<Session, Engine>();
-  private busyAt = 0;
+  /** Those for which the successor is prepared. Those that were busy when their turn came come last, again and again. */
+  private readonly ready = new Map<Session, { readonly engine: Engine; readonly isBusy: boolean }>();
+  private busyCount = 0;
   private preparations = 0;
+  /** The way to the successor, once that is prepared for the first time. */
+  private pipe: ConnectionPipe | undefined;
+  /** Whether this worker, as a successor, accepts pipes. */
+  private listening: Promise<void> | undefined;
   /** Ends the preparation in progress. */
   private prepared: (() => void) | undefined;
   /** Sessions that cannot move. */
@@ -138,7 +153,6 @@ export class Moves {
     private readonly node: Node,
   ) {
     const { orders, mesh } = worker;
-    orders.onTakeOver = owned('taking a session over', (order, handle) => this.takeOver(order, handle));
     orders.on('successors', (order) => this.learn(order));
     this.learn(orders.last('successors'));
     mesh.on({ onLeave: (id) => id === this.successor && this.giveUp() });
@@ -194,7 +208,7 @@ export class Moves {
   /** Whether a session is about to move, as soon as it can: nothing else may end it before the last call of a drain. */
   takes(engine: Engine, session: Session): boolean {
     if (!this.clientOf(session)) return false;
-    if (!this.ready.has(session) && !this.busy.has(session)) this.waiting.set(session, engine);
+    if (!this.ready.has(session)) this.waiting.set(session, engine);
     this.moveSoon(0);
     return true;
   }
@@ -202,7 +216,7 @@ export class Moves {
   /** Has the successor prepare for the next sessions, of one engine. */
   private prepare(to: number): void {
     const [first] = this.waiting.values();
-    if (!first || this.prepared || this.ready.size > PREPARED) return;
+    if (!first || this.prepared || this.ready.size - this.busyCount > PREPARED) return;
     const sessions: Session[] = [];
     const expected: Expected[] = [];
     for (const [session, engine] of this.waiting) {
@@ -216,12 +230,14 @@ export class Moves {
         expected.push({ nsp: socket.nsp.name, pid: pidOf(socket), sid: socket.id });
     }
     const prepared = () => {
+      if (!this.pipe && this.successor !== undefined) return this.connect(to, prepared);
       this.prepared = undefined;
       clearTimeout(timer);
-      for (const session of sessions) this.ready.set(session, first);
+      for (const session of sessions) this.ready.set(session, { engine: first, isBusy: false });
       this.moveSoon(0);
     };
-    const timer = setTimeout(prepared, MAX_PREPARATION_MS);
+    // The successor accepts a pipe once it has answered.
+    const timer = this.pipe && setTimeout(prepared, MAX_PREPARATION_MS);
     this.prepared = prepared;
     const relay = this.worker.relays[this.worker.engines.indexOf(first)]!;
     relay.prepare(this.node.nameOf(to), ++this.preparations, serialize(expected));
@@ -239,31 +255,30 @@ export class Moves {
   }
 
   private moveSome(): void {
-    const { ready, busy, successor } = this;
+    const { ready, successor } = this;
     if (successor === undefined) return;
     this.prepare(successor);
     const now = performance.now();
     const left = this.due - now;
     const count = this.waiting.size + ready.size;
-    const window = windowFor(count, this.aloneMs, left);
     const interval = intervalFor(count, left);
-    let free = window - this.youngDepartures(now);
-    const again = now < this.busyAt ? [] : [...busy].slice(0, MAX_LOOKS);
-    if (again.length > 0) this.busyAt = now + BUSY_MS;
-    for (const [session, engine] of [...again, ...ready]) {
-      if (free <= 0 || this.nextAt > now) break;
+    let free = windowFor(count, this.aloneMs, left) - this.youngDepartures(now);
+    const busy: [Session, Engine][] = [];
+    for (const [session, { engine, isBusy }] of ready) {
+      if (free <= 0 || this.nextAt > now || busy.length === MAX_LOOKS) break;
       ready.delete(session);
-      // Those that are looked at again come after the others.
-      busy.delete(session);
+      if (isBusy) this.busyCount--;
       if (session.readyState !== 'open') continue;
       if (this.move(engine, session)) {
         free--;
         this.nextAt = Math.max(this.nextAt, now - MAX_LATE_MS) + interval;
-      } else if (this.clientOf(session)) busy.set(session, engine);
+      } else if (this.clientOf(session)) busy.push([session, engine]);
     }
+    for (const [session, engine] of busy) ready.set(session, { engine, isBusy: true });
+    this.busyCount += busy.length;
+    const areBusy = busy.length === ready.size || busy.length === MAX_LOOKS;
     if (free <= 0) this.moveSoon(SLOW_MS);
-    else if (ready.size > 0) this.moveSoon(this.nextAt - now);
-    else if (busy.size > 0) this.moveSoon(this.busyAt - now);
+    else if (ready.size > 0) this.moveSoon(areBusy ? BUSY_MS : this.nextAt - now);
   }
 
   private youngDepartures(now: number): number {
@@ -283,7 +298,7 @@ export class Moves {
   move(engine: Engine, session: Session): boolean {
     const to = this.successor;
     const client = this.clientOf(session);
-    if (to === undefined || !client || isBusy(client) || !engine.canLeave(session)) return false;
+    if (to === undefined || !this.pipe || !client || isBusy(client) || !engine.canLeave(session)) return false;
     if (this.departedBytes > MAX_MOVING_BYTES) return false;
     const state = stateOf(session, client);
     if (!state) {
@@ -299,12 +314,12 @@ export class Moves {
     const bytes = state.length;
     this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes, timer });
     this.departedBytes += bytes;
-    const { orders, engines, relays } = this.worker;
+    const { engines, relays } = this.worker;
     const index = engines.indexOf(engine);
     if (webSocket) {
       const { socket, rest, compresses } = webSocket;
-      const handed = { engine: index, state: state.toString('base64'), rest: rest.toString('base64'), compresses };
-      orders.sendWith(sendableHandleOf(socket), { type: 'handOver', to, session: handed });
+      const handed: Handed = { from: this.node.id, engine: index, state, rest, compresses, peer: peerOf(socket) };
+      this.pipe!.send(serialize(handed), socket);
     } else relays[index]!.handOver(this.node.nameOf(to), id, state, poll);
     return true;
   }
@@ -315,7 +330,7 @@ export class Moves {
     this.waiting.clear();
     this.prepared?.();
     this.ready.clear();
-    this.busy.clear();
+    this.busyCount = 0;
     for (const id of [...this.departed.keys()]) this.arrived(id, 'the new worker is gone');
   }
 
@@ -346,32 +361,55 @@ export class Moves {
     relay.onPrepare = (bytes) => {
       const io = this.worker.servers.find((one) => (one.engine as unknown) === engine);
       const expected = deserialize(bytes) as Expected[];
-      return Promise.all(
-        expected.map(({ nsp, pid, sid }) => {
-          const adapter = io && privateParts(io)._nsps.get(nsp)?.adapter;
-          return adapter && prepareArrival(adapter, pid, sid);
-        }),
-      );
+      const prepared = expected.map(({ nsp, pid, sid }) => {
+        const adapter = io && privateParts(io)._nsps.get(nsp)?.adapter;
+        return adapter && prepareArrival(adapter, pid, sid);
+      });
+      return Promise.all([this.listen(), ...prepared]);
     };
     relay.onHandOver = owned('taking a session over', (from: string, bytes: Buffer) =>
       this.arrive(engine, relay, from, deserialize(bytes) as Moving),
     );
   }
 
-  private takeOver(
-    { from, session }: Extract<FromPrimary, { type: 'takeOver' }>,
-    handle: SendHandle | undefined,
-  ): void {
-    const { engine: index, state, rest, compresses } = session;
-    const moving = deserialize(Buffer.from(state, 'base64')) as Moving;
+  /** Opens the way to the successor. */
+  private connect(to: number, connected: () => void): void {
+    const carrier = createConnection(socketOf(this.worker.mesh.directory, to, 'move')).pause();
+    carrier.once('error', () => this.giveUp());
+    carrier.once('connect', () => {
+      const onClose = () => this.giveUp();
+      this.pipe = new ConnectionPipe(carrier, () => {}, onClose);
+      connected();
+    });
+  }
+
+  /** Accepts the pipes of workers that this one replaces. */
+  private listen(): Promise<void> {
+    this.listening ??= new Promise((resolve, reject) => {
+      const takeOver = owned('taking a session over', (message: Buffer, socket?: Socket) =>
+        this.takeOver(message, socket),
+      );
+      const accept = (carrier: Socket) => new ConnectionPipe(carrier, takeOver, () => {});
+      const server = createServer({ pauseOnConnect: true }, accept).unref();
+      process.once('exit', () => server.close());
+      server.once('error', reject);
+      const { directory, id } = this.worker.mesh;
+      server.listen({ path: socketOf(directory, id, 'move'), exclusive: true }, resolve);
+    });
+    return this.listening;
+  }
+
+  /** @param socket the connection; none if this process has no descriptor left */
+  private takeOver(message: Buffer, socket: Socket | undefined): void {
+    const { from, engine: index, state, rest, compresses, peer } = deserialize(message) as Handed;
+    const moving = deserialize(state) as Moving;
     const engine = this.worker.engines[index];
     const relay = this.worker.relays[index];
-    if (handle && engine && relay) {
-      const connection = { socket: socketOn(handle), compresses, rest: Buffer.from(rest, 'base64') };
-      return this.arrive(engine, relay, this.node.nameOf(from), moving, connection);
+    if (socket && peerOf(socket) === peer && engine && relay) {
+      return this.arrive(engine, relay, from, moving, { socket, compresses, rest });
     }
-    if (handle) closeHandle(handle);
-    relay?.tellArrived(this.node.nameOf(from), moving.id, 'the connection is missing');
+    socket?.destroy();
+    relay?.tellArrived(from, moving.id, 'the connection is missing');
   }
 
   private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: Connection): void {
@@ -417,6 +455,9 @@ export class Moves {
     });
   }
 }
+
+/** The other end of a connection, which no other connection of this machine has. */
+const peerOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
 
 /** What another worker needs to go on with a session; undefined if its client cannot return to all namespaces, or its `auth` not move. */
 function stateOf(session: Session, client: MovingClient): Buffer | undefined {

@@ -1,4 +1,3 @@
-import type { SendHandle } from 'node:child_process';
 import type { AddressInfo } from 'node:net';
 import { GjallarError } from '../../../base/errors.js';
 import { replaceMethod } from '../../../base/foreign-objects.private.js';
@@ -9,7 +8,6 @@ import {
   opened,
   type Passed,
 } from '../../../cluster/protocol.js';
-import { closeHandle } from '../../../engine/node/node-net.private.js';
 
 type OrderOf<T extends FromPrimary['type']> = Extract<FromPrimary, { type: T }>;
 
@@ -28,13 +26,7 @@ export class Orders {
   constructor(
     readonly send: (message: FromWorker) => void,
     readonly channel: { ref(): void; unref(): void } = { ref: () => {}, unref: () => {} },
-    /** Sends a message with a connection. This process keeps the connection, too. */
-    readonly sendWith: (handle: SendHandle, message: FromWorker) => void = () => {},
   ) {}
-
-  /** Called with each session that this worker is to go on with, and its connection. */
-  onTakeOver: (order: OrderOf<'takeOver'>, handle: SendHandle | undefined) => void = (_order, handle) =>
-    handle && closeHandle(handle);
 
   /** Resolves with the first order of a kind. Each kind can be awaited once. */
   next<T extends FromPrimary['type']>(type: T): Promise<OrderOf<T>> {
@@ -84,8 +76,7 @@ export class Orders {
     });
   }
 
-  receive(order: FromPrimary, handle?: SendHandle): void {
-    if (order.type === 'takeOver') return this.onTakeOver(order, handle);
+  receive(order: FromPrimary): void {
     if (order.type === 'claimed' || order.type === 'scraped') {
       this.waiting.get(order.id)?.(order);
       this.waiting.delete(order.id);
@@ -101,15 +92,15 @@ export class Orders {
  * orders.
  */
 export function receiveOrders(): Orders {
-  const send = (message: FromWorker, handle?: SendHandle) => {
+  const send = (message: FromWorker) => {
     const envelope: Passed<FromWorker> = { gjallar: message };
     // Without its primary a worker ends at once. Until then sending may fail.
-    process.send?.(envelope, handle, undefined, () => {});
+    process.send?.(envelope, undefined, undefined, () => {});
   };
-  const orders = new Orders(send, process.channel, (handle, message) => send(message, handle));
+  const orders = new Orders(send, process.channel);
   replaceMethod(process, 'emit', (_process, args, emit) => {
     const order = args[0] === 'message' ? opened<FromPrimary>(args[1]) : undefined;
-    if (order) orders.receive(order, args[2] as SendHandle | undefined);
+    if (order) orders.receive(order);
     return order !== undefined || emit(...args);
   });
   // Node.js keeps messages back until there is a listener.

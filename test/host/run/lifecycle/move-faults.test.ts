@@ -2,25 +2,19 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { own } from '../../../support/children.js';
 import { nextEvent } from '../../../support/clients.js';
 import { temporaryFolder } from '../../../support/folder.js';
 import { until } from '../../../support/until.js';
-import { runApp, stopAll } from '../support/application.js';
+import { type RunningApplication, runApp, stopAll } from '../support/application.js';
 import { disconnectTalkers, reload, Talker } from '../support/talker.js';
 import '../../../support/long.js';
 
-let fault: string;
+const fault = join(temporaryFolder(), 'fault');
 
-beforeEach(() => {
-  fault = join(temporaryFolder(), 'fault');
-});
-
-afterEach(async () => {
-  disconnectTalkers();
-  await stopAll();
-});
+afterEach(disconnectTalkers);
+afterAll(stopAll);
 
 const run = (env: Record<string, string> = {}, through?: string[]) =>
   runApp('lifecycle/moving.mjs', {
@@ -39,29 +33,109 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-// What goes wrong once, in lifecycle/moving.mjs: where, and with which process.
-test.each([
-  ['middleware, refuse', 'the new worker does not let a client in'],
-  ['middleware, hang', 'a middleware of the new worker never calls the next one'],
-  ['middleware, SIGKILL', 'the new worker dies before a client is recovered'],
-  ['middleware, SIGSTOP', 'the new worker hangs before a client is recovered'],
-  ['connection, SIGKILL', 'the new worker dies before it reads on'],
-  ['connection, SIGSTOP', 'the new worker hangs before it reads on'],
-  ['later, SIGKILL', 'the new worker dies after it has got some clients'],
-  ['moved, SIGKILL', 'the old worker dies before it passes a client on'],
-  ['elsewhere, SIGKILL', 'the old worker dies after it has passed some clients on'],
-])('a client whose move fails is recovered: %s: %s', async (what) => {
-  const app = await run();
-  const talkers = [...(await open(app.url, 12)), ...(await open(app.url, 3, { transports: ['polling'] }))];
-  writeFileSync(fault, what);
-  const over = reload(app);
-  await until(() => talkers.some(({ disconnects }) => disconnects.length > 0));
-  await over;
-  await until(() => talkers.every(({ socket }) => socket.connected));
-  for (const talker of talkers) {
-    expect((await talker.tell()).visits.at(-1)!.recovered).toBe(true);
-    talker.expectHeard();
-  }
+describe('on one application, one after the other', () => {
+  let app: RunningApplication;
+
+  beforeAll(async () => {
+    app = await run();
+  });
+
+  // What goes wrong once, in lifecycle/moving.mjs: where, and with which process.
+  test.each([
+    ['middleware, refuse', 'the new worker does not let a client in'],
+    ['middleware, hang', 'a middleware of the new worker never calls the next one'],
+    ['middleware, SIGKILL', 'the new worker dies before a client is recovered'],
+    ['middleware, SIGSTOP', 'the new worker hangs before a client is recovered'],
+    ['connection, SIGKILL', 'the new worker dies before it reads on'],
+    ['connection, SIGSTOP', 'the new worker hangs before it reads on'],
+    ['later, SIGKILL', 'the new worker dies after it has got some clients'],
+    ['moved, SIGKILL', 'the old worker dies before it passes a client on'],
+    ['elsewhere, SIGKILL', 'the old worker dies after it has passed some clients on'],
+  ])('a client whose move fails is recovered: %s: %s', async (what) => {
+    const talkers = [...(await open(app.url, 12)), ...(await open(app.url, 3, { transports: ['polling'] }))];
+    writeFileSync(fault, what);
+    const over = reload(app);
+    await until(() => talkers.some(({ disconnects }) => disconnects.length > 0));
+    await over;
+    await until(() => talkers.every(({ socket }) => socket.connected));
+    for (const talker of talkers) {
+      expect((await talker.tell()).visits.at(-1)!.recovered).toBe(true);
+      talker.expectHeard();
+    }
+  });
+
+  test('a listener of `disconnect` that throws keeps no client from moving', async () => {
+    const talkers = await open(app.url, 6);
+    writeFileSync(fault, 'moved, throw');
+    await reload(app);
+    for (const talker of talkers) {
+      await talker.expectAll();
+      expect(talker.connects).toEqual([false, true]);
+      expect(talker.disconnects).toEqual([]);
+    }
+  });
+
+  test('a client that is too large to move returns by itself, and the others move', async () => {
+    const [other, large] = (await open(app.url, 2, { auth: { name: 'x'.repeat(60_000) } })) as [Talker, Talker];
+    const namespaces = Array.from({ length: 5 }, (_, at) =>
+      large.socket.io.socket(`/large${at}`, { auth: { name: 'x'.repeat(60_000) } }),
+    );
+    await until(() => namespaces.every(({ connected }) => connected));
+    await reload(app);
+    await until(() => [large.socket, ...namespaces].every(({ connected }) => connected));
+    expect(large.disconnects).toEqual(['transport close']);
+    expect([large.socket, ...namespaces].map(({ recovered }) => recovered)).toEqual(Array(6).fill(true));
+    expect(other.disconnects).toEqual([]);
+    for (const talker of [large, other]) talker.expectHeard();
+    for (const namespace of namespaces) namespace.disconnect();
+  });
+
+  test('clients that end their connections in that moment leave nothing behind', async () => {
+    const talkers = await open(app.url, 30);
+    const leave = ({ socket }: Talker, at: number) => {
+      if (at % 3 === 0) socket.io.engine.close();
+      else if (at % 3 === 1) socket.disconnect();
+      else (socket.io.engine.transport as unknown as { ws: { terminate(): void } }).ws.terminate();
+      socket.disconnect();
+    };
+    const first = talkers.splice(0, 1)[0]!;
+    const moved = nextEvent(first.socket, 'connect');
+    const over = reload(app);
+    // Some have moved by then, some are on their way, and some are still there.
+    await moved;
+    talkers.forEach(leave);
+    await over;
+    const connected = async () => {
+      const stats = (await (await fetch(`${app.admin}/api/stats`)).json()) as { namespaces: Record<string, number> };
+      return stats.namespaces['/'];
+    };
+    await until(async () => (await connected()) === 1);
+    await first.expectAll();
+  });
+
+  test('a client that is stopped meanwhile has moved when it goes on', async () => {
+    const code = `
+      import { io } from 'socket.io-client';
+      const socket = io(${JSON.stringify(app.url)}, { transports: ['websocket'] });
+      const heard = {};
+      let wrong = 0, ends = 0, connects = 0;
+      socket.on('all', (pid, number) => {
+        if (heard[pid] !== undefined && number !== heard[pid] + 1) wrong++;
+        heard[pid] = number;
+      });
+      socket.on('disconnect', () => ends++);
+      socket.on('connect', () => { connects++; console.log(JSON.stringify({ wrong, ends, connects })); });`;
+    const child = own(
+      spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] }),
+    );
+    await once(child.stdout!, 'data');
+    child.kill('SIGSTOP');
+    await reload(app);
+    const told = once(child.stdout!, 'data');
+    child.kill('SIGCONT');
+    expect(JSON.parse(String((await told)[0]))).toEqual({ wrong: 0, ends: 0, connects: 2 });
+    child.kill();
+  });
 });
 
 test.each(['moved, primary', 'connection, primary'])('all ends with the primary: %s', async (what) => {
@@ -87,34 +161,6 @@ test('a new worker without descriptors gets no clients, and loses none', async (
     expect((await talker.tell()).visits.at(-1)!.recovered).toBe(true);
     talker.expectHeard();
   }
-});
-
-test('a listener of `disconnect` that throws keeps no client from moving', async () => {
-  const app = await run();
-  const talkers = await open(app.url, 6);
-  writeFileSync(fault, 'moved, throw');
-  await reload(app);
-  for (const talker of talkers) {
-    await talker.expectAll();
-    expect(talker.connects).toEqual([false, true]);
-    expect(talker.disconnects).toEqual([]);
-  }
-});
-
-test('a client that is too large to move returns by itself, and the others move', async () => {
-  const app = await run();
-  const [other, large] = (await open(app.url, 2, { auth: { name: 'x'.repeat(60_000) } })) as [Talker, Talker];
-  const namespaces = Array.from({ length: 5 }, (_, at) =>
-    large.socket.io.socket(`/large${at}`, { auth: { name: 'x'.repeat(60_000) } }),
-  );
-  await until(() => namespaces.every(({ connected }) => connected));
-  await reload(app);
-  await until(() => [large.socket, ...namespaces].every(({ connected }) => connected));
-  expect(large.disconnects).toEqual(['transport close']);
-  expect([large.socket, ...namespaces].map(({ recovered }) => recovered)).toEqual(Array(6).fill(true));
-  expect(other.disconnects).toEqual([]);
-  for (const talker of [large, other]) talker.expectHeard();
-  for (const namespace of namespaces) namespace.disconnect();
 });
 
 test('two signals reload twice', async () => {
@@ -146,53 +192,4 @@ test.each([
     expect(talker.disconnects).toEqual([]);
     expect(talker.connects).toEqual([false, true]);
   }
-});
-
-test('clients that end their connections in that moment leave nothing behind', async () => {
-  const app = await run();
-  const talkers = await open(app.url, 30);
-  const leave = ({ socket }: Talker, at: number) => {
-    if (at % 3 === 0) socket.io.engine.close();
-    else if (at % 3 === 1) socket.disconnect();
-    else (socket.io.engine.transport as unknown as { ws: { terminate(): void } }).ws.terminate();
-    socket.disconnect();
-  };
-  const first = talkers.splice(0, 1)[0]!;
-  const moved = nextEvent(first.socket, 'connect');
-  const over = reload(app);
-  // Some have moved by then, some are on their way, and some are still there.
-  await moved;
-  talkers.forEach(leave);
-  await over;
-  const connected = async () => {
-    const stats = (await (await fetch(`${app.admin}/api/stats`)).json()) as { namespaces: Record<string, number> };
-    return stats.namespaces['/'];
-  };
-  await until(async () => (await connected()) === 1);
-  await first.expectAll();
-});
-
-test('a client that is stopped meanwhile has moved when it goes on', async () => {
-  const app = await run();
-  const code = `
-    import { io } from 'socket.io-client';
-    const socket = io(${JSON.stringify(app.url)}, { transports: ['websocket'] });
-    const heard = {};
-    let wrong = 0, ends = 0, connects = 0;
-    socket.on('all', (pid, number) => {
-      if (heard[pid] !== undefined && number !== heard[pid] + 1) wrong++;
-      heard[pid] = number;
-    });
-    socket.on('disconnect', () => ends++);
-    socket.on('connect', () => { connects++; console.log(JSON.stringify({ wrong, ends, connects })); });`;
-  const child = own(
-    spawn(process.execPath, ['--input-type=module', '-e', code], { stdio: ['ignore', 'pipe', 'inherit'] }),
-  );
-  await once(child.stdout!, 'data');
-  child.kill('SIGSTOP');
-  await reload(app);
-  const told = once(child.stdout!, 'data');
-  child.kill('SIGCONT');
-  expect(JSON.parse(String((await told)[0]))).toEqual({ wrong: 0, ends: 0, connects: 2 });
-  child.kill();
 });
