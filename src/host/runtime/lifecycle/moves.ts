@@ -22,13 +22,14 @@ import { pidOf } from '../../../io/socket-io.private.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
 import type { MachineWorker } from '../machine-worker.js';
 import type { DrainGroup } from './drain.js';
-import { intervalFor, windowFor } from './pace.js';
 
-/** How often sessions are looked at that are busy, in ms, and how many in one turn. */
-const BUSY_MS = 10;
+/** How often clients leave, in ms: those that leave together share what each would cost the hub and the new worker alone. */
+const TURN_MS = 20;
+/** How many leave in a turn, if there is time, and how many are on their way at once, at most. */
+const PER_TURN = 4;
+const MAX_ON_WAY = 16;
+/** How many are looked at in a turn that may be busy. */
 const MAX_LOOKS = 1000;
-/** How much of a delay of its own this worker makes up for, in ms. */
-const MAX_LATE_MS = 10;
 /** How long this worker stays after the last arrival, in ms: presence tells others of a user within this time. */
 const STAY_MS = 200;
 /** How long a session may take to arrive once it has left, in ms. A busy machine takes its time. */
@@ -37,8 +38,6 @@ const MAX_MOVE_MS = 5000;
 const MAX_SILENCE_MS = 7000;
 /** After this time, in ms, the next sessions do not wait for one that is on its way. */
 const SLOW_MS = 1000;
-/** By which factor the shortest time of a move grows with each one that takes longer. */
-const FORGET = 1.02;
 /** What the application knows of a client that moves, as bytes: its `auth` in all namespaces, and what waits for it. */
 const MAX_STATE_BYTES = 262_144;
 /** The same of all clients that are on their way. */
@@ -135,11 +134,6 @@ export class Moves {
   /** Sessions that cannot move. */
   private readonly staying = new WeakSet<Session>();
   private timer: NodeJS.Timeout | undefined;
-  private timerAt = 0;
-  /** When the next session may leave. */
-  private nextAt = 0;
-  /** How long a session is on its way that waits for no other one, in ms: the shortest time of late. */
-  private aloneMs = 20;
   private successor: number | undefined;
   private due = 0;
   private staysUntil = 0;
@@ -209,7 +203,7 @@ export class Moves {
   takes(engine: Engine, session: Session): boolean {
     if (!this.clientOf(session)) return false;
     if (!this.ready.has(session)) this.waiting.set(session, engine);
-    this.moveSoon(0);
+    this.timer ??= setTimeout(this.onTurn, 0);
     return true;
   }
 
@@ -234,7 +228,6 @@ export class Moves {
       this.prepared = undefined;
       clearTimeout(timer);
       for (const session of sessions) this.ready.set(session, { engine: first, isBusy: false });
-      this.moveSoon(0);
     };
     // The successor accepts a pipe once it has answered.
     const timer = this.pipe && setTimeout(prepared, MAX_PREPARATION_MS);
@@ -243,43 +236,29 @@ export class Moves {
     relay.prepare(this.node.nameOf(to), ++this.preparations, serialize(expected));
   }
 
-  private moveSoon(ms: number): void {
-    const at = performance.now() + ms;
-    if (this.timer && this.timerAt <= at) return;
-    clearTimeout(this.timer);
-    this.timerAt = at;
-    this.timer = setTimeout(() => {
-      this.timer = undefined;
-      this.moveSome();
-    }, ms);
-  }
-
-  private moveSome(): void {
-    const { ready, successor } = this;
-    if (successor === undefined) return;
+  /** Lets some clients leave. */
+  private readonly onTurn = owned('moving clients', () => {
+    const { waiting, ready, successor, prepared } = this;
+    const isOver = successor === undefined || (waiting.size === 0 && ready.size === 0 && !prepared);
+    this.timer = isOver ? undefined : setTimeout(this.onTurn, TURN_MS);
+    if (isOver) return;
     this.prepare(successor);
     const now = performance.now();
-    const left = this.due - now;
-    const count = this.waiting.size + ready.size;
-    const interval = intervalFor(count, left);
-    let free = windowFor(count, this.aloneMs, left) - this.youngDepartures(now);
+    // Twice as fast as necessary: what comes last may take longer.
+    const needed = Math.ceil((2 * (waiting.size + ready.size) * TURN_MS) / Math.max(1, this.due - now));
+    let free = Math.min(Math.max(PER_TURN, needed), MAX_ON_WAY - this.youngDepartures(now));
     const busy: [Session, Engine][] = [];
     for (const [session, { engine, isBusy }] of ready) {
-      if (free <= 0 || this.nextAt > now || busy.length === MAX_LOOKS) break;
+      if (free <= 0 || busy.length === MAX_LOOKS) break;
       ready.delete(session);
       if (isBusy) this.busyCount--;
       if (session.readyState !== 'open') continue;
-      if (this.move(engine, session)) {
-        free--;
-        this.nextAt = Math.max(this.nextAt, now - MAX_LATE_MS) + interval;
-      } else if (this.clientOf(session)) busy.push([session, engine]);
+      if (this.move(engine, session)) free--;
+      else if (this.clientOf(session)) busy.push([session, engine]);
     }
     for (const [session, engine] of busy) ready.set(session, { engine, isBusy: true });
     this.busyCount += busy.length;
-    const areBusy = busy.length === ready.size || busy.length === MAX_LOOKS;
-    if (free <= 0) this.moveSoon(SLOW_MS);
-    else if (ready.size > 0) this.moveSoon(areBusy ? BUSY_MS : this.nextAt - now);
-  }
+  });
 
   private youngDepartures(now: number): number {
     let count = 0;
@@ -344,11 +323,8 @@ export class Moves {
     clearTimeout(timer);
     const now = performance.now();
     this.staysUntil = now + STAY_MS;
-    const silence = now - since;
-    if (failure === undefined) this.silences.push(silence);
+    if (failure === undefined) this.silences.push(now - since);
     else this.failures[failure] = (this.failures[failure] ?? 0) + 1;
-    this.aloneMs = Math.min(silence, this.aloneMs * FORGET, SLOW_MS);
-    this.moveSoon(0);
     // A connection that another process still has ends only if it is shut down.
     if (failure === undefined) socket?.destroy();
     else socket?.destroySoon();
