@@ -145,8 +145,10 @@ class Watch {
       { name: 'silence as a client moves: longest', value: at(1), ...ms },
       { name: 'silence of any client, as workers see it: 99% within', value: this.#silent('p99'), ...ms },
       { name: 'silence of any client, as workers see it: longest', value: this.#silent('longest'), ...ms },
-      { name: 'answers of all clients: 99% within', value: Math.round(listeners.waits.percentile(0.99)), ...ms },
-      { name: 'answers of all clients: longest', value: Math.round(listeners.waits.max), ...ms },
+      ...Object.entries(listeners.waits).flatMap(([transport, waits]) => [
+        { name: `answers to clients on ${transport}: 99% within`, value: Math.round(waits.percentile(0.99)), ...ms },
+        { name: `answers to clients on ${transport}: longest`, value: Math.round(waits.max), ...ms },
+      ]),
       { name: 'moving all clients: longest', value: Math.max(...this.#ends.map((line) => line.ms)), ...ms },
       { name: 'busiest worker meanwhile', value: Math.round(Math.max(...this.#busiest)), unit: '% of a core' },
       { name: 'generator', value: Math.round(Math.max(...this.#generator)), unit: '% of a core' },

@@ -4,7 +4,8 @@ import { Listeners } from './listeners.js';
 
 /** Clients that say numbers, and get them back. What one waits for a number is how long the server is silent to it, at least. */
 export class Talkers extends Listeners {
-  waits = new Histogram();
+  /** By the transport with which a client connects. */
+  waits = { websocket: new Histogram(), polling: new Histogram() };
   /** Numbers that came back although another one was due: some were lost, came twice, or came in another order. */
   outOfTurn = 0;
 
@@ -38,7 +39,7 @@ export class Talkers extends Listeners {
     client.back = Math.max(client.back, number);
     if (Number.isNaN(wait)) return;
     if (number <= client.awaited) client.silence = Math.max(client.silence, wait);
-    this.waits.record(wait);
+    this.waits[client.socket.io.opts.transports[0]].record(wait);
   }
 
   /** How long each client that has moved since the last call waited for a number meanwhile, in ms. */
