@@ -59,7 +59,7 @@ test('a client that arrives after its worker has given it up is disconnected: it
   await take('in time', machineTime());
   expect(told).toEqual([
     ['3', 'late', 'too slow'],
-    ['3', 'of another', 'the connection is missing'],
+    ['3', 'of another', 'the connection is another one'],
     ['3', 'in time', 'not let in'],
   ]);
   expect(arrived).toEqual(['in time']);

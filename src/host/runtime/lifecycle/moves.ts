@@ -381,11 +381,11 @@ export class Moves {
     const moving = deserialize(state) as Moving;
     const engine = this.worker.engines[index];
     const relay = this.worker.relays[index];
-    if (socket && peerOf(socket) === peer && engine && relay) {
-      return this.arrive(engine, relay, from, moving, { socket, compresses, rest });
-    }
-    socket?.destroy();
-    relay?.tellArrived(from, moving.id, 'the connection is missing');
+    // Its worker waits for the answer. A client that returned before would find no descriptor either.
+    if (!socket || !engine || !relay) return void socket?.destroy();
+    if (peerOf(socket) === peer) return this.arrive(engine, relay, from, moving, { socket, compresses, rest });
+    socket.destroy();
+    relay.tellArrived(from, moving.id, 'the connection is another one');
   }
 
   private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: Connection): void {
