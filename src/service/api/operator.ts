@@ -19,7 +19,7 @@ export async function readStats({ request }: Call, { port, chat }: Api): Promise
   }
   const { totals, rooms } = await chat.stats();
   // If rooms require a token, their names are not public.
-  const listed = port.admin || !chat.identify ? rooms.slice(0, query.data.limit) : undefined;
+  const listed = port.admin || !chat.context.accounts ? rooms.slice(0, query.data.limit) : undefined;
   // The figures are counted once a second. The response is made for each request.
   port.engine.costs.chargeAtOnce(`stats ${address}`, ROOM_BYTES * (listed?.length ?? 1));
   return { totals, rooms: listed };
@@ -99,23 +99,23 @@ export const deleteMessage = acts('delete-message', (call, { chat }) => {
   if (!/^\d{1,15}$/.test(given)) throw new GjallarError('NOT_FOUND', 'The offset of a message is a number from 1.');
   const offset = Number(given);
   const { tag } = withIntegers(call.request._query) as { tag?: number };
-  return [{ room, offset, ...(tag !== undefined && { tag }) }, () => chat.deletion.message(room, offset, tag)];
+  return [{ room, offset, ...(tag !== undefined && { tag }) }, () => chat.messages.deleteMessage(room, offset, tag)];
 });
 
 export const deleteRoomMessages = acts('delete-room-messages', (call, { chat }) => {
   const room = segmentOf(call);
-  return [{ room }, () => chat.deletion.room(room)];
+  return [{ room }, () => chat.messages.deleteRoom(room)];
 });
 
 export const deleteUserMessages = acts('delete-user-messages', (call, { chat }) => {
   const user = segmentOf(call);
-  return [{ user }, () => chat.deletion.user(user)];
+  return [{ user }, () => chat.messages.deleteUser(user)];
 });
 
 const exporting = acts('export-user', (call, { chat }) => {
   const user = segmentOf(call);
   const work = async () => {
-    const pages = chat.exportOf(user);
+    const pages = chat.messages.export(user);
     // An error of the first page still gets a response of its own.
     const first = await pages.next();
     return streamLines(call, pages, first);

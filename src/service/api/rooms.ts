@@ -3,6 +3,7 @@ import { isSame, readBody, readJson } from '../../io/http/index.js';
 import type { Identity } from '../accounts/identity.js';
 import type { ChatContext } from '../chat/context.js';
 import { publishMessage, readRoomPage } from '../chat/conversations/publish.js';
+import { identifyByToken } from '../chat/identify.js';
 import { type Api, type Call, segmentOf, withIntegers } from './call.js';
 
 /** An operation on the room or the state room that the path names, for a caller with the API key or a token. */
@@ -42,12 +43,13 @@ export const deleteState = calls(async ({ states }, caller, room, call) => ({
 
 /** The caller's identity; undefined for the API key. @throws GjallarError API_OFF, UNAUTHORIZED, TOKEN_… */
 async function authorize({ request }: Call, { config: { apiKey }, chat }: Api): Promise<Identity | undefined> {
-  if (apiKey === undefined && !chat.identify) throw new GjallarError('API_OFF');
+  const { accounts } = chat.context;
+  if (apiKey === undefined && !accounts) throw new GjallarError('API_OFF');
   const given = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
   if (given === undefined) throw new GjallarError('UNAUTHORIZED');
   if (apiKey !== undefined && isSame(given, apiKey)) return undefined;
-  if (!chat.identify) throw new GjallarError('UNAUTHORIZED');
-  return chat.identify(given);
+  if (!accounts) throw new GjallarError('UNAUTHORIZED');
+  return identifyByToken(accounts, given);
 }
 
 /** @throws GjallarError BAD_STATE_KEY */

@@ -12,10 +12,9 @@ import { deliverHere } from './conversations/post.js';
 import { Expiry } from './expiry.js';
 import { answer, refuse } from './handlers/answer.js';
 import { echo, handlers } from './handlers/index.js';
-import { identifyByToken } from './identify.js';
 import { ChatCounters } from './metrics.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
-import { exportOf, MessageDeletion } from './operator/messages.js';
+import { OperatorMessages } from './operator/messages.js';
 import { admitPlain } from './plain/admit.js';
 import { type PlainDelivery, PlainMembers } from './plain/members.js';
 import { answerTotals, applicationViewOf, chatStatsOf, type WorkerTotals } from './presence/stats.js';
@@ -103,7 +102,6 @@ export function startChat(io: ChatServer, config: Config, { kept, plain, ...part
   }
 
   answerTotals(io, ownTotals);
-  const stores = history && { history, archive: archive?.archive };
   io.use((socket, next) => admit(accounts, reports, socket, next));
   io.on('connection', (socket) => {
     admitted(socket);
@@ -127,17 +125,13 @@ export function startChat(io: ChatServer, config: Config, { kept, plain, ...part
     context,
     /** How the chat takes part in the operator's actions. */
     operator: chatSeam(context, plain.all),
-    deletion: new MessageDeletion(context, stores),
-    /** What the stores have of a user. */
-    exportOf: (user: string) => exportOf(stores, user),
+    messages: new OperatorMessages(context, history && { history, archive: archive?.archive }),
     /** Ends the connections on this worker whose tokens are revoked. */
     endRevoked: () => endRevoked(context, plain.all),
     /** The rooms and users, as the operator sees them. */
     view: applicationViewOf(plainMembers, talkers),
     /** Counts rooms and members over all workers and machines. */
     stats: atMostEvery(1000, () => chatStatsOf(io, presence, ownTotals())),
-    /** Verifies a token; undefined if users choose their own names. */
-    identify: accounts && ((token: unknown) => identifyByToken(accounts, token)),
     /** Whether an event of the client with this connection has no reply yet. */
     isAnswering: (conn: object) => context.inFlight.has(conn),
     /** Tells the other workers that this one is stopping. */

@@ -29,10 +29,10 @@ export interface Deleted {
 }
 
 /**
- * Deletes messages for the operator, in the history and then in the archive. Their positions stay, and readers are told.
- * Each call can be repeated, and goes on where an earlier one has failed.
+ * Deletes and exports messages for the operator, in the history and then in the archive. Positions stay, and readers are told.
+ * Each deletion can be repeated, and goes on where an earlier one has failed.
  */
-export class MessageDeletion {
+export class OperatorMessages {
   constructor(
     private readonly context: ChatContext,
     private readonly stores: MessageStores | undefined,
@@ -43,7 +43,7 @@ export class MessageDeletion {
    * @param tag the tag of the message; by default, that of the one at the offset
    * @throws GjallarError BAD_ROOM, NOT_FOUND, HISTORY_…
    */
-  async message(room: string, offset: number, tag?: number): Promise<object> {
+  async deleteMessage(room: string, offset: number, tag?: number): Promise<object> {
     const { history, archive } = this.opened();
     const conversation = { room: readRoom(room) };
     const key = keyOf(conversation);
@@ -66,7 +66,7 @@ export class MessageDeletion {
    * Deletes all messages of a room up to its newest one.
    * @throws GjallarError BAD_ROOM, HISTORY_…
    */
-  async room(room: string): Promise<Deleted & { offset: number; tag: number }> {
+  async deleteRoom(room: string): Promise<Deleted & { offset: number; tag: number }> {
     const { history, archive } = this.opened();
     const conversation = { room: readRoom(room) };
     const key = keyOf(conversation);
@@ -87,7 +87,7 @@ export class MessageDeletion {
    * Deletes all messages that a user has written, to rooms and to other users.
    * @throws GjallarError BAD_NAME, HISTORY_…
    */
-  async user(name: string): Promise<Deleted> {
+  async deleteUser(name: string): Promise<Deleted> {
     const { history, archive } = this.opened();
     const author = readName(name);
     const count = { deleted: 0, archived: 0 };
@@ -103,6 +103,15 @@ export class MessageDeletion {
       tellDeleted(this.context.io, conversationOf(messages[0]!.conversation), rangesOf(messages));
     }
     return count;
+  }
+
+  /**
+   * What the stores have of a user: all messages that they wrote, and the direct messages that they got. Messages that are in
+   * the archive come first. A message that is archived meanwhile may come twice, with the same position.
+   * @throws GjallarError BAD_NAME, HISTORY_OFF, before the first page; HISTORY_UNAVAILABLE at any time
+   */
+  export(name: string): AsyncGenerator<object[]> {
+    return pages(this.opened(), readName(name));
   }
 
   private opened(): MessageStores {
@@ -143,20 +152,7 @@ function rangesOf(messages: readonly Pick<Change, 'offset'>[]): OffsetRange[] {
   return ranges;
 }
 
-/** One line of an export. */
-export type ExportLine = object;
-
-/**
- * What the stores have of a user: all messages that they wrote, and the direct messages that they got. Messages that are in
- * the archive come first. A message that is archived meanwhile may come twice, with the same position.
- * @throws GjallarError BAD_NAME, HISTORY_OFF, before the first page; HISTORY_UNAVAILABLE at any time
- */
-export function exportOf(stores: MessageStores | undefined, name: string): AsyncGenerator<ExportLine[]> {
-  if (!stores) throw new GjallarError('HISTORY_OFF');
-  return pages(stores, readName(name));
-}
-
-async function* pages({ history, archive }: MessageStores, user: string): AsyncGenerator<ExportLine[]> {
+async function* pages({ history, archive }: MessageStores, user: string): AsyncGenerator<object[]> {
   const isOwn = (key: string) => isBetween(conversationOf(key), user);
   // Everything before it is in the archive, which may go on during the export.
   const archivedUpTo = await archive?.cursor();
@@ -173,6 +169,6 @@ function isBetween(conversation: Conversation, user: string): boolean {
 }
 
 /** A deleted message has no line. */
-function lineOf({ conversation: key, ...message }: StoredMessage & { conversation: string }): ExportLine[] {
+function lineOf({ conversation: key, ...message }: StoredMessage & { conversation: string }): object[] {
   return message.from === '' ? [] : [asReceived(conversationOf(key), message)];
 }

@@ -1,3 +1,4 @@
+import type { Namespace } from '../../../index.js';
 import type { PlainSocket } from '../../../io/plain/index.js';
 import { type Identity, requireRoom } from '../../accounts/identity.js';
 import { type ChatContext, chatRoomOf, ioRoomOf } from '../context.js';
@@ -13,13 +14,7 @@ export interface PlainDelivery {
   publish(room: string, text: string): void;
 }
 
-/** The part of the adapter that plain members need: they are members of its rooms, under one id without a socket. */
-export interface RoomAdapter {
-  on(event: 'broadcast', listener: (packet: { data?: unknown }, options: { rooms: ReadonlySet<string> }) => void): void;
-  addAll(id: string, rooms: Set<string>): unknown;
-  del(id: string, room: string): unknown;
-}
-
+/** They are members of the rooms of the adapter under this id, which no socket has. */
 const PLAIN_MEMBERS = 'plain members';
 
 /** This worker's members on plain WebSockets. Presence counts them like all others. */
@@ -29,10 +24,10 @@ export class PlainMembers {
   private readonly rooms = new Map<string, number>();
 
   constructor(
-    private readonly delivery: PlainDelivery | undefined,
-    private readonly adapter: RoomAdapter,
+    private readonly delivery: PlainDelivery,
+    private readonly adapter: Namespace['adapter'],
   ) {
-    adapter.on('broadcast', (packet, { rooms }) => {
+    adapter.on('broadcast', (packet: { data?: unknown }, { rooms }: { rooms: ReadonlySet<string> }) => {
       if (this.size > 0) this.deliver(packet, rooms);
     });
   }
@@ -52,7 +47,7 @@ export class PlainMembers {
       const room = chatRoomOf(ioRoom);
       if (room === undefined || !this.has(room)) continue;
       const [event, message] = packet.data as [unknown, Partial<ChatMessage>?];
-      if (event === 'message' && typeof message?.text === 'string') this.delivery?.publish(room, message.text);
+      if (event === 'message' && typeof message?.text === 'string') this.delivery.publish(room, message.text);
     }
   }
 
