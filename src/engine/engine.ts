@@ -21,7 +21,7 @@ import { announce } from './session/announced.js';
 import { type ArrivingSession, Handshake, openingsFor } from './session/handshake.js';
 import { type MovingSession, PendingSessions, type ReleasedSession } from './session/pending-sessions.js';
 import type { Session } from './session/session.js';
-import { randomId } from './session/session-id.js';
+import { randomIds } from './session/session-id.js';
 import { TransportRegistry } from './transports/registry.js';
 import { type Transport, type TransportName, transportNames } from './transports/transport.js';
 import type { WebSocketTransport } from './transports/websocket.js';
@@ -67,6 +67,7 @@ export class Engine extends EngineParts {
   /** The session that has received a message last. While the message is handled, it is the sender. */
   sender: Session | undefined;
 
+  private readonly newId = randomIds(this.settings.idPrefix);
   private readonly pending = new PendingSessions((session) => announce(session, this));
   private holdsCork = false;
   /** Serves the requests that the application hands over. */
@@ -135,7 +136,7 @@ export class Engine extends EngineParts {
    * unique and unguessable. The engine puts the option `idPrefix` before an id that does not begin with it.
    */
   generateId(_request: EngineRequest): string | number | PromiseLike<string | number> {
-    return randomId(this.settings.idPrefix);
+    return this.newId();
   }
 
   /** Adds Connect middleware, which runs before every request. */

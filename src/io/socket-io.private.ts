@@ -206,8 +206,8 @@ interface ConnectingSteps {
 export function giveIds(nsp: Namespace, idOf: () => SocketId): void {
   replaceMethod(nsp, '_createSocket', async (_nsp, args, create) => {
     const socket = (await create(...args)) as Socket;
-    if (!socket.recovered && (socket.conn as { protocol: number }).protocol !== 3)
-      Object.assign(socket, { id: idOf() });
+    const given: { id: SocketId } = socket;
+    if (!socket.recovered && (socket.conn as { protocol: number }).protocol !== 3) given.id = idOf();
     return socket;
   });
 }

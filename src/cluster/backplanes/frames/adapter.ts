@@ -6,7 +6,7 @@ import { isNamedHere, nameOf, roomsNamed } from '../../../base/names.js';
 import { attempt, own } from '../../../base/owner.js';
 import { Question } from '../../../base/question.js';
 import { idPrefixOf, workerIn } from '../../../base/worker-name.js';
-import { randomId } from '../../../engine/session/session-id.js';
+import { randomIds } from '../../../engine/session/session-id.js';
 import {
   type AdapterWithServers,
   addToRooms,
@@ -53,8 +53,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   ) {
     super(nsp);
     useRoomSets(this);
-    const prefix = idPrefixOf(bus.id);
-    giveIds(nsp, () => randomId(prefix));
+    giveIds(nsp, randomIds(idPrefixOf(bus.id)));
     this.namespace = nsp;
     this.name = nsp.name;
     this.otherServers = Object.assign(new EventEmitter<OtherServersEvents>(), {

@@ -1,6 +1,9 @@
 import { expect, test } from '@jest/globals';
-import { Peer } from '../../../../src/cluster/backplanes/frames/interest/interest.js';
-import { OwnRooms, roomKeyOf } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
+import { Interest, Peer } from '../../../../src/cluster/backplanes/frames/interest/interest.js';
+import { OwnRooms, roomKeyOf, WORKERS } from '../../../../src/cluster/backplanes/frames/interest/rooms.js';
+import type { Node } from '../../../../src/cluster/node.js';
+import { Envelope, numbersOf, senderOf } from '../../../../src/cluster/wire/envelope.js';
+import { types } from '../../../../src/cluster/wire/types.js';
 
 test('are announced when the first member enters and the last one leaves, with what cancels out left out', () => {
   const calls: string[] = [];
@@ -18,6 +21,30 @@ test('are announced when the first member enters and the last one leaves, with w
   rooms.remove('/', 'a');
   expect(rooms.takeChanges()).toEqual({ added: [], removed: [roomKeyOf('/', 'a')] });
   expect(calls).toEqual(['new', 'new', 'old', 'old']);
+});
+
+test('are kept for the first other worker, and told to the others as they change', async () => {
+  const told: unknown[] = [];
+  const node: Pick<Node, 'id' | 'head' | 'wayTo' | 'flush'> = {
+    id: '1.machine-',
+    head: (type, part) => ({ type, part, from: senderOf(1, 'machine-') }),
+    wayTo: (worker) => (bytes) => {
+      const { type, body } = Envelope.of(bytes);
+      told.push([worker, type, numbersOf(body)]);
+    },
+    flush() {},
+  };
+  const interest = new Interest(node as Node, 0, { onChange() {}, onJoin() {}, onAdded() {} });
+  interest.rooms.add('/', 'a');
+  interest.rooms.add('/', 'brief');
+  await new Promise(process.nextTick);
+  interest.rooms.remove('/', 'brief');
+  interest.peerOf('2.machine-');
+  expect(told).toEqual([['2.machine-', types.rooms, [roomKeyOf(WORKERS, node.id), roomKeyOf('/', 'a')]]]);
+  interest.rooms.add('/', 'b');
+  await new Promise(process.nextTick);
+  expect(told[1]).toEqual(['2.machine-', types.added, [expect.any(Number), roomKeyOf('/', 'b')]]);
+  interest.close();
 });
 
 test('a worker that has announced nothing yet, or whose rooms are forgotten, gets everything', () => {

@@ -124,6 +124,8 @@ export class Interest {
   peerOf(worker: string): Peer {
     const known = this.known.get(worker);
     if (known) return known;
+    // It is the first that the rooms are announced to.
+    if (this.known.size === 0) this.announce();
     const peer = new Peer(worker, this.node.wayTo(worker));
     this.known.set(worker, peer);
     this.tell(worker, types.rooms, this.rooms.announced);
@@ -149,6 +151,7 @@ export class Interest {
     const since = ((this.enteredAt ?? ticksNow()) - WAY) | 0;
     this.enteredAt = undefined;
     const { added, removed } = this.rooms.takeChanges();
+    if (this.known.size === 0) return;
     if (added.length > 0) this.tellAll(types.added, [since, ...added]);
     if (removed.length > 0) this.tellAll(types.removed, removed);
   }
@@ -200,7 +203,7 @@ export class Interest {
   }
 
   private announceSoon(): void {
-    if (this.enteredAt !== undefined) return;
+    if (this.enteredAt !== undefined || this.known.size === 0) return;
     this.enteredAt = ticksNow();
     nextTick(() => this.announce());
   }
@@ -211,7 +214,6 @@ export class Interest {
   }
 
   private tellAll(type: number, all: Iterable<number>): void {
-    if (this.known.size === 0) return;
     const envelope = pack(this.node.head(type, this.part), numbers(all));
     for (const peer of this.known.values()) peer.send(envelope);
     this.node.flush();

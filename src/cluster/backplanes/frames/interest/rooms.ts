@@ -70,8 +70,10 @@ export class OwnRooms {
     if (count > 1) this.counts.set(key, count - 1);
     else {
       this.counts.delete(key);
-      this.changed.add(key);
-      if (this.announced.has(key)) this.onOld();
+      if (this.announced.has(key)) {
+        this.changed.add(key);
+        this.onOld();
+      } else this.changed.delete(key);
     }
   }
 
