@@ -12,7 +12,7 @@ import { isNamedHere, nameOf, roomNamed, roomsNamed } from '../../base/names.js'
 import { callback, flag, integer, type Row, row, settingsOf } from '../../base/options.js';
 import { Engine } from '../../engine/engine.js';
 import { type AnyNamespace, type AnyServer, type AnySocket, namespaceOf } from '../../io/any.js';
-import { serviceOf } from '../../io/rooms/index.js';
+import { membersOf, serviceOf } from '../../io/rooms/index.js';
 import { privateParts } from '../../io/socket-io-server.private.js';
 import { departing } from '../recovery/moves.js';
 import { PresenceMembers } from './members.js';
@@ -172,7 +172,8 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
       );
     }
     this.tracked.set(socket.id, { user: userNamed(user), data: this.copied(data) });
-    for (const room of socket.rooms) this.onJoin(room, socket.id);
+    // `socket.rooms` would create a set for each socket.
+    for (const room of membersOf(this.nsp.adapter.sids, socket.id)) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.
     socket.on('disconnect', this.onDisconnect);
   }

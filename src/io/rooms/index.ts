@@ -37,7 +37,7 @@ export {
   reportOtherEngine,
   withNativeRooms,
 } from './native-rooms.js';
-export { addToRooms, isMember, sizeOf, useRoomSets } from './room-sets.js';
+export { addToRooms, isMember, membersOf, sizeOf, useRoomSets } from './room-sets.js';
 export {
   type AdapterWithServers,
   type Notice,
