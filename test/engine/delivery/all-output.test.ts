@@ -130,6 +130,7 @@ const writers: Readonly<Record<string, string>> = {
   'engine/http/middleware.ts': 'a response',
   'engine/http/response-headers.ts': 'heads of responses',
   'engine/node/app.ts': 'responses of a few bytes',
+  'engine/node/connection-pipe.private.ts': 'messages to another process of this machine, with bounds in moves.ts',
   'engine/node/exchange.ts': 'a response',
   'engine/node/web-socket.ts': 'frames of a session on WebSocket',
   'engine/node/writer.ts': 'the same',
