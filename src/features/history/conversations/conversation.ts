@@ -1,3 +1,4 @@
+import { GjallarError } from '../../../base/errors.js';
 import type { NewMessage, Position } from '../store.js';
 
 /** A posted message, stored or not. */
@@ -10,7 +11,7 @@ export type Conversation = { room: string } | { users: readonly [string, string]
 
 export const ROOM = 'room:';
 export const DIRECT = 'direct:';
-/** No name contains a control character. */
+/** No name of a user contains it. */
 const BETWEEN = '\n';
 
 /** The conversation of two users, the same for both. */
@@ -18,8 +19,24 @@ export function directBetween(one: string, other: string): Conversation {
   return { users: one < other ? [one, other] : [other, one] };
 }
 
+/** @throws GjallarError BAD_INPUT for a name that is not well-formed, or of a user with a line break */
 export function keyOf(conversation: Conversation): string {
-  return 'room' in conversation ? ROOM + conversation.room : DIRECT + conversation.users.join(BETWEEN);
+  if ('room' in conversation) return ROOM + checkedText('room', conversation.room);
+  for (const user of conversation.users) {
+    if (checkedText('user', user).includes(BETWEEN)) {
+      throw new GjallarError('BAD_INPUT', 'The name of a user in a conversation has a line break. Use another name.');
+    }
+  }
+  return DIRECT + conversation.users.join(BETWEEN);
+}
+
+/**
+ * A text that a store gives back as it is: UTF-8 has no lone surrogates.
+ * @throws GjallarError BAD_INPUT
+ */
+export function checkedText(what: string, text: unknown): string {
+  if (typeof text === 'string' && text.isWellFormed()) return text;
+  throw new GjallarError('BAD_INPUT', `The ${what} of a conversation must be a string without lone surrogates.`);
 }
 
 /** The counterpart of {@link keyOf}. */

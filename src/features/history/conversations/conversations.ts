@@ -14,7 +14,7 @@ import type {
   StoredMessage,
 } from '../store.js';
 import { Announcer } from './announcer.js';
-import { type Conversation, keyOf } from './conversation.js';
+import { type Conversation, checkedText, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
 import { Resequencer } from './resequencer.js';
 
@@ -133,7 +133,7 @@ export class Conversations {
   /**
    * Keeps messages and has them delivered to all members. Resolves once they are kept.
    * @param options its `client` bounds how much one client has waiting
-   * @throws GjallarError HISTORY_REFUSED, HISTORY_UNAVAILABLE, HISTORY_UNCERTAIN or OVERLOADED
+   * @throws GjallarError BAD_INPUT, HISTORY_REFUSED, HISTORY_UNAVAILABLE, HISTORY_UNCERTAIN or OVERLOADED
    */
   async post(
     conversation: Conversation,
@@ -141,6 +141,10 @@ export class Conversations {
     options: AppendOptions = {},
   ): Promise<PostResult[]> {
     const key = keyOf(conversation);
+    for (const { from, text } of messages) {
+      checkedText('author', from);
+      checkedText('text', text);
+    }
     const client = options.client ?? {};
     const release = this.budget.reserve(client, bytesOf(messages));
     try {
@@ -160,7 +164,7 @@ export class Conversations {
 
   /**
    * Reads a page when it is the client's turn.
-   * @throws GjallarError HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
+   * @throws GjallarError BAD_INPUT, HISTORY_UNAVAILABLE, RATE_LIMITED, OVERLOADED
    */
   async read(conversation: Conversation, query: PageQuery, client: object | string = {}): Promise<Page> {
     return this.reads.run(client, async () => {
@@ -180,7 +184,7 @@ export class Conversations {
   /**
    * Follows a room as long as it has members here. Call it after the member has joined: it resolves with the last
    * message before those that the member receives as they come.
-   * @throws GjallarError HISTORY_UNAVAILABLE
+   * @throws GjallarError BAD_INPUT, HISTORY_UNAVAILABLE
    */
   async follow(room: string): Promise<Position> {
     const resequencer = this.followed.room(room);

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { type Conversation, directBetween } from '../../../../src/features/history/conversations/conversation.js';
+import {
+  type Conversation,
+  directBetween,
+  keyOf,
+} from '../../../../src/features/history/conversations/conversation.js';
 import { Conversations } from '../../../../src/features/history/conversations/conversations.js';
 import { SqliteHistoryStore } from '../../../../src/features/history/index.js';
 import type { OpenService } from '../../../../src/io/rooms/index.js';
@@ -67,4 +71,27 @@ test('what workers have not heard of each other is read when they meet, in rooms
   await until(() => two.heard.length === 4);
   expect([...two.heard].sort()).toEqual(['a', 'b', 'c', 'd']);
   expect(two.heard.indexOf('c')).toBeLessThan(two.heard.indexOf('d'));
+});
+
+test('what cannot be named or kept as it is is rejected: two conversations never share a key', async () => {
+  const { conversations } = workers[0]!;
+  const rejection = expect.objectContaining({ code: 'BAD_INPUT' });
+  const bad = [{ room: 'k:\ud800' }, { room: 7 }, directBetween('a\nb', 'c'), directBetween('a', 'b\nc')];
+  for (const conversation of [...bad, directBetween('a', '\ud800'), { users: ['a', 7] }] as Conversation[]) {
+    expect(() => keyOf(conversation)).toThrow(rejection);
+    await expect(conversations.post(conversation, [{ from: 'a', text: 'x', at: 1 }])).rejects.toEqual(rejection);
+    await expect(conversations.read(conversation, { limit: 1 })).rejects.toEqual(rejection);
+    if ('room' in conversation) await expect(conversations.follow(conversation.room)).rejects.toEqual(rejection);
+  }
+  for (const [from, text] of [
+    ['a', 7],
+    ['a', undefined],
+    ['a', '\ud800'],
+    ['\ud800', 'x'],
+    [7, 'x'],
+  ] as string[][]) {
+    const message = { from: from!, text: text!, at: 1 };
+    await expect(conversations.post({ room: 'hall' }, [message])).rejects.toEqual(rejection);
+  }
+  expect(await conversations.read({ room: 'line\nbreak' }, { limit: 1 })).toMatchObject({ messages: [] });
 });
