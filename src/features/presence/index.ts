@@ -180,11 +180,14 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
 
   /**
    * Gives the user of a tracked socket other data, or none, in the rooms of the socket and those that it joins.
-   * @throws GjallarError as track(), for the data
+   * @throws GjallarError as track(), for the data; BAD_INPUT for a socket that is connected and not tracked
    */
   update(socket: AnySocket, data: Data | undefined): void {
     const tracked = this.tracked.get(socket.id);
-    if (!tracked) return;
+    if (!tracked) {
+      if (!socket.connected) return;
+      throw new GjallarError('BAD_INPUT', 'This socket is not tracked. Call track() before update().');
+    }
     tracked.data = this.copied(data);
     for (const room of socket.rooms) {
       this.each(room, socket.id, (name, { user, data }) => this.registry.update(name, user, data));
@@ -193,9 +196,16 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
 
   /**
    * Counts a user who is in a room without a socket, such as one on a plain WebSocket, until as many calls of `remove()`.
-   * @throws GjallarError as track()
+   * @param room a text of at most 256 characters
+   * @throws GjallarError as track(), and for the room
    */
   add(room: string, user: string, data?: Data): void {
+    if (typeof room !== 'string' || nameOf(room).length > MAX_NAME_CHARACTERS) {
+      throw new GjallarError(
+        'BAD_INPUT',
+        `A room in presence must be a text of at most ${MAX_NAME_CHARACTERS} characters.`,
+      );
+    }
     this.enter(nameOf(room), userNamed(user), this.copied(data));
   }
 

@@ -187,3 +187,23 @@ test('leaves out rooms with long names, and counts rooms of any type', async () 
   expect(presence.rooms() as Set<unknown>).toEqual(new Set([7, '7', 'hall']));
   expect(presence.usersOf(7 as never).members).toBe(1);
 });
+
+test('rejects what is no room of at most 256 characters, and data for a socket that is not tracked', async () => {
+  const { node, presence } = await startAlone();
+  const { socket, client } = await pairOn(node);
+  for (const room of ['x'.repeat(257), '\ud800'.repeat(256), 7, undefined, { length: 1 }] as string[]) {
+    const message = expect.stringContaining('256 characters');
+    expect(() => presence.add(room, 'ada')).toThrow(expect.objectContaining({ code: 'BAD_INPUT', message }));
+  }
+  presence.add('x'.repeat(256), 'ada');
+  expect(presence.rooms()).toEqual(new Set(['x'.repeat(256)]));
+  const early = expect.objectContaining({ code: 'BAD_INPUT', message: expect.stringContaining('track()') });
+  expect(() => presence.update(socket, 'Ada')).toThrow(early);
+  presence.track(socket, 'ada');
+  presence.update(socket, 'Ada');
+  const gone = new Promise((resolve) => socket.on('disconnect', resolve));
+  client.disconnect();
+  await gone;
+  // What took a while may end after the socket has.
+  presence.update(socket, 'Countess');
+});
