@@ -18,12 +18,14 @@ export function answerRequests(
 ): () => void {
   let requests = 0;
   const listeners = Object.entries(handlers).map(([event, answer]) => {
-    const listener = async (input: unknown, reply: unknown) => {
+    const listener = async (...values: unknown[]) => {
+      const reply = values.pop();
       if (typeof reply !== 'function') return;
       requests++;
       try {
         if (requests > MAX_REQUESTS) throw new GjallarError('RATE_LIMITED');
-        reply({ ok: true, ...(await answer(input)) });
+        if (values.length > 1) throw new GjallarError('BAD_INPUT');
+        reply({ ok: true, ...(await answer(values[0])) });
       } catch (error) {
         reply(failureOf(error, onError));
       } finally {

@@ -10,8 +10,8 @@ import { type ChatContext, chatRoomOf, ioRoomOf, ioRoomOfUser, namesOf } from '.
 import type { KeptMessages } from './conversations/kept-messages.js';
 import { deliverHere } from './conversations/post.js';
 import { Expiry } from './expiry.js';
-import { answer, refuse } from './handlers/answer.js';
-import { echo, handlers } from './handlers/index.js';
+import { answer, echo, refuse } from './handlers/answer.js';
+import { handlers } from './handlers/index.js';
 import { ChatCounters } from './metrics.js';
 import { chatSeam, endRevoked } from './operator/clients.js';
 import { OperatorMessages } from './operator/messages.js';
@@ -85,14 +85,14 @@ export function startChat(io: ChatServer, config: Config, { kept, plain, ...part
   function onEvent(socket: ChatSocket, event: readonly unknown[]): boolean {
     // socket.io calls middleware even behind the end of the connection.
     if (!socket.connected) return true;
-    const [name, input, reply] = event;
+    const [name] = event;
     if (engine.messageLimits && (socket.conn as unknown as Session).isOverLimit) {
       refuse(event);
       return true;
     }
     const handler = handlers.get(name);
-    if (handler) own(`answering the event ${name}`, answer(handler, context, socket, input, reply));
-    else if (name === 'echo') echo(socket, input, reply);
+    if (handler) own(`answering the event ${name}`, answer(handler, context, socket, event));
+    else if (name === 'echo') echo(socket, event);
     else return false;
     return true;
   }

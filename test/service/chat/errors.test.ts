@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type ErrorCode, errorCodes } from '../../../src/base/errors.js';
-import { MAX_ROOMS } from '../../../src/service/chat/handlers/index.js';
+import { handlers, MAX_ROOMS } from '../../../src/service/chat/handlers/index.js';
 import type { ChatMessage } from '../../../src/service/chat/protocol.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, nextEvent } from '../../support/clients.js';
 import { type ServiceHere as RunningServer, startServiceHere as startServer } from '../../support/service-here.js';
@@ -60,6 +60,14 @@ test.each(refused)('%s with %j is refused: %s', async (event, input, code) => {
 
 test.each([['join'], ['leave'], ['who'], ['message']])('%s without any input is refused', async (event) => {
   expect(await send(event)).toMatchObject({ ok: false, code: event === 'message' ? 'BAD_INPUT' : 'BAD_ROOM' });
+});
+
+test.each([...handlers.keys(), 'echo'])('%s with more than one input is refused: BAD_INPUT', async (event) => {
+  const { message } = errorCodes.BAD_INPUT;
+  for (const more of [['x'], [null], ['x', 'y']]) {
+    expect(await send(event as string, 'yard', ...more)).toEqual({ ok: false, code: 'BAD_INPUT', message });
+  }
+  expect(await send('who', 'yard')).toMatchObject({ users: [] });
 });
 
 test('what is refused without an acknowledgement changes nothing, and the next event works', async () => {

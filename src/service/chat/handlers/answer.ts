@@ -6,6 +6,9 @@ import { boundedHandlers, type Handler } from './index.js';
 /** With this number of events without a reply, further reads of a client are rejected. */
 export const MAX_IN_FLIGHT = 100;
 
+/** An event has a name, an input, and perhaps an acknowledgement. */
+const MAX_VALUES = 3;
+
 const rejection = (message?: string): Failure => failureOf(new GjallarError('RATE_LIMITED', message));
 const tooManyInFlight = rejection(
   `${MAX_IN_FLIGHT} events of this client have no reply yet. Wait for their replies before you send more.`,
@@ -18,16 +21,25 @@ export function refuse(event: readonly unknown[]): void {
   if (typeof reply === 'function') reply(tooFast);
 }
 
+/** Sends a value back: as the reply if the client asked for one, otherwise as an event. */
+export function echo(socket: ChatSocket, event: readonly unknown[]): void {
+  const reply = event.at(-1);
+  if (typeof reply !== 'function') socket.emit('echo', event[1]);
+  else if (event.length > MAX_VALUES) reply(failureOf(new GjallarError('BAD_INPUT')));
+  // Without a value, the first argument is the acknowledgement. Emitting it would make socket.io store it.
+  else reply(...event.slice(1, -1));
+}
+
 /** Handles an event, and replies if the client has asked for a reply. */
 export async function answer(
   handler: Handler,
   context: ChatContext,
   socket: ChatSocket,
-  input: unknown,
-  reply: unknown,
+  event: readonly unknown[],
 ): Promise<void> {
-  // A client that sends no input may still ask for a reply.
-  const callback = typeof reply === 'function' ? reply : typeof input === 'function' ? input : undefined;
+  // A client that sends no input, or too many, may still ask for a reply.
+  const reply = event.at(-1);
+  const callback = typeof reply === 'function' ? reply : undefined;
   if (context.talkers.isDue()) context.talkers.add(socket.data.name);
   const { conn } = socket;
   const { inFlight } = context;
@@ -39,7 +51,8 @@ export async function answer(
   }
   inFlight.set(conn, before + 1);
   try {
-    const result = await handler(context, socket, input);
+    if (event.length > MAX_VALUES) throw new GjallarError('BAD_INPUT');
+    const result = await handler(context, socket, event[1]);
     callback?.({ ok: true, ...result });
   } catch (error) {
     const failure = failureOf(error, () => log.error({ error }, 'a chat event failed'));
