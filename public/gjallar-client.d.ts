@@ -74,7 +74,7 @@ export interface JoinOptions<Message = RoomMessage> {
   onDeleted?: (deleted: DeletedMessages) => void;
   /** Called after the first join and after each reconnection, before missed messages are delivered. */
   onJoined?: (joined: Joined) => void;
-  /** Called when missed messages have been delivered, after a reconnection or a gap. */
+  /** Called when missed messages have been delivered, after a join or a gap. It is not called if nothing was missed. */
   onRecovered?: (recovery: Recovery) => void;
   /** Called if, after a reconnection, the server rejects the join or the request for missed messages. */
   onRefused?: (error: RoomError) => void;

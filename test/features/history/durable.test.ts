@@ -2,7 +2,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { type DurableMessage, DurableRooms as Helper, type Recovery } from '../../../public/gjallar-client.js';
 import { joinTexts } from '../../../src/base/names.js';
 import type { Backplane } from '../../../src/cluster/backplanes/backplane.js';
-import { Encoder, TrustedDecoder } from '../../../src/engine/parser/socket-io-parser.js';
 import {
   createDurableRooms,
   type DurableRooms,
@@ -230,6 +229,8 @@ describe('durable rooms of one worker', () => {
     // The application may put a client where it may not enter by itself.
     await socket.join('order:secret');
     expect(await ask('durable:join', 'order:secret')).toMatchObject({ ok: true, room: 'order:secret' });
+    expect(await ask('durable:join', 'news', 'more')).toEqual(refused('BAD_INPUT'));
+    expect(await ask('durable:join')).toEqual(refused('BAD_ROOM'));
     client.emit('durable:join', 'news');
     expect(errors).toEqual([]);
   });
@@ -297,10 +298,18 @@ describe('durable rooms of one worker', () => {
 
   test('many attachments arrive and are read, and what could not be read again is rejected', async () => {
     const { durable, io } = worker;
-    // Clients may bound attachments, too.
-    const pair = await pairOn(worker, { parser: { Encoder, Decoder: TrustedDecoder } });
+    const pair = await pairOn(worker);
     await pair.socket.join('order:bytes');
-    const buffers = numbers(1, 11).map((number) => Buffer.of(number));
+    const buffers = numbers(1, 10).map((number) => Buffer.of(number));
+    // Every reader would reject one more, whenever it reads the room.
+    const tooMany = [...buffers, Buffer.of(11)];
+    await expect(durable.to('order:bytes').emit('files', ...tooMany)).rejects.toMatchObject({
+      code: 'MESSAGE_TOO_LARGE',
+      message: expect.stringContaining('ten attachments'),
+    });
+    io.to('order:bytes').emit('files', ...tooMany);
+    await until(() => errors.length === 1);
+    expect(errors.splice(0)).toMatchObject([{ code: 'MESSAGE_TOO_LARGE' }]);
     await durable.to('order:bytes').emit('files', ...buffers);
     await until(() => pair.received.length === 1);
     expect(pair.received[0]!.slice(1, -1)).toEqual(buffers);

@@ -27,6 +27,12 @@ interface Kept {
   x?: readonly string[];
 }
 
+/**
+ * Clients of Socket.IO reject a packet with more attachments, and disconnect. A message with more is rejected, and a page with more
+ * is shorter than was asked.
+ */
+const MAX_ATTACHMENTS = 10;
+
 const encoder = new Encoder();
 
 /**
@@ -64,11 +70,14 @@ export function eventOf({ from, text }: Pick<StoredMessage, 'from' | 'text'>): D
 /**
  * Values of the application may look like the places of attachments. Messages are read in pages, in which they would stand for
  * the bytes of other messages.
- * @throws GjallarError BAD_INPUT if a value looks so
+ * @throws GjallarError BAD_INPUT if a value looks so, MESSAGE_TOO_LARGE with more attachments than clients accept
  */
 export function checkReadable(text: string): void {
   if (!text.includes('_placeholder')) return;
   const { p, b = [] } = JSON.parse(text) as Kept;
+  if (b.length > MAX_ATTACHMENTS) {
+    throw new GjallarError('MESSAGE_TOO_LARGE', 'A message of a durable room has more than ten attachments. Split it.');
+  }
   if (placesOfAttachments(p) !== b.length) {
     throw new GjallarError(
       'BAD_INPUT',
@@ -86,8 +95,6 @@ function attachmentsOf(text: string): number {
   }
 }
 
-/** Clients of Socket.IO reject a packet with more attachments. A page with more is shorter than was asked. */
-const MAX_ATTACHMENTS = 10;
 interface RequestContext {
   isDurable(room: unknown): room is string;
   /** The name of a room in the history. */
