@@ -26,7 +26,8 @@ const answers = await createDurableRooms(io, {
   dataDir: process.env.DATA_DIR ?? './data',
   mayJoin: (socket, room) => isOf(socket.data.reader, room),
 });
-const isOf = (reader, room) => typeof room === 'string' && room.startsWith(`answer:${reader}:`);
+// By a prefix, a reader `ada` could read the answers of `ada:x`. The id at the end has no colon.
+const isOf = (reader, room) => typeof room === 'string' && room.slice(0, room.lastIndexOf(':')) === `answer:${reader}`;
 /** What stops each running answer, by its room. */
 const running = new Map();
 

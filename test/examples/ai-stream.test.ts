@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from '@jest/globals';
@@ -93,4 +94,17 @@ test('an answer goes on after a reload and in two tabs, is cancelled from any, a
   const replies = [];
   for (let count = 0; count < 4; count++) replies.push(await stranger.emitWithAck('ask', 'Why?'));
   expect(replies.map(({ ok, code }) => ok || code)).toEqual([true, true, true, 'TOO_MANY_ANSWERS']);
+});
+
+test.each([
+  ['docs/guide/ai-streams.md', /mayJoin: (.*),\n/],
+  ['examples/ai-stream/server.js', /const isOf = ([^;]*);/],
+])('a reader in %s may not join the rooms of another one whose name begins with its own', (path, pattern) => {
+  const [, source] = pattern.exec(readFileSync(path, 'utf8'))!;
+  const isOwn = new Function(`return ${source}`)() as (reader: unknown, room: string) => boolean;
+  const may = (user: string, room: string) => isOwn(path.endsWith('.md') ? { data: { user } } : user, room);
+  expect(may('ada', 'answer:ada:1-2')).toBe(true);
+  expect(may('ada:x', 'answer:ada:x:1-2')).toBe(true);
+  for (const room of ['answer:ada:x:1-2', 'answer:adam:1-2', 'answer:ada', 'answer:'])
+    expect(may('ada', room)).toBe(false);
 });
