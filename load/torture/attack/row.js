@@ -77,11 +77,10 @@ const environmentOf = (attack, pass, sockets, redis) => ({
 
 /** The numbers of the workers, once all of them listen. */
 async function workersOf(service, application) {
-  // `gjallar run` listens once they are there, and names none of them.
-  if (application) return Array.from({ length: WORKERS }, (_, index) => index + 1);
-  // The primary may say that it listens before the lines of its workers have come.
-  while (service.pids.size < WORKERS) await sleep(10);
-  return service.pids.keys();
+  const workers = Array.from({ length: WORKERS }, (_, index) => index + 1);
+  // `gjallar run` listens once they are there, and names none of them. The chat may say that it listens before their lines have come.
+  if (!application) await Promise.all(workers.map((worker) => service.pidOfWorker(worker)));
+  return workers;
 }
 
 /** Lets the attacker loose. */
