@@ -41,7 +41,7 @@ export function machineHealth(
   joining: HealthByWorker = new Map(),
 ): MachineHealth {
   const known = [...answers.values()].filter((health) => health !== undefined);
-  const heard = [...known, ...[...joining.values()].filter((health) => health !== undefined)];
+  const heard = [...answers.values(), ...joining.values()].filter((health) => health !== undefined);
   const own: Reason[] = [];
   for (const [id, health] of answers) {
     if (!health) own.push({ code: 'WORKER_SILENT', text: `worker ${id} does not respond` });

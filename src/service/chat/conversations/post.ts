@@ -31,7 +31,7 @@ function tell(to: Pick<ChatServer, 'to'>, conversation: Conversation, message: S
 /**
  * Posts messages to a room or a user, from any sender and any transport. Resolves once they are stored, with a reply for each
  * message, whether or not anyone is connected.
- * @throws GjallarError OVERLOADED; HISTORY_… if the history does not store them: nobody receives them then
+ * @throws GjallarError OVERLOADED; HISTORY_… if the history does not store them. Then nobody receives them
  */
 export async function post(
   { io, conversations, counters, engine }: ChatContext,
