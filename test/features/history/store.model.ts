@@ -66,6 +66,14 @@ class Model {
   }
 }
 
+/** The most messages count erased ones too. */
+const erasedThenTrimmed = (erased: number): Step[] => [
+  { conversation: 0, key: undefined, append: Array(10).fill({ from: 'a', text: '', at: base }) },
+  { conversation: 0, erase: [erased] },
+  { conversation: 0, key: undefined, append: Array(3).fill({ from: 'a', text: '', at: base }) },
+  { conversation: 0, read: { after: 0, limit: 15 } },
+];
+
 const conversation = fc.nat(CONVERSATIONS - 1);
 const minutes = fc.integer({ min: 0, max: 180 });
 const message = fc.record({
@@ -166,7 +174,10 @@ export function modelContract(start: () => Promise<Harness>): void {
         expect(own.filter(({ from, text }) => !from && text)).toEqual([]);
       }
     };
-    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), { numRuns: 60 });
+    await fc.assert(fc.asyncProperty(fc.array(operation, { maxLength: 25 }), run), {
+      numRuns: 60,
+      examples: [[erasedThenTrimmed(1)], [erasedThenTrimmed(2)]],
+    });
   });
 }
 

@@ -91,10 +91,13 @@ local function write()
     end
     if key then redis.call('SET', key, id_of(offset, tag), 'PX', ttl) end
   end
-  if offset > most and redis.call('XTRIM', stream, 'MAXLEN', most) > 0 then
-    local oldest = redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1]
-    redis.call('ZADD', due, oldest[2][6] + ttl, conversation)
-    redis.call('SET', low, string.match(oldest[1], '^%d+'), 'XX', 'KEEPTTL')
+  -- By offset: an erased message counts, though its entry is gone.
+  local floor = offset - most + 1
+  if floor > 1 and redis.call('XTRIM', stream, 'MINID', string.format('%d', floor)) > 0 then
+    redis.call('ZADD', due, redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1][2][6] + ttl, conversation)
+  end
+  if floor > (tonumber(redis.call('GET', low)) or floor) then
+    redis.call('SET', low, string.format('%d', floor), 'KEEPTTL')
   end
   for _, key in ipairs({ meta, stream, low }) do redis.call('PEXPIRE', key, retention) end
   redis.call('XADD', log, 'MINID', '~', string.format('%d', math.max(0, now - ttl)), '*', 'c', conversation,
