@@ -231,7 +231,7 @@ export class NamespaceRecovery {
   /** A socket is disconnected, and its client may return. */
   private onDisconnect({ pid }: Session & { pid: string }): void {
     const live = this.live.get(pid);
-    if (live) this.live.away(live);
+    if (live && !departing.has(live.id)) this.live.away(live);
   }
 
   /** What a client would return with that had received all that its socket was sent; undefined if it cannot return. */

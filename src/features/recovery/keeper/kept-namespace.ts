@@ -8,10 +8,14 @@ import type {
   SessionState,
   ToKeeper,
 } from '../messages.js';
+import { decodeOffset } from '../offset.js';
 import { Floors, Removals, type RemovalTarget } from './memory.js';
 import { Packets } from './packets.js';
 import { type KeptSession, NO_WORKER, type SessionMemory, Sessions } from './sessions.js';
 import { type PacketMemory, Stream } from './stream.js';
+
+/** What was sent to a client alone so long before it was handed over, in ms, has arrived. */
+const HANDED_OVER_MS = 10_000;
 
 /** A worker of this machine, as the keeper knows it. */
 interface Worker {
@@ -94,16 +98,24 @@ export class KeptNamespace {
     const known = this.live.get(pid);
     const told = { session, rooms: undefined, floors: undefined, isLost: false };
     if (known?.worker === worker) {
-      known.direct.cut(floor, floorAt);
+      if (floor > 0) known.direct.cut(floor, floorAt);
       return void Object.assign(known, told);
     }
     known?.direct.release();
-    const direct = new Stream(this.host.packets);
-    direct.cut(floor, floorAt);
+    const taken = this.endRecovering(pid)?.direct;
+    const direct = session.handedOver === undefined ? new Stream(this.host.packets) : this.handedOver(session, taken);
+    taken?.release();
+    if (floor > 0) direct.cut(floor, floorAt);
     this.live.set(pid, { ...told, worker, direct });
-    this.endRecovering(pid)?.direct.release();
     this.away.drop(pid);
     this.away.changed(pid);
+  }
+
+  /** What its former worker has sent to a client may be on its way still, or wait in the new one, which may be killed. */
+  private handedOver({ resumedFrom }: SessionState, taken: Stream | undefined): Stream {
+    const since = machineTime() - HANDED_OVER_MS;
+    if (taken) return taken.handedOver(decodeOffset(resumedFrom!)!.direct, since);
+    return Stream.of({ floor: 0, floorAt: machineTime(), last: 0, lagMs: 0, packets: [] }, this.host.packets);
   }
 
   changed(worker: number, pid: string, { left, joined, ...described }: SessionChange): void {

@@ -7,7 +7,7 @@ export interface Received {
   readonly offset: Offset;
   /** The offset as text. */
   readonly resumedFrom: string;
-  /** How many packets to it alone it has received from the worker that served it last. */
+  /** The number of the last packet to it alone that it has received, as {@link Stream.handedOver} has them. */
   readonly direct: number;
 }
 
@@ -29,13 +29,13 @@ export function receivedWith(
     // It has answered a ping since it was handed over.
     if ((timeOf(last) ?? Number.POSITIVE_INFINITY) <= aliveAt) return { offset: last, resumedFrom, direct: 0 };
   }
-  // It has received nothing from the worker on which its session began, or the last ones to which it was handed over.
+  // It names one of the workers that have handed it over, of which the keeper has numbered the last packets anew; or it has
+  // received nothing since it came to the first one.
   const workers = [...VersionVector.parse(handedOver)];
   const at = workers.findIndex(([one]) => one === offset.worker);
-  const [, sent] = workers[at] ?? [undefined, text === named ? 0 : Number.POSITIVE_INFINITY];
-  // They had sent nothing to this client alone that it lacks. Broadcasts are kept elsewhere.
-  const hasDirect = offset.direct >= sent && workers.slice(at + 1).every(([, direct]) => direct === 0);
-  return hasDirect ? { offset, resumedFrom: text, direct: 0 } : undefined;
+  if (at === -1) return text === named ? { offset, resumedFrom: text, direct: Number.NEGATIVE_INFINITY } : undefined;
+  const sent = workers.slice(at).reduce((sum, [, direct]) => sum + direct, 0);
+  return { offset, resumedFrom: text, direct: offset.direct - sent };
 }
 
 /** What a client that names this offset has received beyond it. */

@@ -87,12 +87,24 @@ export class Stream {
 
   static of({ floor, floorAt, last, lagMs, packets }: StreamState, memory: PacketMemory): Stream {
     const stream = new Stream(memory);
-    stream.lagMs = lagMs;
-    stream.cut(floor, floorAt);
+    Object.assign(stream, { floor, floorAt, lagMs });
     for (const packet of packets) stream.add(packet);
     // Nothing is sent any more, so that more packets up to the last one may follow.
     stream.last = Math.max(stream.last, last);
     return stream;
+  }
+
+  /**
+   * What goes on with another worker, which counts from 1: packets that were sent since a time, the last one, which has the
+   * number `sent`, with the number 0 from now on.
+   */
+  handedOver(sent: number, since: number): Stream {
+    const { packets, head, lagMs, memory } = this;
+    let at = packets.length;
+    while (at > head && packets[at - 1]!.at + lagMs >= since) at--;
+    const { number: floor, at: floorAt } = at > head ? packets[at - 1]! : { number: this.floor, at: this.floorAt };
+    const kept = packets.slice(at).map((packet) => ({ ...packet, number: packet.number - sent }));
+    return Stream.of({ floor: floor - sent, floorAt, last: 0, lagMs, packets: kept }, memory);
   }
 
   /** Adds the newest packet. One below the floor is not kept: nothing would drop it again. */

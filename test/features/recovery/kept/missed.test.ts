@@ -8,28 +8,28 @@ const offsetOf = (worker: string, direct: number) => encodeOffset(1000, worker, 
 const [before, last] = [offsetOf('before', 3), offsetOf('second', 0)];
 
 /** What is known of a client that its first worker, and then the second one, have handed over to the third one. */
-function received(text: string, sentByFirst: number, sentBySecond = 0, aliveAt = 0): string | undefined {
+function received(text: string, sentByFirst: number, sentBySecond = 0, aliveAt = 0) {
   const handedOver = `${new VersionVector([
     ['first', sentByFirst],
     ['second', sentBySecond],
   ])}`;
   const session = { resumedFrom: last, named: before, handedOver, worker: 'third', aliveAt } as SessionState;
-  return receivedWith(session, text, ({ at }) => at)?.resumedFrom;
+  const { resumedFrom, direct } = receivedWith(session, text, ({ at }) => at) ?? {};
+  return [resumedFrom, direct];
 }
 
-test('a client that was handed over has received what it names, if it lacks nothing that was sent to it alone', () => {
+test('of a client that was handed over, what was sent to it alone counts down to the last one', () => {
   const ofFirst = offsetOf('first', 2);
-  expect(received(ofFirst, 2)).toBe(ofFirst);
-  expect(received(ofFirst, 3)).toBeUndefined();
-  expect(received(ofFirst, 2, 1)).toBeUndefined();
+  expect(received(ofFirst, 2)).toEqual([ofFirst, 0]);
+  expect(received(ofFirst, 3)).toEqual([ofFirst, -1]);
+  expect(received(ofFirst, 2, 1)).toEqual([ofFirst, -1]);
 });
 
 test('one that has received nothing since may name an event of before', () => {
-  expect(received(before, 0)).toBe(before);
-  expect(received(before, 0, 1)).toBeUndefined();
-  expect(received(offsetOf('before', 2), 0)).toBeUndefined();
+  expect(received(before, 0)).toEqual([before, Number.NEGATIVE_INFINITY]);
+  expect(received(offsetOf('before', 2), 0)).toEqual([undefined, undefined]);
 });
 
 test('one that has answered a ping since has received all that was sent before it was handed over', () => {
-  expect(received(before, 2, 1, 1000)).toBe(last);
+  expect(received(before, 2, 1, 1000)).toEqual([last, 0]);
 });
