@@ -16,14 +16,21 @@ test('the documentation lists the alerts, in their order', () => {
   );
 });
 
+const { tests } = parse(read('deploy/prometheus/alerts.test.yml')) as {
+  tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
+};
+const ruleTests = tests.flatMap((one) => one.alert_rule_test);
+
+test('each test of the rules names an alert that exists', () => {
+  const names = new Set(rules.map(({ alert }) => alert));
+  expect(ruleTests.map(({ alertname }) => alertname).filter((name) => !names.has(name))).toEqual([]);
+});
+
 test.each(rules)('$alert is about metrics that the server has, and is fired by a test', ({ alert, expr }) => {
   const names = expr.match(/\b(gjallar|nodejs|process)_\w+/g) ?? [];
   expect(names.length + Number(alert === 'GjallarMachineDown')).toBeGreaterThan(0);
   for (const name of names) expect(metrics).toContain(`| \`${name.replace(/_bucket$/, '')}\` |`);
-  const { tests } = parse(read('deploy/prometheus/alerts.test.yml')) as {
-    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[];
-  };
-  const fired = tests.flatMap((one) => one.alert_rule_test).filter((one) => one.exp_alerts.length > 0);
+  const fired = ruleTests.filter((one) => one.exp_alerts.length > 0);
   expect(fired.map(({ alertname }) => alertname)).toContain(alert);
 });
 
