@@ -171,7 +171,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
         'This socket is tracked already. Call track() once for each, and update() for other data.',
       );
     }
-    this.tracked.set(socket.id, { user: userNamed(user), data: this.copied(data) });
+    this.tracked.set(socket.id, { user: checkedText('user', user), data: this.copied(data) });
     // `socket.rooms` would create a set for each socket.
     for (const room of membersOf(this.nsp.adapter.sids, socket.id)) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.
@@ -200,13 +200,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
    * @throws GjallarError as track(), and for the room
    */
   add(room: string, user: string, data?: Data): void {
-    if (typeof room !== 'string' || nameOf(room).length > MAX_NAME_CHARACTERS) {
-      throw new GjallarError(
-        'BAD_INPUT',
-        `A room in presence must be a text of at most ${MAX_NAME_CHARACTERS} characters.`,
-      );
-    }
-    this.enter(nameOf(room), userNamed(user), this.copied(data));
+    this.enter(nameOf(checkedText('room', room)), checkedText('user', user), this.copied(data));
   }
 
   /** The user that `add()` has counted has left the room. */
@@ -283,18 +277,20 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
     if (tracked === undefined || room === id) return;
     const name = nameOf(room);
     // Another worker cannot have a room that is an object.
-    if (isNamedHere(name) || name.length > MAX_NAME_CHARACTERS || !this.settings.isRoom(name)) return;
+    if (isNamedHere(name) || !isShort(typeof room === 'string' ? room : name) || !this.settings.isRoom(name)) return;
     change(name, tracked);
   }
 }
 
 const roomOf = (name: string): string => roomNamed(name) as string;
 
+const isShort = (text: string): boolean => text.length <= MAX_NAME_CHARACTERS;
+
 /** @throws GjallarError BAD_INPUT */
-function userNamed(user: unknown): string {
-  if (typeof user === 'string' && user.length <= MAX_NAME_CHARACTERS) return user;
+function checkedText(what: 'room' | 'user', text: unknown): string {
+  if (typeof text === 'string' && isShort(text)) return text;
   throw new GjallarError(
     'BAD_INPUT',
-    `A user in presence must be a text of at most ${MAX_NAME_CHARACTERS} characters. Check what clients send, and track an id.`,
+    `A ${what} in presence must be a text of at most ${MAX_NAME_CHARACTERS} characters. Check what clients send, or use an id.`,
   );
 }
