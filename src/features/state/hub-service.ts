@@ -1,6 +1,7 @@
+import { machineTime } from '../../base/clock.js';
 import type { HubService, HubServiceHost } from '../../base/hub-service.js';
 import { type Codec, serviceInHub } from '../hub-link.js';
-import { InOrder, machineTime } from './in-order.js';
+import { InOrder } from './in-order.js';
 import {
   decodeFromMachine,
   decodeStateMessage,

@@ -1,11 +1,7 @@
-import { clearImmediate, hrtime, setImmediate } from '../../base/clock.js';
-/** Microseconds on the clock that all processes of a machine share. */
-export function machineTime(): number {
-  const [seconds, nanoseconds] = hrtime();
-  return seconds * 1e6 + nanoseconds / 1000;
-}
+import { clearImmediate, setImmediate } from '../../base/clock.js';
 
 interface Waiting {
+  /** By the time of the machine. */
   readonly at: number;
   readonly handle: () => void;
 }
