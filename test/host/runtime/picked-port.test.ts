@@ -1,6 +1,7 @@
+import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { Server as HttpServer } from 'node:http';
-import { type AddressInfo, createServer, Server as NetServer } from 'node:net';
+import { type AddressInfo, createServer, type ListenOptions, Server as NetServer } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
 import { SharedPorts } from '../../../src/cluster/primary/ports.js';
 import { SharedListening } from '../../../src/io/server/listen/shared-listening.js';
@@ -65,4 +66,35 @@ test('a server of an application listens on another port if the picked one is ta
   await once(server, 'listening');
   expect(taken).toEqual([opened[0]!.port]);
   expect(opened[1]!.port).not.toBe(opened[0]!.port);
+});
+
+test.each<[what: string, wanted: unknown[], backlog: number | undefined]>([
+  ['after the host', [0, HOST, 7], 7],
+  ['after the port', [0, 7], 7],
+  ['among options', [{ port: 0, backlog: 7 }], 7],
+  ['not at all', [0], undefined],
+])('node:http gets the backlog that an application gives %s', async (_what, wanted, backlog) => {
+  const ports = new SharedPorts();
+  const claim = async ({ port, turn }: { port: number; turn: number }) =>
+    (await ports.claim({ host: HOST, port, turn })).local!;
+  const listening = new SharedListening(
+    claim,
+    () => {},
+    () => {},
+  );
+  listening.install();
+  const server = new HttpServer();
+  closers.push(() => server.close());
+  listening.own(server, { listenShared: () => false, takesPort: false, retire() {}, isIdle: true });
+  const given: (number | undefined)[] = [];
+  const begins = channel('tracing:net.server.listen:asyncStart');
+  const onBegin = (message: unknown) => {
+    const { server: one, options } = message as { server: unknown; options: ListenOptions };
+    if (one === server) given.push(options.backlog);
+  };
+  begins.subscribe(onBegin);
+  closers.push(() => begins.unsubscribe(onBegin));
+  (server.listen as (...args: unknown[]) => void)(...wanted);
+  await once(server, 'listening');
+  expect(given).toEqual([backlog]);
 });

@@ -108,14 +108,14 @@ export class SharedListening implements PortSharing {
     return [...this.owners.values()].every((owner) => owner.isIdle);
   }
 
-  private async share(server: HttpServer, { host, port }: Wanted): Promise<void> {
+  private async share(server: HttpServer, { host, port, backlog }: Wanted): Promise<void> {
     try {
       const turn = port === 0 ? this.turns++ : 0;
       let local: AddressInfo | undefined;
       for (let attempt = 1; ; attempt++) {
         local = await this.claim({ host, port, turn, taken: local?.port });
         if (!this.waiting.has(server)) return;
-        if (!this.owners.get(server)!.takesPort) return this.listenOnNode(server, local);
+        if (!this.owners.get(server)!.takesPort) return this.listenOnNode(server, local, backlog);
         if (this.opens(server, local)) break;
         if (port !== 0 || attempt === PICKED_PORTS) throw taken(local);
       }
@@ -143,7 +143,7 @@ export class SharedListening implements PortSharing {
    * Lets node:http listen, on a socket of its own where Node.js can share ports. Otherwise the primary listens, as for every
    * worker of node:cluster, and passes each connection on, which more than doubles its cost.
    */
-  private listenOnNode(server: HttpServer, { address, port }: AddressInfo): void {
+  private listenOnNode(server: HttpServer, { address, port }: AddressInfo, backlog: number | undefined): void {
     this.waiting.delete(server);
     this.others.add(server);
     server.once('close', () => this.others.delete(server));
@@ -155,7 +155,7 @@ export class SharedListening implements PortSharing {
       // node:cluster reports the address to its primary in the same turn.
       setImmediate(() => this.onListening(server));
     });
-    plainListen.call(server, { host: address, port, reusePort: sharesPorts });
+    plainListen.call(server, { host: address, port, backlog, reusePort: sharesPorts });
   }
 
   private watch(server: NetServer): void {
@@ -176,6 +176,8 @@ export class SharedListening implements PortSharing {
 interface Wanted {
   host: string | undefined;
   port: number;
+  /** uWebSockets.js takes none. */
+  backlog: number | undefined;
   signal: AbortSignal | undefined;
   callback: (() => void) | undefined;
 }
@@ -184,18 +186,19 @@ interface Wanted {
 function addressOf(args: readonly unknown[]): Wanted | undefined {
   const last = args.at(-1);
   const callback = typeof last === 'function' ? (last as () => void) : undefined;
-  const [first, second] = args;
+  const [first, second, third] = args;
   // Any other text is the path of a Unix socket.
   if (typeof first === 'string' && portOf(first) === undefined) return;
   const options: ListenOptions = typeof first === 'object' && first !== null ? { ...first } : { port: portOf(first) };
   if (typeof second === 'string') options.host = second;
+  const backlog = [second, third, options.backlog].find((each) => typeof each === 'number');
   const { port, host, path, exclusive, ipv6Only, signal } = options;
   const { fd, reusePort } = options as { fd?: number; reusePort?: boolean };
   if (path !== undefined || fd !== undefined || exclusive || ipv6Only || reusePort || '_handle' in options) return;
   const number = portOf(port);
   // node:net rejects other ports.
   if (number === undefined || !(number >= 0 && number < 65_536)) return;
-  return { host, port: number, signal, callback };
+  return { host, port: number, backlog, signal, callback };
 }
 
 /** Like node:net, it accepts the port as text, and picks one if there is none. */
