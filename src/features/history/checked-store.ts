@@ -3,6 +3,7 @@ import {
   type AppendOptions,
   type AppendResult,
   type Changes,
+  checkedText,
   type HistoryCall,
   HistoryError,
   type HistoryLimits,
@@ -39,8 +40,8 @@ function checkAppend({ conversation, messages, key }: AppendJob): void {
   if (key !== undefined) checkName('key', key);
   if (messages.length > MAX_APPEND) throw new RangeError(`An append takes at most ${MAX_APPEND} messages.`);
   for (const message of messages) {
-    checkName('from', message.from, 0);
-    if (typeof message.text !== 'string') throw new TypeError('The text must be a string.');
+    checkName('author', message.from, 0);
+    checkedText('text', message.text);
     checkCount('at', message.at, 0);
   }
 }
@@ -63,7 +64,7 @@ export function checkQuery(conversation: string, query: PageQuery): void {
 }
 
 function checkName(what: string, name: string, least = 1): void {
-  if (typeof name !== 'string') throw new TypeError(`${what} must be a string.`);
+  checkedText(what, name);
   if (name.length < least || name.length > MAX_NAME) {
     throw new RangeError(`${what} must have ${least} to ${MAX_NAME} characters.`);
   }

@@ -18,7 +18,7 @@ export class HistoryError extends GjallarError {
   }
 }
 
-/** A message to be kept. Text is kept as well-formed Unicode: a lone surrogate is read as U+FFFD. */
+/** A message to be kept. */
 export interface NewMessage {
   from: string;
   text: string;
@@ -40,6 +40,10 @@ export interface AppendOptions {
 export interface Position {
   offset: number;
   tag: number;
+}
+
+export function positionOf({ offset, tag }: Position): Position {
+  return { offset, tag };
 }
 
 /** The position of an appended message; `duplicate` says that an earlier append with the same key has kept it. */
@@ -163,11 +167,11 @@ export interface HistoryStore {
    * does not compare the messages; an offset below 1 says that the earlier append had fewer of them.
    * An append of no messages tries whether one would be kept, and leaves nothing that readers see.
    *
-   * @param conversation any string of 1 to {@link MAX_NAME} characters
+   * @param conversation any string of 1 to {@link MAX_NAME} characters without lone surrogates
    * @param messages at most {@link MAX_APPEND}
    * @throws HistoryError in bounded time, if the store rejects the append or cannot be reached. Nothing is kept then,
    *   unless the code is `HISTORY_UNCERTAIN`: the answer was lost, and only a repetition with the same key can tell.
-   * @throws TypeError, RangeError for input that no store could keep
+   * @throws RangeError, or GjallarError BAD_INPUT, for input that no store could keep, such as a text with a lone surrogate
    */
   append(conversation: string, messages: readonly NewMessage[], options?: AppendOptions): Promise<AppendResult[]>;
 
@@ -229,6 +233,15 @@ export interface HistoryStore {
 
 /** The longest name of a conversation, author or key, in UTF-16 code units. */
 export const MAX_NAME = 1024;
+
+/**
+ * A text that a store gives back as it is: UTF-8 has no lone surrogates.
+ * @throws GjallarError BAD_INPUT
+ */
+export function checkedText(what: string, text: unknown): string {
+  if (typeof text === 'string' && text.isWellFormed()) return text;
+  throw new GjallarError('BAD_INPUT', `In a history, the ${what} must be a string without lone surrogates.`);
+}
 
 /** The options of every store. */
 export interface HistoryLimits {

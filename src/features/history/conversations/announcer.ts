@@ -1,7 +1,7 @@
 import { setImmediate } from '../../../base/clock.js';
 import { MalformedMessage } from '../../../base/errors.js';
 import type { OpenService, ServiceChannel } from '../../../io/rooms/index.js';
-import type { LinkedMessage, Position } from '../store.js';
+import { type LinkedMessage, type Position, positionOf } from '../store.js';
 import { newestTag, seeTag } from '../tags.js';
 import { DIRECT, ROOM } from './conversation.js';
 
@@ -142,10 +142,6 @@ export class Announcer {
       this.events.onGap();
     }, GAP_WINDOW_MS).unref();
   }
-}
-
-function positionOf({ offset, tag }: Position): Position {
-  return { offset, tag };
 }
 
 function areAll<One>(values: readonly One[] | undefined, isOne: (one: One) => boolean): boolean {

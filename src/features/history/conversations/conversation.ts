@@ -1,5 +1,5 @@
 import { GjallarError } from '../../../base/errors.js';
-import type { NewMessage, Position } from '../store.js';
+import { checkedText, type NewMessage, type Position } from '../store.js';
 
 /** A posted message, stored or not. */
 export type Said = NewMessage & Partial<Position>;
@@ -28,15 +28,6 @@ export function keyOf(conversation: Conversation): string {
     }
   }
   return DIRECT + conversation.users.join(BETWEEN);
-}
-
-/**
- * A text that a store gives back as it is: UTF-8 has no lone surrogates.
- * @throws GjallarError BAD_INPUT
- */
-export function checkedText(what: string, text: unknown): string {
-  if (typeof text === 'string' && text.isWellFormed()) return text;
-  throw new GjallarError('BAD_INPUT', `The ${what} of a conversation must be a string without lone surrogates.`);
 }
 
 /** The counterpart of {@link keyOf}. */

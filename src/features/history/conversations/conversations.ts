@@ -3,18 +3,19 @@ import type { RequestCosts } from '../../../engine/limits/request-costs.js';
 import { WorkQueue } from '../../../engine/limits/work-queue.js';
 import type { OpenService } from '../../../io/rooms/index.js';
 import { bytesOf, readThrough } from '../page.js';
-import type {
-  AppendOptions,
-  HistoryStore,
-  LinkedMessage,
-  NewMessage,
-  Page,
-  PageQuery,
-  Position,
-  StoredMessage,
+import {
+  type AppendOptions,
+  checkedText,
+  type HistoryStore,
+  type LinkedMessage,
+  type NewMessage,
+  type Page,
+  type PageQuery,
+  type Position,
+  type StoredMessage,
 } from '../store.js';
 import { Announcer } from './announcer.js';
-import { type Conversation, checkedText, keyOf } from './conversation.js';
+import { type Conversation, keyOf } from './conversation.js';
 import { FollowedConversations, type LocalMembers } from './followed.js';
 import { Resequencer } from './resequencer.js';
 

@@ -10,17 +10,9 @@ import { serviceOf } from '../../../io/rooms/index.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations, type PostResult } from '../conversations/conversations.js';
 import type { StoreHealth } from '../loss/store-health.js';
-import type { PageQuery, StoredMessage } from '../store.js';
+import { type PageQuery, positionOf, type StoredMessage } from '../store.js';
 import { type DurableRoomsSettings, type KeptPage, matcherOf, type PostOptions } from './options.js';
-import {
-  AUTHOR,
-  answerDurableRequests,
-  checkReadable,
-  eventOf,
-  positionOf,
-  readPage,
-  textOfEvent,
-} from './requests.js';
+import { AUTHOR, answerDurableRequests, checkReadable, eventOf, readPage, textOfEvent } from './requests.js';
 
 /** The event between workers. */
 const EVENT = 'gjallar:durable';

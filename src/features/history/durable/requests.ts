@@ -6,7 +6,7 @@ import { answerRequests } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
 import { enterKeptRoom } from '../conversations/entering.js';
 import { fitting } from '../page.js';
-import { MAX_PAGE, type PageQuery, type Position, type StoredMessage } from '../store.js';
+import { MAX_PAGE, type PageQuery, positionOf, type StoredMessage } from '../store.js';
 import type { DurableRoomsOptions, KeptPage } from './options.js';
 
 /** An event to a room, as clients receive it. */
@@ -165,10 +165,6 @@ export async function readPage(
     after: messages[0] ? messages[0].offset - 1 : page.after,
     messages: messages.map((message) => ({ room, ...positionOf(message), ...contentOf(message) })),
   };
-}
-
-export function positionOf({ offset, tag }: Position): Position {
-  return { offset, tag };
 }
 
 function contentOf(message: {

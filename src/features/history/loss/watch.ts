@@ -1,9 +1,10 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import type { Cluster, Redis } from 'ioredis';
 import { featureFigures } from '../../../base/figures.js';
 import { Outage, type OutageOptions } from '../../../base/outage.js';
 import { owned } from '../../../base/owner.js';
 import type { Reason } from '../../../base/problems.js';
+import { replaceFile } from '../files.js';
 
 /**
  * The latest loss of messages, in ms since 1970; 0 is never. All workers that share the store read it. Each time only grows, so
@@ -49,9 +50,7 @@ export class FileLossNotices implements LossNotices {
   }
 
   async write(notice: LossNotice): Promise<void> {
-    const draft = `${this.path}.${process.pid}`;
-    await writeFile(draft, JSON.stringify(notice), { mode: 0o600 });
-    await rename(draft, this.path);
+    replaceFile(this.path, JSON.stringify(notice));
   }
 }
 

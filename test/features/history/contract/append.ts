@@ -80,9 +80,15 @@ export function appendContract(subject: Subject): void {
       await expect(subject.store.append('', [say('x')])).rejects.toThrow(RangeError);
       await expect(subject.store.append(subject.room, [say('x', Number.NaN)])).rejects.toThrow(RangeError);
       await expect(subject.store.append(subject.room, [say('x', 1.5)])).rejects.toThrow(RangeError);
-      await expect(subject.store.append(subject.room, [{ ...say('x'), text: 7 as unknown as string }])).rejects.toThrow(
-        TypeError,
-      );
+      const bad = { code: 'BAD_INPUT' };
+      await expect(subject.store.append(subject.room, [say(7 as unknown as string)])).rejects.toMatchObject(bad);
+      // UTF-8 has none, so it would be read as another text.
+      const half = '\ud83d';
+      await expect(subject.store.append(subject.room, [say(half)])).rejects.toMatchObject(bad);
+      await expect(subject.store.append(subject.room, [{ ...say('x'), from: half }])).rejects.toMatchObject(bad);
+      await expect(subject.store.append(subject.room, [say('x')], { key: half })).rejects.toMatchObject(bad);
+      await expect(subject.store.append(`${subject.room}${half}`, [say('x')])).rejects.toMatchObject(bad);
+      await expect(subject.store.read(`${subject.room}${half}`, { limit: 1 })).rejects.toMatchObject(bad);
       await expect(subject.store.append(subject.room, Array(1001).fill(say('x')))).rejects.toThrow(RangeError);
       await expect(subject.store.read(subject.room, { limit: 0 })).rejects.toThrow(RangeError);
       await expect(subject.store.read(subject.room, { limit: 1001 })).rejects.toThrow(RangeError);
