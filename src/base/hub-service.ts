@@ -2,8 +2,8 @@
  * A part of the hub beside the bridge. One lives in the hub of each machine, and each worker has a link to that of its machine.
  * Messages keep their order with everything else between the same two, such as frames.
  *
- * A service is opened when the first message of a worker reaches it, and is then told of the workers and hubs that are there.
- * What other hubs have sent to it before is dropped. What a method throws is reported, and ends nothing else.
+ * A service is opened when the first message reaches it, of a worker or of another hub, and is then told of the workers and hubs
+ * that are there. What a method throws is reported, and ends nothing else.
  */
 export interface HubService<FromWorker = Buffer, FromHub = Buffer> {
   onWorkerHere?(worker: number): void;

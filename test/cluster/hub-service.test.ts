@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 /** A machine with one worker, and what arrives at the worker. */
-async function machine(name: string, prefix: string) {
+async function machine(name: string, prefix: string, begins = true) {
   const address: HubAddress = { server: 'redis', url: redis.url, prefix, withoutFrames: true };
   const { worker, hub: hubMesh } = meshInProcess();
   const client = new Node(worker, name, false);
@@ -81,10 +81,19 @@ async function machine(name: string, prefix: string) {
     onMessage: (bytes) => arrived.push(`service: ${bytes}`),
     onGone: () => arrived.push('gone'),
   });
-  service.send(Buffer.from('begin'));
+  if (begins) service.send(Buffer.from('begin'));
   await client.health.whenUp();
-  return { client, hub, arrived, recorder: services[0]! };
+  return { client, hub, arrived, services, recorder: services[0]! };
 }
+
+test('a service begins with the message of another hub, if no worker has begun it', async () => {
+  const one = await machine('machine1', 'begin');
+  const two = await machine('machine2', 'begin', false);
+  await until(() => two.services[0]?.heard.includes('hub: hello') === true);
+  expect(two.services[0]!.heard).toEqual(['worker 1 here', 'hub here', 'hub: hello']);
+  one.hub.close();
+  two.hub.close();
+});
 
 test('a service hears the hubs of other machines, and its messages keep their order with the relay', async () => {
   const one = await machine('machine1', 'order');

@@ -14,7 +14,7 @@ interface ServicesHost {
 
 const WHAT = 'a service of the hub';
 
-/** The services of a hub, each opened with the first message of a worker for it. */
+/** The services of a hub, each opened with the first message for it, of a worker or of another hub. */
 export class HubServices {
   private readonly services = new Map<number, HubService>();
   /** The hubs of other machines that can be sent to. */
@@ -23,7 +23,7 @@ export class HubServices {
   /** @param load finds a service by its number */
   constructor(
     private readonly host: ServicesHost,
-    private readonly load: (service: number) => OpenHubService | undefined = () => undefined,
+    private load: (service: number) => OpenHubService | undefined = () => undefined,
   ) {}
 
   onMessage(service: number, worker: number, message: Buffer): void {
@@ -31,7 +31,7 @@ export class HubServices {
   }
 
   onHubMessage(service: number, hub: string, message: Buffer): void {
-    this.services.get(service)?.onHubMessage(hub, message);
+    (this.services.get(service) ?? this.open(service))?.onHubMessage(hub, message);
   }
 
   onWorker(worker: number, isHere: boolean): void {
@@ -48,6 +48,7 @@ export class HubServices {
   close(): void {
     this.each((service) => service.close());
     this.services.clear();
+    this.load = () => undefined;
   }
 
   private open(number: number): HubService | undefined {

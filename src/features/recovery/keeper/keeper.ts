@@ -183,8 +183,6 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     this.sessions.maxBytes = options.maxBytes;
     namespace.open(worker, message);
     this.tell(this.here(), { type: 'senders', namespace: name, names: [message.name] });
-    this.sweepMs = options.sweepMs;
-    this.timer ??= setInterval(() => this.turn(), Math.min(FIGURES_INTERVAL_MS, options.sweepMs)).unref();
   }
 
   private spaceOf(name: string, options: NamespaceOptions): KeptNamespace {
@@ -201,6 +199,8 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       isElsewhere: (sender) => [...this.others.values()].some(({ senders }) => senders.get(name)?.has(sender)),
     });
     this.namespaces.set(name, namespace);
+    this.sweepMs = options.sweepMs;
+    this.timer ??= setInterval(() => this.turn(), Math.min(FIGURES_INTERVAL_MS, options.sweepMs)).unref();
     return namespace;
   }
 
@@ -313,19 +313,26 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     const known = take();
     if (known) return known;
     await this.toldBy(namespace, pid, deadline.half, worker);
-    const told = await this.onceAway(namespace, name, pid, take, deadline.half);
+    const takeOnceAway = () => this.onceAway(namespace, name, pid, take, deadline.half);
+    const told = await takeOnceAway();
     // Another keeper may have taken it meanwhile, for a worker that was killed then.
     if (told || namespace.workerOf(pid) !== undefined) return told;
     await this.met(deadline.half);
-    const answers = await this.ask(this.here(), deadline.half, { type: 'seek', namespace: name, pid });
-    for (const answer of answers.values()) {
-      if (answer.type !== 'sought' || !answer.away) continue;
-      const session = namespace.adopt(answer.away);
-      if (namespace.workers.has(worker)) return namespace.take(pid, worker, session);
-      namespace.adoptAway(answer.away);
+    for (;;) {
+      const begun = machineTime();
+      const asked = [...this.here()];
+      const answers = await this.ask(asked, deadline.half, { type: 'seek', namespace: name, pid });
+      for (const answer of answers.values()) {
+        if (answer.type !== 'sought' || !answer.away) continue;
+        const session = namespace.adopt(answer.away);
+        if (namespace.workers.has(worker)) return namespace.take(pid, worker, session);
+        namespace.adoptAway(answer.away);
+      }
+      // Another attempt of the client may have brought it here meanwhile, or a keeper that has ended.
+      const brought = await takeOnceAway();
+      if (brought || !this.hasLost(asked, begun) || deadline.left === 0) return brought;
+      await this.reunited(name, deadline.half);
     }
-    // Another attempt of the client may have brought it here meanwhile.
-    return this.onceAway(namespace, name, pid, take, deadline.half);
   }
 
   /** When a worker has sent a packet with an offset, by the clock of this machine; undefined if that is not known. */
@@ -385,6 +392,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     deadline: Deadline,
   ): Promise<readonly Collected[]> {
     await this.met(deadline.half);
+    const begun = machineTime();
     const oldest = oldestOf(namespace, question);
     const others: string[] = [];
     for (const [hub, { isHere, at, senders }] of this.others) {
@@ -406,11 +414,21 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
       for (const [hub, answer] of await ask(more.filter((hub) => this.others.get(hub)?.isHere)))
         answers.set(hub, answer);
     }
-    const collected = [...others, ...more].map((hub) => {
+    const all = [...others, ...more];
+    const collected = all.map((hub) => {
       const answer = answers.get(hub);
       return answer?.type === 'collected' ? answer.collected : BEHIND;
     });
-    return [await own, ...collected];
+    const gathered = [await own, ...collected];
+    if (!this.hasLost(all, begun) || deadline.left === 0) return gathered;
+    // What one had that has ended meanwhile, another one has now, and may have answered without it.
+    await this.reunited(name, deadline.half);
+    return this.collect(namespace, name, question, deadline);
+  }
+
+  /** Whether one of these keepers has ended since a time, or was out of reach. */
+  private hasLost(hubs: readonly string[], since: number): boolean {
+    return hubs.some((hub) => (this.others.get(hub)?.at ?? since) >= since);
   }
 
   /** Resolves when some other keepers are here, by default any, or when those that there are would be. */
@@ -442,7 +460,6 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private async missing(namespace: KeptNamespace, question: MissedQuestion, deadline: Deadline): Promise<Collected> {
     const gathered = async (): Promise<Collected> => {
       // What a worker sends next without its bus would not reach the one that asks.
-      await this.isTold;
       const areUp = () => [...namespace.workers.values()].every(({ isUp }) => isUp);
       await this.until(areUp, deadline.half);
       await this.turns.take(namespace.packets.costOf(question));
@@ -553,6 +570,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   private async sought(hub: string, question: Extract<ToKeeperElsewhere, { type: 'seek' }>) {
     const { request, namespace: name, pid } = question;
     const deadline = Deadline.of(question);
+    await deadline.half.wait(this.isTold);
     const namespace = this.namespaces.get(name);
     if (namespace && !namespace.away.get(pid)) await this.toldBy(namespace, pid, deadline.half);
     const away = namespace && (await this.onceAway(namespace, name, pid, () => namespace.give(pid), deadline));
@@ -561,9 +579,12 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
 
   private async collected(hub: string, message: Extract<ToKeeperElsewhere, { type: 'collect' }>) {
     const { request, namespace: name, question } = message;
+    const deadline = Deadline.of(message);
+    // Workers that were there before this hub have the namespace, too.
+    if (!(await deadline.half.wait(this.isTold))) return;
     const namespace = this.namespaces.get(name);
     const none: Collected = { outcome: undefined, packets: [], upTo: '' };
-    const collected = namespace ? await this.missing(namespace, question, Deadline.of(message)) : none;
+    const collected = namespace ? await this.missing(namespace, question, deadline) : none;
     const keepers = [...this.here()].filter((one) => one !== hub);
     const all = this.withLost(name, question, collected);
     this.tell([hub], { type: 'collected', answers: request, collected: all, keepers });

@@ -362,3 +362,104 @@ test('a keeper gives no session that is waited for no longer', async () => {
   await clock.until(() => given().length > 1);
   expect(given()[1]!.away?.session.pid).toBe(session.pid);
 });
+
+const leaves = (sender: string, numbers: readonly number[]): FromKeeperElsewhere => {
+  const packets = numbers.map((number) => ({ number, at: machineTime(), rooms: ['room'], except: [], packets: ['x'] }));
+  const stream = { sender, floor: 0, floorAt: 0, last: RECEIVED, lagMs: 0, packets };
+  return { type: 'inherit', namespace, options, streams: [stream], away: [], sentAt: machineTime() };
+};
+
+const nothing = { type: 'collected', collected: { outcome: undefined, packets: [], upTo: '' }, keepers: [] } as const;
+
+test('a client gets what a keeper has left that has ended when it was asked', async () => {
+  const { keeper, asked, find, found } = twoKeepers();
+  keeper.onHubMessage('hub', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
+  find('p'.repeat(20));
+  await until(() => asked.length > 0);
+  keeper.onHubMessage('hub', leaves(other, [RECEIVED]));
+  keeper.onHubGone('hub');
+  await until(() => found() !== undefined);
+  expect(found().found).toMatchObject({ outcome: undefined, missed: [[other, RECEIVED, expect.any(Number), ['x']]] });
+});
+
+test('and gets it once, if that keeper has answered before', async () => {
+  const { keeper, asked, find, found } = twoKeepers();
+  keeper.onHubHere('third');
+  keeper.onHubMessage('hub', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
+  find('p'.repeat(20));
+  await until(() => asked.length === 2);
+  const requestOf = new Map(asked);
+  const packets = [[other, RECEIVED, machineTime(), ['x']] as const];
+  const all = { outcome: undefined, packets, upTo: `${new VersionVector([[other, RECEIVED]])}` } as never;
+  const answer = (hub: string, collected: Collected) =>
+    keeper.onHubMessage(hub, { ...nothing, answers: requestOf.get(hub)!, collected, sentAt: machineTime() });
+  answer('hub', all);
+  // It has left all to the third one, which is asked after that.
+  keeper.onHubMessage('third', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
+  keeper.onHubGone('hub');
+  answer('third', all);
+  await until(() => asked.length === 3);
+  requestOf.set(...asked[2]!);
+  answer('third', all);
+  await until(() => found() !== undefined);
+  expect(found().found).toMatchObject({ outcome: undefined, missed: [[other, RECEIVED, expect.any(Number), ['x']]] });
+});
+
+test('a session is found that a keeper has left to a third one, which was asked before', async () => {
+  const { keeper, sent, find, found } = twoKeepers();
+  keeper.onHubHere('heir');
+  keeper.onHubMessage('hub', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
+  const session = sessionOf('q'.repeat(20));
+  const direct = { floor: 0, floorAt: 0, last: 0, lagMs: 0, packets: [] };
+  const seeks = () => sent.filter(({ type }) => type === 'seek') as Extract<FromKeeperElsewhere, { type: 'seek' }>[];
+  const answer = (away: { session: SessionState; awayMs: number; direct: typeof direct } | undefined) => {
+    const { request } = seeks().at(-1)!;
+    keeper.onHubMessage('heir', { type: 'sought', answers: request, namespace, away, sentAt: machineTime() });
+  };
+  find(session.pid);
+  await until(() => seeks().length === 2);
+  answer(undefined);
+  keeper.onHubGone('hub');
+  keeper.onHubMessage('heir', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
+  await until(() => seeks().length === 3);
+  answer({ session, awayMs: 10, direct });
+  await until(() => sent.some(({ type }) => type === 'collect'));
+  const { request } = sent.find(({ type }) => type === 'collect') as { request: number };
+  keeper.onHubMessage('heir', { ...nothing, answers: request, sentAt: machineTime() });
+  await until(() => found() !== undefined);
+  expect(found().found).toMatchObject({ outcome: undefined, session: { pid: session.pid } });
+});
+
+test('a keeper that others ask before its workers have begun answers once it knows them', async () => {
+  let linked = () => {};
+  const isLinked = new Promise<void>((resolve) => {
+    linked = resolve;
+  });
+  const sent: FromKeeperElsewhere[] = [];
+  const keeper = new Keeper({
+    ...{ isAlone: false, isLinked, sendToWorker: () => {} },
+    sendToHub: (_hub, message) => void sent.push(message),
+  });
+  keepers.push(keeper);
+  keeper.onHubHere('asker');
+  const session = { rooms: ['room'], aliveAt: began, floors: undefined, alsoReceived: undefined };
+  const offset = encodeOffset(machineTime(), other, 0, new VersionVector());
+  const question = { offset, at: machineTime(), received: '', receivesSince: began, session };
+  const asked = { namespace, ms: 3000, sentAt: machineTime() };
+  const { pid } = sessionOf('q'.repeat(20));
+  keeper.onHubMessage('asker', { ...asked, type: 'collect', request: 1, question });
+  keeper.onHubMessage('asker', { ...asked, type: 'seek', request: 2, pid });
+  await new Promise((resolve) => setImmediate(resolve));
+  linked();
+  keeper.onMessage(WORKER, { type: 'open', namespace, name: own, sent: 0, isAgain: false, options });
+  const packet = { number: 1, at: machineTime(), rooms: ['room'], except: [], packets: ['x'] };
+  keeper.onMessage(WORKER, { type: 'packet', namespace, packet });
+  keeper.onMessage(WORKER, { type: 'live', namespace, session: sessionOf(pid), floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER, { type: 'away', namespace, pid });
+  const answers = () => sent.filter(({ type }) => type === 'collected' || type === 'sought');
+  await until(() => answers().length === 2);
+  expect(answers()).toMatchObject([
+    { away: { session: { pid } } },
+    { collected: { packets: [[own, 1, packet.at, ['x']]] } },
+  ]);
+});

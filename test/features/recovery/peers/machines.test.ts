@@ -2,6 +2,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { Backplane } from '../../../../src/cluster/backplanes/backplane.js';
 import type { TestNode } from '../../../io/rooms/support/node.js';
 import { nextEvent } from '../../../support/clients.js';
+import { atEnd } from '../../../support/ends.js';
 import { RedisProcess } from '../../../support/redis.js';
 import { until } from '../../../support/until.js';
 import { Wire } from '../../../support/wire.js';
@@ -77,6 +78,18 @@ test.each(buses)(
     ]);
   },
 );
+
+test.each(buses)('a client on %s returns while another machine starts, whose workers have not begun', async (bus) => {
+  const server = await serve(bus);
+  const first = await start(server.join);
+  const one = await client(first);
+  await cutOff(one, first);
+  const starting = await server.join();
+  atEnd(() => starting.close());
+  await until(() => starting.health.isUp);
+  await one.comeBack(first.url);
+  expect(one.recovered).toEqual([true]);
+});
 
 /** A client returns to the second machine, while the first one sends what its wire loses. It is let in then. */
 async function returnDuringLoss(first: TestNode, second: TestNode, way: Wire, bus: Backplane): Promise<Wanderer> {
