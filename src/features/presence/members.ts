@@ -19,14 +19,17 @@ interface ToldUsers {
 
 /** Tells the clients in rooms of this worker who is there with them. */
 export class PresenceMembers {
-  private readonly ends = new Map<AnySocket, () => void>();
+  /** Ends it. */
+  readonly close: () => void;
 
   constructor(
     private readonly nsp: AnyNamespace,
     private readonly toldOf: (room: unknown) => { members: number; users?: ReadonlyMap<string, unknown> },
   ) {
-    nsp.on('connection', this.onConnection);
-    for (const socket of nsp.sockets.values()) this.onConnection(socket);
+    const handlersOf = (socket: AnySocket) => ({ [ASK_EVENT]: (room: unknown) => this.answer(socket, room) });
+    this.close = answerRequests(nsp, handlersOf, (error) =>
+      reportFailure('telling a client the users of a room', error),
+    );
   }
 
   tell({ room, members, joined, changed, left }: PresenceUpdate): void {
@@ -37,25 +40,13 @@ export class PresenceMembers {
     this.nsp.local.to(room).emit(UPDATE_EVENT, room, told);
   }
 
-  close(): void {
-    this.nsp.off('connection', this.onConnection);
-    for (const end of this.ends.values()) end();
+  private async answer(socket: AnySocket, room: unknown): Promise<ToldUsers> {
+    if (!socket.rooms.has(room as string)) {
+      throw new GjallarError('NOT_IN_ROOM', 'Only the members of a room are told its users. Join it first.');
+    }
+    const { members, users } = this.toldOf(room);
+    return { members, users: users && entriesOf(users) };
   }
-
-  private readonly onConnection = (socket: AnySocket): void => {
-    const answer = async (room: unknown): Promise<ToldUsers> => {
-      if (!socket.rooms.has(room as string)) {
-        throw new GjallarError('NOT_IN_ROOM', 'Only the members of a room are told its users. Join it first.');
-      }
-      const { members, users } = this.toldOf(room);
-      return { members, users: users && entriesOf(users) };
-    };
-    const end = answerRequests(socket, { [ASK_EVENT]: answer }, (error) =>
-      reportFailure('telling a client the users of a room', error),
-    );
-    this.ends.set(socket, end);
-    socket.once('disconnect', () => this.ends.delete(socket));
-  };
 }
 
 const entriesOf = (users: ReadonlyMap<string, unknown> | undefined) =>

@@ -17,8 +17,7 @@ import { localClient } from './sequencer/local.js';
 class NamespaceRooms {
   readonly byName = new Map<string, LocalStateRoom>();
   readonly client: SequencerClient;
-  private readonly answering = new Map<AnySocket, () => void>();
-  private isAnswering = false;
+  private endAnswers: (() => void) | undefined;
 
   constructor(private readonly nsp: AnyNamespace) {
     this.client = clientOf(nsp);
@@ -26,35 +25,26 @@ class NamespaceRooms {
 
   /** Lets clients join and leave by themselves. */
   answer(): void {
-    if (this.isAnswering) return;
-    this.isAnswering = true;
-    this.nsp.on('connection', this.onConnection);
-    for (const socket of this.nsp.sockets.values()) this.onConnection(socket);
+    this.endAnswers ??= answerRequests(this.nsp, this.handlersOf, (error) =>
+      reportFailure('letting a client into a state room', error),
+    );
   }
 
   end(): void {
-    this.nsp.off('connection', this.onConnection);
-    for (const end of this.answering.values()) end();
-    this.answering.clear();
+    this.endAnswers?.();
   }
 
-  private readonly onConnection = (socket: AnySocket) => {
+  private readonly handlersOf = (socket: AnySocket) => {
     /** Joins that `mayJoin` has not decided on. */
     const asking = new Map<string, object>();
-    const end = answerRequests(
-      socket,
-      {
-        'state:join': (input) => this.join(socket, input, asking),
-        'state:leave': async (name) => {
-          asking.delete(name as string);
-          this.byName.get(name as string)?.leave(socket);
-          return {};
-        },
+    return {
+      'state:join': (input: unknown) => this.join(socket, input, asking),
+      'state:leave': async (name: unknown) => {
+        asking.delete(name as string);
+        this.byName.get(name as string)?.leave(socket);
+        return {};
       },
-      (error) => reportFailure('letting a client into a state room', error),
-    );
-    this.answering.set(socket, end);
-    socket.once('disconnect', () => this.answering.delete(socket));
+    };
   };
 
   private async join(socket: AnySocket, input: unknown, asking: Map<string, object>): Promise<Joined> {

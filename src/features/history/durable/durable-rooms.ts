@@ -7,12 +7,13 @@ import { warnOfError } from '../../../base/warnings.js';
 import { PacketType, reservedEvents } from '../../../engine/parser/socket-io-parser.js';
 import type { AnySocket } from '../../../io/any.js';
 import { serviceOf } from '../../../io/rooms/index.js';
+import { answerRequests } from '../../requests.js';
 import type { Conversation } from '../conversations/conversation.js';
 import { Conversations, type PostResult } from '../conversations/conversations.js';
 import type { StoreHealth } from '../loss/store-health.js';
 import { type PageQuery, positionOf, type StoredMessage } from '../store.js';
 import { type DurableRoomsSettings, type KeptPage, matcherOf, type PostOptions } from './options.js';
-import { AUTHOR, answerDurableRequests, checkReadable, eventOf, readPage, textOfEvent } from './requests.js';
+import { AUTHOR, checkReadable, durableHandlers, eventOf, readPage, textOfEvent } from './requests.js';
 
 /** The event between workers. */
 const EVENT = 'gjallar:durable';
@@ -105,16 +106,12 @@ export class LocalDurableRooms {
   }
 
   to(room: string, options: PostOptions = {}): { emit(event: string, ...values: unknown[]): Promise<PostResult> } {
-    return { emit: (event, ...values) => this.post(room, [event, ...values], options) };
-  }
-
-  private async post(
-    room: string,
-    [event, ...values]: readonly [string, ...unknown[]],
-    options: PostOptions = {},
-  ): Promise<PostResult> {
-    this.requireDurable(room);
-    return this.keep(room, event, textOfEvent({ event, values, except: [] }), options);
+    return {
+      emit: async (event, ...values) => {
+        this.requireDurable(room);
+        return this.keep(room, event, textOfEvent({ event, values, except: [] }), options);
+      },
+    };
   }
 
   async read(room: string, query: PageQuery): Promise<KeptPage> {
@@ -134,8 +131,7 @@ export class LocalDurableRooms {
   }
 
   private get requests() {
-    const { isDurable, conversations, readers, onError } = this;
-    const options = { ...this.options, onError };
+    const { isDurable, conversations, readers, options } = this;
     return { isDurable, conversations, readers, options, nameOf: (room: string) => this.nameOf(room) };
   }
 
@@ -143,9 +139,7 @@ export class LocalDurableRooms {
   private watch(): void {
     const { nsp, isDurable, requests } = this;
     const { adapter } = nsp;
-    const answering = new WeakMap<AnySocket, () => void>();
     const onConnection = (socket: AnySocket) => {
-      answering.set(socket, answerDurableRequests(socket, requests));
       if (socket.recovered) own('telling where durable rooms are', this.tellPositions(socket));
     };
     const onRoom = (room: unknown) => {
@@ -153,7 +147,12 @@ export class LocalDurableRooms {
     };
     nsp.on('connection', onConnection);
     adapter.on('create-room', onRoom);
-    const end = captureBroadcasts(
+    const endAnswers = answerRequests(
+      nsp,
+      (socket) => durableHandlers(socket, requests),
+      (error) => this.onError(error, ''),
+    );
+    const endCapture = captureBroadcasts(
       adapter,
       isDurable,
       (room, [event, ...values], except) => {
@@ -166,10 +165,9 @@ export class LocalDurableRooms {
       },
       (room) => this.warnOfSeveral(room),
     );
-    this.ends.push(end, () => {
+    this.ends.push(endCapture, endAnswers, () => {
       nsp.off('connection', onConnection);
       adapter.off('create-room', onRoom);
-      for (const socket of nsp.sockets.values()) answering.get(socket)?.();
     });
     for (const socket of nsp.sockets.values()) onConnection(socket);
     for (const room of adapter.rooms.keys()) onRoom(room);

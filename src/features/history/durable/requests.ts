@@ -2,7 +2,6 @@ import { GjallarError, MalformedMessage } from '../../../base/errors.js';
 import { Encoder, PacketType, placesOfAttachments, TrustedDecoder } from '../../../engine/parser/socket-io-parser.js';
 import type { AnySocket } from '../../../io/any.js';
 import { decodePackets } from '../../../io/rooms/encoded-packet.js';
-import { answerRequests } from '../../requests.js';
 import type { Conversations } from '../conversations/conversations.js';
 import { enterKeptRoom } from '../conversations/entering.js';
 import { fitting } from '../page.js';
@@ -102,27 +101,18 @@ interface RequestContext {
   readonly conversations: Conversations;
   /** The sockets whose client puts messages in order, and therefore needs each one. */
   readonly readers: WeakSet<AnySocket>;
-  readonly options: Pick<DurableRoomsOptions, 'mayJoin' | 'onError'> & { readonly maxRooms: number };
+  readonly options: Pick<DurableRoomsOptions, 'mayJoin'> & { readonly maxRooms: number };
 }
 
-/**
- * Answers the requests of the helper `DurableRooms` of `gjallar/client`.
- * @returns what ends it
- */
-export function answerDurableRequests(socket: AnySocket, rooms: RequestContext): () => void {
-  return answerRequests(
-    socket,
-    {
-      'durable:join': (room) => join(socket, room, rooms),
-      'durable:read': (query) => read(socket, query, rooms),
-      'durable:leave': async (room) => {
-        if (rooms.isDurable(room)) await socket.leave(room);
-        return {};
-      },
-    },
-    (error) => rooms.options.onError?.(error, ''),
-  );
-}
+/** The answers to the helper `DurableRooms` of `gjallar/client`. */
+export const durableHandlers = (socket: AnySocket, rooms: RequestContext) => ({
+  'durable:join': (room: unknown) => join(socket, room, rooms),
+  'durable:read': (query: unknown) => read(socket, query, rooms),
+  'durable:leave': async (room: unknown) => {
+    if (rooms.isDurable(room)) await socket.leave(room);
+    return {};
+  },
+});
 
 async function join(socket: AnySocket, room: unknown, rooms: RequestContext): Promise<object> {
   const { isDurable, nameOf, conversations, options } = rooms;
