@@ -23,7 +23,8 @@ interface Direct {
 
 /**
  * The conversations that this worker delivers. A room is followed as long as it has members here. A direct conversation
- * begins with its first message and ends after a while without any, or when too many others have come since.
+ * begins with its first message and ends after a while without any, when too many others have come since, or with the next one
+ * once none of its users is here.
  */
 export class FollowedConversations {
   private readonly rooms = new Map<string, Resequencer>();
@@ -64,15 +65,15 @@ export class FollowedConversations {
   resequencerFor(key: string, first: Position): Resequencer | undefined {
     const room = this.rooms.get(key);
     if (room) return room;
+    const conversation = conversationOf(key);
+    if ('room' in conversation) return undefined;
+    const owner = conversation.users.find((user) => this.members.hasUser(user));
+    if (owner === undefined) return void this.end(key);
     const direct = this.directs.get(key);
     if (direct) {
       this.touch(key, direct);
       return direct.resequencer;
     }
-    const conversation = conversationOf(key);
-    if ('room' in conversation) return undefined;
-    const owner = conversation.users.find((user) => this.members.hasUser(user));
-    if (owner === undefined) return undefined;
     const resequencer = this.create(key, conversation);
     this.touch(key, { resequencer, owner });
     this.endSurplus(owner);
@@ -83,16 +84,15 @@ export class FollowedConversations {
     return resequencer;
   }
 
-  /** Ends conversations without members here, and direct conversations without new messages. */
+  /** Ends rooms without members here, and direct conversations without new messages. */
   endIdle(now = Date.now()): void {
     for (const key of this.rooms.keys()) {
       const conversation = conversationOf(key) as { room: string };
       if (!this.members.hasRoom(conversation.room)) this.end(key);
     }
     for (const [key, { resequencer }] of this.directs) {
-      const { users } = conversationOf(key) as { users: [string, string] };
-      const isIdle = now - resequencer.lastUsed > DIRECT_IDLE_MS;
-      if (isIdle || !users.some((user) => this.members.hasUser(user))) this.end(key);
+      if (now - resequencer.lastUsed <= DIRECT_IDLE_MS) break;
+      this.end(key);
     }
   }
 

@@ -57,8 +57,9 @@ test('conversations between users who are elsewhere are not followed', () => {
   here.add('alice');
   receive('alice', 'bob', 1);
   here.clear();
-  followed.endIdle();
+  receive('bob', 'alice', 2);
   expect(followed.size).toBe(0);
+  expect(delivered.length).toBe(1);
 });
 
 test('ends direct conversations a minute after their last message', () => {
