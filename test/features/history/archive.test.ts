@@ -300,6 +300,7 @@ describe('the archiver', () => {
     await new Promise<void>((resolve) => {
       const archiver = new Archiver(store, archives[0]!, {
         batch: 10,
+        onError: () => {},
         onBatch: () => ++batches === 5 && resolve(archiver.stop()),
       });
       archiver.start();

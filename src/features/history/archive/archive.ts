@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import { checkQuery } from '../checked-store.js';
-import type { ArchivePage } from '../page.js';
+import { type ArchivePage, fitting } from '../page.js';
 import { type Change, HistoryError, type PageQuery, type Position } from '../store.js';
 import { connect, createTables, encode, type LogRow, type MessageRow, type StateRow, tables } from './database.js';
 import type { Dialect } from './packages.js';
@@ -94,7 +94,9 @@ export class Archive {
       const last = await trx<StateRow>(tables.state).where('name', 'erasures').first();
       if (erasure !== undefined && last?.value !== erasure) throw new ArchiveConflict();
       const rows = await placed(trx, changes);
-      for (const chunk of chunks(rows)) {
+      for (let rest = rows; rest.length > 0; ) {
+        const chunk = fitting(rest.slice(0, MAX_ROWS), MAX_TEXT, ({ text }) => text.length);
+        rest = rest.slice(chunk.length);
         // Merging a column of the key changes nothing. INSERT IGNORE of MySQL would ignore other errors too.
         await trx(tables.messages).insert(chunk).onConflict(['log', 'offset']).merge(['offset']);
       }
@@ -235,19 +237,4 @@ async function begin(trx: Knex, hash: string, conversation: string, former?: Arc
 function numbered(row: LogRow): LogRow {
   const { id, last_offset, last_tag } = row;
   return { ...row, id: Number(id), last_offset: Number(last_offset), last_tag: Number(last_tag) };
-}
-
-function* chunks(rows: MessageRow[]): Generator<MessageRow[]> {
-  let chunk: MessageRow[] = [];
-  let size = 0;
-  for (const row of rows) {
-    if (chunk.length > 0 && (chunk.length === MAX_ROWS || size + row.text.length > MAX_TEXT)) {
-      yield chunk;
-      chunk = [];
-      size = 0;
-    }
-    chunk.push(row);
-    size += row.text.length;
-  }
-  if (chunk.length > 0) yield chunk;
 }

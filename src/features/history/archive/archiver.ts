@@ -6,25 +6,22 @@ import { type Archive, ArchiveConflict } from './archive.js';
 export interface ArchiverOptions {
   /** Messages in one transaction. Default 500. */
   batch?: number;
-  /** How long to wait once everything is archived, in milliseconds. Default 1000. */
-  idleMs?: number;
   /** How long after the death of an archiver another one takes over, in milliseconds. Default 15,000. */
   leaseMs?: number;
   /** Called with the number of messages in each batch, 0 when everything is archived. */
   onBatch?: (count: number) => void;
   /** Called with each failure. The archiver tries again after a second. */
-  onError?: (error: unknown) => void;
+  onError: (error: unknown) => void;
 }
 
-const RETRY_MS = 1000;
+/** How long it waits once everything is archived, and after a failure, in ms. */
+const WAIT_MS = 1000;
 
 /**
  * Copies what is appended to the history into the archive. Every process may run one: a lease in the
  * archive decides which of them works, and the next one continues at the archive's cursor.
  */
 export class Archiver {
-  private readonly store: HistoryStore;
-  private readonly archive: Archive;
   private readonly options: Required<ArchiverOptions>;
   private readonly owner = randomUUID();
   private readonly stopping = new AbortController();
@@ -37,10 +34,12 @@ export class Archiver {
   /** Messages that this archiver has written since its start. */
   archived = 0;
 
-  constructor(store: HistoryStore, archive: Archive, options: ArchiverOptions = {}) {
-    this.store = store;
-    this.archive = archive;
-    this.options = { batch: 500, idleMs: 1000, leaseMs: 15_000, onBatch: () => {}, onError: () => {}, ...options };
+  constructor(
+    private readonly store: HistoryStore,
+    private readonly archive: Archive,
+    options: ArchiverOptions,
+  ) {
+    this.options = { batch: 500, leaseMs: 15_000, onBatch: () => {}, ...options };
   }
 
   /** The age of the oldest message that waits to be archived, in ms; undefined if another process archives. */
@@ -60,7 +59,7 @@ export class Archiver {
   }
 
   private async run(): Promise<void> {
-    const { idleMs, leaseMs, batch, onBatch, onError } = this.options;
+    const { leaseMs, batch, onBatch, onError } = this.options;
     while (!this.stopping.signal.aborted) {
       try {
         if (!(await this.archive.lease(this.owner, leaseMs))) {
@@ -71,13 +70,13 @@ export class Archiver {
         }
         const count = await this.copy(batch);
         onBatch(count);
-        if (count === 0) await this.wait(Math.min(idleMs, leaseMs / 3));
+        if (count === 0) await this.wait(Math.min(WAIT_MS, leaseMs / 3));
       } catch (error) {
         this.cursor = null;
         if (error instanceof ArchiveConflict) continue;
         this.behindSince ??= Date.now();
         onError(error);
-        await this.wait(RETRY_MS);
+        await this.wait(WAIT_MS);
       }
     }
     await this.archive.lease(this.owner, 0).catch(onError);

@@ -1,7 +1,7 @@
 import { type Cluster, Redis } from 'ioredis';
 import { Batcher, type Entry } from '../batcher.js';
 import { type AppendJob, weightOf } from '../checked-store.js';
-import { type AppendResult, HistoryError, resultsOf, retentionOf } from '../store.js';
+import { type AppendResult, HistoryError, type HistoryLimits, resultsOf, retentionOf } from '../store.js';
 import { takeTags } from '../tags.js';
 import type { Keys } from './keys.js';
 import type { Scripts } from './scripts.js';
@@ -30,11 +30,6 @@ function answer(error: unknown): HistoryError | undefined {
   return new HistoryError(notNow.includes(code) ? 'HISTORY_UNAVAILABLE' : 'HISTORY_REFUSED', error);
 }
 
-interface AppenderOptions {
-  ttlMs: number;
-  maxMessages: number;
-}
-
 /** The scripts on a pipeline, which returns itself. exec() returns the outcome of each. */
 type Queued = { [name in keyof Scripts]: (...args: Parameters<Scripts[name]>) => unknown };
 
@@ -56,24 +51,20 @@ const MAX_SCRIPT = 200;
 
 /** Group commit for Redis: the appends of one turn share a pipeline, with one script call per conversation. */
 export class RedisAppender {
-  private readonly client: (Redis | Cluster) & Scripts;
-  private readonly keys: Keys;
-  private readonly options: AppenderOptions;
-  private readonly batcher: Batcher<AppendJob, AppendResult[]>;
+  private readonly batcher = new Batcher<AppendJob, AppendResult[]>({
+    commit: (entries) => this.send(entries),
+    windowMs: 1,
+    maxWeight: MAX_BATCH,
+    concurrency: MAX_BATCHES,
+  });
   /** The conversations of the jobs that wait for a batch. */
   private readonly queued = new Set<string>();
 
-  constructor(client: (Redis | Cluster) & Scripts, keys: Keys, options: AppenderOptions) {
-    this.client = client;
-    this.keys = keys;
-    this.options = options;
-    this.batcher = new Batcher({
-      commit: (entries) => this.send(entries),
-      windowMs: 1,
-      maxWeight: MAX_BATCH,
-      concurrency: MAX_BATCHES,
-    });
-  }
+  constructor(
+    private readonly client: (Redis | Cluster) & Scripts,
+    private readonly keys: Keys,
+    private readonly options: Required<HistoryLimits>,
+  ) {}
 
   append(job: AppendJob): Promise<AppendResult[]> {
     const callWeight = this.queued.has(job.conversation) ? 0 : CALL_WEIGHT;

@@ -4,24 +4,11 @@
  */
 export const BUCKETS = 64;
 
-export interface ConversationKeys {
-  meta: string;
-  stream: string;
-  log: string;
-  due: string;
-  check: string;
-  low: string;
-}
-
 /** The names of the keys, `gjallar:{history:<bucket>}:…`. */
 export class Keys {
-  private readonly prefix: string;
+  constructor(private readonly prefix: string) {}
 
-  constructor(prefix: string) {
-    this.prefix = prefix;
-  }
-
-  of(conversation: string): ConversationKeys {
+  of(conversation: string) {
     const bucket = bucketOf(conversation);
     return {
       meta: `${this.tag(bucket)}meta:${conversation}`,

@@ -1,4 +1,4 @@
-import type { AppendJob } from '../checked-store.js';
+import type { AppendJob, EraseJob } from '../checked-store.js';
 import { type AppendResult, type Position, resultsOf } from '../store.js';
 import { takeTags } from '../tags.js';
 import { encodeText, type Statements } from './connection.js';
@@ -42,11 +42,13 @@ export const appendStatements = {
   drop: 'DELETE FROM messages WHERE conversation = ? AND offset < ?',
   atOf: 'SELECT at FROM messages WHERE conversation = ? AND offset = ?',
   update: 'UPDATE conversations SET offset = ?, tag = ?, first = ?, oldest = ?, touched = ? WHERE id = ?',
+  erase: `UPDATE messages SET sender = '', text = ''
+    WHERE conversation = ? AND offset = ? AND tag = ? AND (sender <> '' OR text <> '')`,
 } as const;
 
 /**
- * Appends inside a transaction that the caller begins and commits: any number of `append`, then `finish`; or `forget`
- * when it is rolled back.
+ * Appends and erases inside a transaction that the caller begins and commits: any number of `append` and `erase`, then `finish`;
+ * or `forget` when it is rolled back.
  */
 export class Appender {
   /** A row is looked up and written once, however many of the transaction's jobs are for its conversation. */
@@ -79,6 +81,17 @@ export class Appender {
     }
     if (encodedKey) this.sql.insertKey.run([row.id, encodedKey, row.offset, row.tag, messages.at(-1)!.at]);
     return resultsOf(row, length, before);
+  }
+
+  /** @returns how many messages had an author or a text */
+  erase({ conversation, places }: EraseJob): number {
+    const found = this.sql.find.get([encodeText(conversation)]) as ConversationRow | undefined;
+    if (!found) return 0;
+    let erased = 0;
+    for (const { offset, tag } of places) {
+      erased += (this.sql.erase.run([found.id, offset, tag]) as { changes: number }).changes;
+    }
+    return erased;
   }
 
   finish(): void {

@@ -2,7 +2,7 @@ import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, r
 import { dirname, join } from 'node:path';
 import Database from 'libsql';
 import { GjallarError } from '../../../base/errors.js';
-import { createFolder } from '../files.js';
+import { createFolder, isBusy } from '../files.js';
 import { positionFileOf } from './position.js';
 import { VERSION } from './schema.js';
 import { FILE } from './store.js';
@@ -28,13 +28,8 @@ export function backUpHistory(dataDir: string, file: string, others: Others): Ba
   if (!existsSync(source)) throw failure(`DATA_DIR "${dataDir}" has no history. Set DATA_DIR to that of the server.`);
   createEmpty(file);
   try {
-    const db = new Database(source, { timeout: 5000 });
-    try {
-      db.prepare('VACUUM INTO ?').run([file]);
-    } finally {
-      db.close();
-    }
-    addOthers(file, others);
+    using(source, (db) => db.prepare('VACUUM INTO ?').run([file]), { timeout: 5000 });
+    using(file, (db) => addOthers(db, others));
     sync(file);
     return checkBackup(file);
   } catch (error) {
@@ -67,7 +62,7 @@ function replaceBy(file: string, target: string): BackupFacts & { others: Others
   createEmpty(draft);
   try {
     copyFileSync(file, draft);
-    const facts = { ...checkBackup(draft, file), others: takeOthers(draft) };
+    const facts = { ...checkBackup(draft, file), others: using(draft, takeOthers) };
     requireUnused(target);
     sync(draft);
     // Without its position, the database counts as restored. It goes first, in case the next steps fail.
@@ -80,68 +75,63 @@ function replaceBy(file: string, target: string): BackupFacts & { others: Others
   }
 }
 
-function addOthers(file: string, others: Others): void {
-  const db = new Database(file);
-  try {
-    db.exec(OTHERS);
-    const add = db.prepare('INSERT INTO others VALUES (?, ?)');
-    db.transaction(() => {
-      for (const other of others) add.run([...other]);
-    })();
-  } finally {
-    db.close();
-  }
+function addOthers(db: Database.Database, others: Others): void {
+  db.exec(OTHERS);
+  const add = db.prepare('INSERT INTO others VALUES (?, ?)');
+  db.transaction(() => {
+    for (const other of others) add.run([...other]);
+  })();
 }
 
-function takeOthers(file: string): Others {
-  const db = new Database(file);
-  try {
-    // A copy of the file that was made by other means has none.
-    db.exec(OTHERS);
-    const others = new Map(db.prepare('SELECT name, value FROM others').raw().all() as [string, string][]);
-    db.exec('DROP TABLE others');
-    return others;
-  } finally {
-    db.close();
-  }
+function takeOthers(db: Database.Database): Others {
+  // A copy of the file that was made by other means has none.
+  db.exec(OTHERS);
+  const others = new Map(db.prepare('SELECT name, value FROM others').raw().all() as [string, string][]);
+  db.exec('DROP TABLE others');
+  return others;
 }
 
 /** @param name the file that the user has named */
 function checkBackup(file: string, name = file): BackupFacts {
-  let db: Database.Database | undefined;
   try {
-    db = new Database(file);
-    const { integrity_check: verdict } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
-    if (verdict !== 'ok') throw new Error(verdict);
-    const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
-    if (version < 1 || version > VERSION) throw new Error(`it has format ${version}, not ${VERSION}`);
-    return db
-      .prepare(
-        'SELECT (SELECT COUNT(*) FROM messages) AS messages, (SELECT COUNT(*) FROM conversations) AS conversations',
-      )
-      .get() as BackupFacts;
+    return using(file, factsOf);
   } catch (error) {
     if (isFull(error)) throw error;
     throw failure(`"${name}" is not a complete history of this version: ${(error as Error).message}`);
-  } finally {
-    db?.close();
   }
+}
+
+function factsOf(db: Database.Database): BackupFacts {
+  const { integrity_check: verdict } = db.prepare('PRAGMA integrity_check').get() as { integrity_check: string };
+  if (verdict !== 'ok') throw new Error(verdict);
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as { user_version: number };
+  if (version < 1 || version > VERSION) throw new Error(`it has format ${version}, not ${VERSION}`);
+  return db
+    .prepare(
+      'SELECT (SELECT COUNT(*) FROM messages) AS messages, (SELECT COUNT(*) FROM conversations) AS conversations',
+    )
+    .get() as BackupFacts;
 }
 
 /** Leaving WAL mode needs the only connection to the database. */
 function requireUnused(target: string): void {
   if (!existsSync(target)) return;
-  let db: Database.Database | undefined;
   try {
-    db = new Database(target, { timeout: 1000 });
-    db.exec('PRAGMA journal_mode = DELETE');
+    using(target, (db) => db.exec('PRAGMA journal_mode = DELETE'), { timeout: 1000 });
   } catch (error) {
-    if (String((error as { code?: unknown }).code).startsWith('SQLITE_BUSY')) {
+    if (isBusy(error)) {
       throw failure(`a server uses DATA_DIR "${dirname(target)}". Stop it before you restore a backup.`);
     }
     // A damaged database is replaced.
+  }
+}
+
+function using<Result>(file: string, work: (db: Database.Database) => Result, options?: Database.Options): Result {
+  const db = new Database(file, options);
+  try {
+    return work(db);
   } finally {
-    db?.close();
+    db.close();
   }
 }
 

@@ -1,7 +1,6 @@
-import type { EraseJob } from '../checked-store.js';
 import { OVERHEAD_BYTES } from '../page.js';
 import type { Forgetter } from './append.js';
-import { encodeText, type Statements } from './connection.js';
+import type { Statements } from './connection.js';
 
 /** How many rows one transaction removes: about a millisecond, in which no other process can write. */
 const CHUNK = 500;
@@ -135,27 +134,5 @@ export class SizeLimit {
     // A repetition of what is gone could not be told from another message anyway.
     this.sql.dropKeys.run([at]);
     return count;
-  }
-}
-
-export const eraseStatements = {
-  find: 'SELECT id FROM conversations WHERE name = ?',
-  erase: `UPDATE messages SET sender = '', text = ''
-    WHERE conversation = ? AND offset = ? AND tag = ? AND (sender <> '' OR text <> '')`,
-} as const;
-
-/** Erases messages inside a transaction that the caller begins and commits. */
-export class Eraser {
-  constructor(private readonly sql: Statements<typeof eraseStatements>) {}
-
-  /** @returns how many messages had an author or a text */
-  erase({ conversation, places }: EraseJob): number {
-    const found = this.sql.find.get([encodeText(conversation)]) as { id: number } | undefined;
-    if (!found) return 0;
-    let erased = 0;
-    for (const { offset, tag } of places) {
-      erased += (this.sql.erase.run([found.id, offset, tag]) as { changes: number }).changes;
-    }
-    return erased;
   }
 }

@@ -4,16 +4,7 @@ import { isBusy, retryWhileBusy } from '../files.js';
 import { type AppendResult, HistoryError } from '../store.js';
 import { Appender, appendStatements, Forgetter, forgetStatements } from './append.js';
 import { prepareAll, type Statement, type WriteConnection } from './connection.js';
-import {
-  Eraser,
-  eraseStatements,
-  SizeLimit,
-  sizeStatements,
-  type TrimJob,
-  Trimmer,
-  type TrimOutcome,
-  trimStatements,
-} from './trim.js';
+import { SizeLimit, sizeStatements, type TrimJob, Trimmer, type TrimOutcome, trimStatements } from './trim.js';
 
 export interface WriterOptions {
   maxMessages: number;
@@ -53,7 +44,6 @@ export class SqliteWriter {
       touch: Statement;
       appender: Appender;
       trimmer: Trimmer;
-      eraser: Eraser;
       size: SizeLimit;
     },
   ) {
@@ -72,9 +62,8 @@ export class SqliteWriter {
     const forgetter = new Forgetter(await prepareAll(connection, forgetStatements));
     const appender = new Appender(await prepareAll(connection, appendStatements), maxMessages);
     const trimmer = new Trimmer(await prepareAll(connection, trimStatements), forgetter);
-    const eraser = new Eraser(await prepareAll(connection, eraseStatements));
     const size = new SizeLimit(await prepareAll(connection, sizeStatements), forgetter, maxBytes);
-    return new SqliteWriter(connection, options, { begin, touch, appender, trimmer, eraser, size });
+    return new SqliteWriter(connection, options, { begin, touch, appender, trimmer, size });
   }
 
   async append(append: AppendJob): Promise<AppendResult[]> {
@@ -108,13 +97,13 @@ export class SqliteWriter {
   }
 
   private async transact(entries: Entry<Job, Outcome>[]): Promise<void> {
-    const { begin, touch, appender, trimmer, eraser, size } = this.parts;
+    const { begin, touch, appender, trimmer, size } = this.parts;
     try {
       await retryWhileBusy(() => begin.run([]));
       const outcomes = entries.map(({ job }) => {
         if (job === 'trim to size') return undefined;
         if (job === 'check') return void touch.run([]);
-        if ('erase' in job) return eraser.erase(job.erase);
+        if ('erase' in job) return appender.erase(job.erase);
         return 'append' in job ? appender.append(job.append) : trimmer.chunk(job.trim);
       });
       appender.finish();
