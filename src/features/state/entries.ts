@@ -57,7 +57,8 @@ export class Entries {
   forgottenSeq = 0;
   /** The latest time of a deletion that is forgotten. */
   forgottenClock = 0;
-  private remembersAll = false;
+  /** Whether no deletion is forgotten: what it has deleted already may still arrive. */
+  isFilling = false;
   /** Called with each deletion that is forgotten. */
   onForget: ((key: string, clock: number) => void) | undefined;
   private readonly byKey = new Map<string, StateEntry>();
@@ -80,14 +81,10 @@ export class Entries {
     return this.byKey.get(key);
   }
 
-  /** Whether no deletion is forgotten: what it has deleted already may still arrive. */
-  get isFilling(): boolean {
-    return this.remembersAll;
-  }
-
-  set isFilling(isFilling: boolean) {
-    this.remembersAll = isFilling;
-    if (!isFilling) this.forgetSome();
+  /** Everything has arrived. */
+  filled(): void {
+    this.isFilling = false;
+    this.forgetSome();
   }
 
   /** Applies a change whose place is known. */
@@ -104,7 +101,7 @@ export class Entries {
     if (value !== undefined) this.count(entry, 1);
     else {
       this.deleted.add(key);
-      if (!this.remembersAll) this.forgetSome();
+      this.forgetSome();
     }
     this.log.push(entry);
     this.seqs.push(seq);
@@ -140,7 +137,7 @@ export class Entries {
   }
 
   private forgetSome(): void {
-    if (this.deleted.size <= this.maxDeleted) return;
+    if (this.isFilling) return;
     for (const key of this.deleted) {
       if (this.deleted.size <= this.maxDeleted) return;
       const entry = this.byKey.get(key)!;

@@ -131,7 +131,6 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     return this.replica.compareAndSet(key, before, encoded, this.lastingOf(options));
   }
 
-  /** Bytes of the encoded value of a key; undefined if it has none. */
   sizeOf(key: string): number | undefined {
     const value = this.overlay.get(key);
     return value === undefined ? undefined : Buffer.byteLength(value);
@@ -206,11 +205,6 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     if (member && typeof mark === 'number') this.publisher.members.acknowledge(member, mark);
   }
 
-  /**
-   * Adds a client that is not a socket of socket.io, with a format of its own.
-   * @returns takes it out of the room; call it when the client is gone
-   * @throws GjallarError with the codes of join()
-   */
   joinReader(reader: StateReader, format: StateFormat, options: JoinOptions = {}): () => void {
     const member = this.admit(reader, format, options);
     return () => this.publisher.members.remove(member);

@@ -4,12 +4,16 @@ import { brokerReasonOf, isConnectionRejected } from '../broker-cause.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import { isList, redisNodesOf, sentinelOf, splitUrls } from './address.js';
 
-/** Whether a URL leads to a cluster: it lists nodes of one, or its Redis says so, as in {@link isClusterNode}. */
-export async function isClusterUrl(url: string): Promise<boolean | undefined> {
+/**
+ * Whether a URL leads to a cluster: it lists nodes of one, or its Redis says so, as in {@link isClusterNode}.
+ * @param onError told why its Redis does not say
+ */
+export async function isClusterUrl(url: string, onError?: (error: Error) => void): Promise<boolean | undefined> {
   if (isList(url)) return true;
   const redis = connectOnce(url);
+  if (onError) redis.on('error', onError);
   try {
-    return await isClusterNode(redis);
+    return await isClusterNode(redis, onError);
   } finally {
     redis.disconnect();
   }
@@ -19,13 +23,17 @@ export async function isClusterUrl(url: string): Promise<boolean | undefined> {
  * Whether a Redis is a node of a Redis Cluster. Resolves with undefined if it does not say: it is unreachable, or its user has neither
  * the right to INFO nor to CLUSTER INFO.
  */
-export async function isClusterNode(redis: Redis): Promise<boolean | undefined> {
+export async function isClusterNode(redis: Redis, onError?: (error: Error) => void): Promise<boolean | undefined> {
   const info = await redis.info('cluster').catch(() => undefined);
   const answer = /^cluster_enabled:([01])/m.exec(info ?? '')?.[1];
   if (answer !== undefined) return answer === '1';
   return redis.call('CLUSTER', 'INFO').then(
     () => true,
-    (error: Error) => (error.message.includes('cluster support disabled') ? false : undefined),
+    (error: Error) => {
+      if (error.message.includes('cluster support disabled')) return false;
+      onError?.(error);
+      return undefined;
+    },
   );
 }
 

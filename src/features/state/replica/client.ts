@@ -47,18 +47,17 @@ export class SequencerClient extends FeatureLink<ToSequencer, FromSequencer> {
     return unwritten ?? 0;
   }
 
-  /** Sends a change. Returns its number. */
-  change(replica: Replica, change: KeyChange): number {
+  /** Sends a change, with the next number. */
+  change(replica: Replica, change: KeyChange): void {
     const changes = this.changed.get(replica);
     if (changes) changes.push(change);
     else this.changed.set(replica, [change]);
-    const number = ++this.numbers;
+    this.numbers++;
     if (this.isLocal) this.flush();
     else if (!this.isFlushDue) {
       this.isFlushDue = true;
       nextTick(() => this.flush());
     }
-    return number;
   }
 
   /** The number that the next change has. */

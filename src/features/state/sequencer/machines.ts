@@ -6,7 +6,7 @@ import { SharedRun } from '../../shared-run.js';
 import { changeOf, type KeyChange } from '../entries.js';
 import { UNITS_PER_MS } from '../version.js';
 import type { Digest, ToMachine } from './messages.js';
-import { PAGE_BYTES, pageOf, type SequencedRoom } from './room.js';
+import { type EntryPage, pageOf, type SequencedRoom } from './room.js';
 
 /** How often machines compare what they have, in ms. */
 const DIGEST_MS = 2000;
@@ -130,26 +130,16 @@ export class Machines {
 
   /** Sends the other machines what this one has changed. */
   publish(room: SharedRoom): void {
-    const { entries } = room.sequenced;
-    const after = room.sentToMachines;
+    const { entries, name } = room.sequenced;
+    let after: number | undefined = room.sentToMachines;
     room.sentToMachines = entries.seq;
-    if (this.hubs.size === 0 || after === entries.seq) return;
-    let changes: KeyChange[] = [];
-    let bytes = 0;
-    const send = () => {
-      if (changes.length === 0) return;
-      const message = { type: 'changes', room: room.sequenced.name, changes } as const;
+    while (after !== undefined && this.hubs.size > 0) {
+      const page: EntryPage = pageOf(entries, after, (entry) => room.sequenced.isOwn(entry));
+      after = page.next;
+      if (page.changes.length === 0) return;
+      const message = { type: 'changes', room: name, changes: page.changes.map(changeOf) } as const;
       for (const hub of this.hubs.keys()) this.host.sendToHub(hub, message);
-      changes = [];
-      bytes = 0;
-    };
-    for (const entry of entries.after(after)) {
-      if (!room.sequenced.isOwn(entry)) continue;
-      changes.push(changeOf(entry));
-      bytes += entry.bytes;
-      if (bytes > PAGE_BYTES) send();
     }
-    send();
   }
 
   onMessage(hub: string, message: ToMachine): void {

@@ -9,7 +9,7 @@ import type { Digest, NumberedChange, StateBounds } from './messages.js';
 /** What other machines change is accepted up to this multiple of the bounds. */
 const MAX_OVER = 4;
 /** Approximate size of one message. */
-export const PAGE_BYTES = 262_144;
+const PAGE_BYTES = 262_144;
 /** Of how many sequencers a room knows what it has had of them. Each start of a hub makes a further one. */
 const MAX_KNOWN = 64;
 /** Without a change for so long, a room is quiet, in ms. */
@@ -25,14 +25,24 @@ export interface EntryPage {
   readonly next?: number;
 }
 
-/** The entries of a room after a number, up to about the size of a message. */
-export function pageOf(entries: Entries, after: number): EntryPage {
+/**
+ * The entries of a room after a number that are wanted, up to about the size of a message.
+ * @param most how many at most
+ */
+export function pageOf(
+  entries: Entries,
+  after: number,
+  isWanted: (entry: StateEntry) => boolean = () => true,
+  most = Number.POSITIVE_INFINITY,
+): EntryPage {
   const changes: NumberedChange[] = [];
   let bytes = 0;
-  for (const { key, clock, origin, value, expires, owner, seq, bytes: size } of entries.after(after)) {
-    if (bytes > PAGE_BYTES) return { changes, next: seq - 1 };
+  for (const entry of entries.after(after)) {
+    if (!isWanted(entry)) continue;
+    bytes += entry.bytes;
+    if (changes.length >= most || (changes.length > 0 && bytes > PAGE_BYTES)) return { changes, next: entry.seq - 1 };
+    const { key, clock, origin, value, expires, owner, seq } = entry;
     changes.push({ key, clock, origin, value, expires, owner, seq });
-    bytes += size;
   }
   return { changes };
 }

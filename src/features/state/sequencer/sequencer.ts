@@ -219,15 +219,9 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
     room.sequenced.entries.isFilling = true;
     this.rooms.set(name, room);
     const meet = !this.host.isAlone ? MEET_MS - (performance.now() - this.startedAt) : 0;
-    if (this.told) this.awaitFor(room, this.told);
-    if (meet > 0)
-      this.awaitFor(
-        room,
-        delay(meet).then(() => this.machines.fill(room)),
-      );
-    else {
-      const filled = this.machines.fill(room);
-      if (filled) this.awaitFor(room, filled);
+    const fill = () => this.machines.fill(room);
+    for (const before of [this.told, meet > 0 ? delay(meet).then(fill) : fill()]) {
+      if (before) this.awaitFor(room, before);
     }
     return room;
   }
@@ -262,7 +256,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
       .sort(([, one], [, other]) => other.had!.number - one.had!.number);
     if (first) return this.pull(room, ...first);
     room.isReady = true;
-    room.sequenced.entries.isFilling = false;
+    room.sequenced.entries.filled();
     const done = room.held.splice(0).map(({ worker, request }) => ({ worker, request, fields: update(room, request) }));
     for (const [worker, follower] of followers) this.sendPage(room, worker, follower, 0);
     for (const { worker, request, fields } of done) this.reply(room, worker, request, fields);

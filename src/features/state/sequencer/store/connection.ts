@@ -28,32 +28,23 @@ export class StoreConnection {
   private reason: string | undefined;
   private wasReady = false;
   private firstChecks = 0;
-  private readonly end: () => void;
   private readonly timer: NodeJS.Timeout;
+  private retry: NodeJS.Timeout | undefined;
+  private isEnded = false;
   private next: RoomStore[] = [];
 
   /** @param onClosed called when the last room is gone */
   private constructor(
-    redis: string | Redis | Cluster,
+    private readonly redis: string | Redis | Cluster,
     private readonly onClosed: () => void,
   ) {
-    const onReady = () => this.onReady();
-    if (typeof redis === 'string') {
-      this.end = connect(redis, {
-        onClient: (client) => this.use(client),
-        onReady,
-        onError: (reason) => {
-          this.reason = reason;
-        },
-      });
-    } else {
-      this.use(redis);
-      redis.on('ready', onReady);
-      if (redis.status === 'ready') queueMicrotask(onReady);
-      this.end = () => redis.off('ready', onReady);
+    this.timer = setInterval(() => this.checkSome(), CHECK_MS).unref();
+    if (typeof redis === 'string') this.connect(redis);
+    else {
+      this.client = withStoreScript(redis);
+      redis.on('ready', this.onReady);
+      if (redis.status === 'ready') queueMicrotask(this.onReady);
     }
-    this.timer = setInterval(() => this.checkSome(), CHECK_MS);
-    this.timer.unref();
   }
 
   /** The connection to a Redis, which all rooms of this process with the same URL or client share. */
@@ -75,8 +66,11 @@ export class StoreConnection {
 
   remove(room: RoomStore): void {
     if (!this.rooms.delete(room) || this.rooms.size > 0) return;
+    this.isEnded = true;
     clearInterval(this.timer);
-    this.end();
+    clearTimeout(this.retry);
+    if (typeof this.redis === 'string') this.client?.disconnect();
+    else this.redis.off('ready', this.onReady);
     this.onClosed();
   }
 
@@ -99,15 +93,39 @@ export class StoreConnection {
     return { answer: within(TIMEOUT_MS, sent, noAnswer), end };
   }
 
-  private use(client: Redis | Cluster): void {
+  /**
+   * Connects with the Redis, or the Redis Cluster, of a URL. A Redis that does not answer is disconnected after a few
+   * seconds, so that what was sent to it does not wait forever.
+   */
+  private readonly connect = owned('connecting the state rooms with Redis', async (url: string) => {
+    const { isClusterUrl, openCluster, openRedis } = await loadClient();
+    let reason = '';
+    const isCluster = await isClusterUrl(url, (error) => {
+      reason ||= brokerReasonOf(error);
+    });
+    if (this.isEnded) return;
+    if (isCluster === undefined) {
+      this.reason = reason;
+      this.retry = setTimeout(this.connect, RETRY_MS, url).unref();
+      return;
+    }
+    // Connections to Sentinel would outlive everything else.
+    const client = isCluster ? openCluster(url) : openRedis(url, { failoverDetector: false });
+    const onError = (error: Error) => {
+      this.reason = brokerReasonOf(error);
+    };
+    for (const event of ['error', 'node error']) client.on(event, onError);
+    for (const event of ['ready', '+node']) client.on(event, this.onReady);
+    if (client.isCluster) client.on('+node', outlivesNothing);
+    else outlivesNothing(client as Redis);
     this.client = withStoreScript(client);
-  }
+  });
 
-  private onReady(): void {
+  private readonly onReady = (): void => {
     this.wasReady = true;
     this.reason = undefined;
     for (const room of this.rooms) room.onReady();
-  }
+  };
 
   private checkSome(): void {
     if (this.isConnecting && ++this.firstChecks >= MAX_FIRST_CHECKS) this.reason = NOT_CONNECTED;
@@ -125,66 +143,6 @@ let client: Promise<typeof import('../../../../cluster/backplanes/redis/connecti
 export function loadClient(): NonNullable<typeof client> {
   client ??= import('../../../../cluster/backplanes/redis/connection.js');
   return client;
-}
-
-/** What happens to a client. */
-interface ClientEvents {
-  /** There is a client, which may not be connected yet. */
-  onClient(client: Redis | Cluster): void;
-  onReady(): void;
-  onError(reason: string): void;
-}
-
-/**
- * Connects with the Redis, or the Redis Cluster, of a URL. A Redis that does not answer is disconnected after a few
- * seconds, so that what was sent to it does not wait forever.
- * @returns ends the connection
- */
-function connect(url: string, events: ClientEvents): () => void {
-  let client: Redis | Cluster | undefined;
-  let timer: NodeJS.Timeout | undefined;
-  let isEnded = false;
-  const connectNow = owned('connecting the state rooms with Redis', async () => {
-    const { isClusterUrl, openCluster, openRedis, connectOnce } = await loadClient();
-    const isCluster = await isClusterUrl(url);
-    if (isEnded) return;
-    if (isCluster === undefined) {
-      events.onError(await whyNot(connectOnce(url)));
-      timer = setTimeout(connectNow, RETRY_MS).unref();
-      return;
-    }
-    // Connections to Sentinel would outlive everything else.
-    client = isCluster ? openCluster(url) : openRedis(url, { failoverDetector: false });
-    const onError = (error: Error) => events.onError(brokerReasonOf(error));
-    client.on('error', onError);
-    client.on('node error', onError);
-    for (const event of ['ready', '+node']) client.on(event, events.onReady);
-    if (client.isCluster) client.on('+node', outlivesNothing);
-    else outlivesNothing(client as Redis);
-    events.onClient(client);
-  });
-  connectNow();
-  return () => {
-    isEnded = true;
-    clearTimeout(timer);
-    client?.disconnect();
-  };
-}
-
-/** Why a Redis does not say what it is. */
-async function whyNot(redis: Redis): Promise<string> {
-  let reason = '';
-  redis.on('error', (error: Error) => {
-    reason ||= brokerReasonOf(error);
-  });
-  try {
-    await redis.ping();
-    return reason;
-  } catch (error) {
-    return reason || brokerReasonOf(error as Error);
-  } finally {
-    redis.disconnect();
-  }
 }
 
 /** A process whose servers are closed ends, also if the application has not closed its rooms. */

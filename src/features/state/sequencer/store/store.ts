@@ -1,10 +1,10 @@
 import { clearTimeout, performance, setTimeout } from '../../../../base/clock.js';
 import { own } from '../../../../base/owner.js';
 import { within } from '../../../../base/within.js';
-import { changeOf, isNewer, type KeyChange, type StateEntry } from '../../entries.js';
+import { isNewer, type KeyChange, type StateEntry } from '../../entries.js';
 import { MAX_VALUE_BYTES } from '../../values.js';
 import type { StoreNews } from '../messages.js';
-import type { SequencedRoom } from '../room.js';
+import { pageOf, type SequencedRoom } from '../room.js';
 import type { StoreConnection } from './connection.js';
 import type { StoreClient } from './fields.js';
 import { decodeStored, encodeMeta, type Meta, markedValue, parseMeta, storedKinds } from './fields.js';
@@ -16,8 +16,7 @@ const MAX_RETRY_MS = 4000;
 const MIN_INTERVAL_MS = 10;
 /** How often workers learn at most how far Redis is, in ms. */
 const NEWS_MS = 1000;
-/** Approximate size of one write. */
-const BATCH_BYTES = 262_144;
+/** How many changes one write has. */
 const BATCH_CHANGES = 1000;
 /** How many keys are read at once, and about how many bytes of their values. */
 const SCAN_COUNT = 500;
@@ -256,27 +255,13 @@ export class RoomStore {
   }
 
   private async write(): Promise<void> {
-    const { changes, to } = this.batchAfter(this.written, this.isOwn);
+    const { entries } = this.room;
+    const { changes, next = entries.seq } = pageOf(entries, this.written, this.isOwn, BATCH_CHANGES);
     if (changes.length > 0 || this.forgotten.size > 0) {
       this.lastWrite = performance.now();
       await this.writeChanges(changes);
     }
-    this.written = to;
-  }
-
-  /** The entries after a number that are wanted, until they are enough for one write. */
-  private batchAfter(seq: number, isWanted: (entry: StateEntry) => boolean): { changes: KeyChange[]; to: number } {
-    const changes: KeyChange[] = [];
-    let bytes = 0;
-    for (const entry of this.room.entries.after(seq)) {
-      if (!isWanted(entry)) continue;
-      if (changes.length >= BATCH_CHANGES || (changes.length > 0 && bytes + entry.bytes > BATCH_BYTES)) {
-        return { changes, to: entry.seq - 1 };
-      }
-      changes.push(changeOf(entry));
-      bytes += entry.bytes;
-    }
-    return { changes, to: this.room.entries.seq };
+    this.written = next;
   }
 
   private async writeChanges(changes: readonly KeyChange[], forgotten = [...this.forgotten]): Promise<void> {
@@ -308,9 +293,9 @@ export class RoomStore {
     const gone = [...seen].filter(([key, { kind }]) => kind === storedKinds.deleted && !entries.find(key));
     for (const [key, { clock }] of gone) this.forgotten.set(key, clock);
     for (let from = 0; from < entries.seq; ) {
-      const { changes, to } = this.batchAfter(from, (entry) => isLacking(entry, seen));
+      const { changes, next = entries.seq } = pageOf(entries, from, (entry) => isLacking(entry, seen), BATCH_CHANGES);
       if (changes.length > 0) await this.writeChanges(changes, []);
-      from = to;
+      from = next;
     }
     // The mark, and the deletions that are forgotten here.
     do {
