@@ -1,4 +1,5 @@
 import { setImmediate } from '../../base/clock.js';
+
 /** One caller's share of a batch. The commit of the batch settles it. */
 export interface Entry<Job, Result> {
   readonly job: Job;
@@ -11,7 +12,10 @@ export interface Entry<Job, Result> {
 export interface BatcherOptions<Job, Result> {
   /** Settles every entry. If it throws, the entries that it has not settled are rejected with the reason. */
   commit(entries: Entry<Job, Result>[]): Promise<void>;
-  /** While busy, the least time between the beginnings of two batches. */
+  /**
+   * The least time between the beginnings of two batches. Where several may be in progress, the first one of them does not wait for
+   * it: what comes meanwhile shares the next batch, which begins with the end of the first one, or after this time.
+   */
   windowMs: number;
   /** A batch is closed once it weighs as much. */
   maxWeight: number;
@@ -29,7 +33,8 @@ export interface BatcherOptions<Job, Result> {
 export class Batcher<Job, Result> {
   private readonly queues = new Map<unknown, Entry<Job, Result>[]>();
   private running = 0;
-  private scheduled = false;
+  private isImminent = false;
+  private timer: NodeJS.Timeout | undefined;
   private lastBegin = -Infinity;
   private onIdle: (() => void)[] = [];
 
@@ -57,16 +62,23 @@ export class Batcher<Job, Result> {
   }
 
   private schedule(): void {
-    if (this.scheduled || this.queues.size === 0 || this.running >= this.options.concurrency) return;
-    this.scheduled = true;
-    const wait = this.lastBegin + this.options.windowMs - performance.now();
+    const { concurrency, windowMs } = this.options;
+    if (this.isImminent || this.queues.size === 0 || this.running >= concurrency) return;
+    const isFirst = this.running === 0 && concurrency > 1;
+    const wait = isFirst ? 0 : this.lastBegin + windowMs - performance.now();
+    if (wait > 0) {
+      this.timer ??= setTimeout(() => this.begin(), Math.ceil(wait));
+      return;
+    }
+    clearTimeout(this.timer);
+    this.isImminent = true;
     // Not a microtask: those run between two sockets' messages, an immediate after all messages of the turn.
-    if (wait <= 0) setImmediate(() => this.begin());
-    else setTimeout(() => this.begin(), Math.ceil(wait));
+    setImmediate(() => this.begin());
   }
 
   private begin(): void {
-    this.scheduled = false;
+    this.timer = undefined;
+    this.isImminent = false;
     this.lastBegin = performance.now();
     this.running++;
     const batch = this.take();

@@ -29,3 +29,30 @@ test('a batch is closed by weight, and takes a job that alone weighs more', asyn
   await Promise.all([batcher.add('large', 50, 'm'), batcher.add('x', 9, 'a'), batcher.add('y', 9, 'b')]);
   expect(batches).toEqual([['large'], ['x', 'y']]);
 });
+
+test('what comes while a batch is in progress shares the next one, which begins with its end or after the window', async () => {
+  const begun: string[][] = [];
+  const ends: (() => void)[] = [];
+  const batcher = new Batcher<string, string>({
+    commit: (entries) => {
+      begun.push(entries.map(({ job }) => job));
+      return new Promise((resolve) => ends.push(resolve));
+    },
+    windowMs: 300_000,
+    maxWeight: 10,
+    concurrency: 2,
+  });
+  const turn = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  const add = (job: string) => void batcher.add(job);
+  add('a');
+  await turn();
+  add('b');
+  await turn();
+  add('c');
+  await turn();
+  expect(begun).toEqual([['a']]);
+  ends[0]!();
+  await turn();
+  expect(begun).toEqual([['a'], ['b', 'c']]);
+  ends[1]!();
+});
