@@ -4,6 +4,7 @@
  * Checked against Node.js 20.20, 22.23 and 24.21. `test/engine/node/connection-pipe.test.ts` fails if one is missing.
  */
 import { Socket } from 'node:net';
+import { queueMicrotask } from '../../base/clock.js';
 import { socketOn } from './node-net.private.js';
 
 /** UV_NAMED_PIPE with which handles can be sent. */
@@ -62,10 +63,15 @@ export class ConnectionPipe {
     this.socket.on('close', onClose);
   }
 
-  /** Sends a message with a connection. This process has the connection, too, until it closes it. */
+  /**
+   * Sends a message with a connection at the end of this turn, after what others are told in it. This process has the
+   * connection, too, until it closes it.
+   */
   send(message: Buffer, connection: Socket): void {
     this.waiting.push([message, connection]);
-    if (!this.isWriting) this.writeNext();
+    if (this.isWriting) return;
+    this.isWriting = true;
+    queueMicrotask(() => this.writeNext());
   }
 
   /** Node.js would write what waits in one go, without its connections. */

@@ -116,28 +116,32 @@ export class LiveSessions {
     const { id: connection, remoteAddress: address } = socket.conn as unknown as { id: string; remoteAddress: string };
     const pid = pidOf(socket);
     const connectedAt = machineTime();
+    const { resumedFrom, named, handedOver, aliveAt, floors, alsoReceived, isShared } = state;
+    // Field by field: spreading costs more than all the rest of this method.
     const session: LiveSession = {
-      ...{
-        ...state,
-        socket,
-        id: socket.id,
-        pid,
-        connection,
-        address,
-        connectedAt,
-        told: 'nothing',
-        changes: undefined,
-      },
-      ...{
-        replayed: undefined,
-        data: undefined,
-        costs: undefined,
-        isStale: false,
-        floor: 0,
-        floorAt: 0,
-        lastDirect: 0,
-        held: undefined,
-      },
+      socket,
+      id: socket.id,
+      pid,
+      resumedFrom,
+      named,
+      handedOver,
+      aliveAt,
+      address,
+      connection,
+      floors,
+      alsoReceived,
+      replayed: undefined,
+      connectedAt,
+      told: 'nothing',
+      isShared,
+      changes: undefined,
+      data: undefined,
+      costs: undefined,
+      isStale: false,
+      floor: 0,
+      floorAt: 0,
+      lastDirect: 0,
+      held: undefined,
     };
     this.byPid.set(pid, session);
     this.bySid.set(socket.id, session);
@@ -329,24 +333,29 @@ export class LiveSessions {
   }
 
   private stateOf(session: LiveSession): SessionState {
-    const { socket, pid, resumedFrom, named, handedOver, aliveAt, floors } = session;
+    const { socket, pid, told, resumedFrom, named, handedOver, aliveAt, floors } = session;
     const { alsoReceived, replayed, isShared, address, connection } = session;
-    const user = this.userOf(socket.data);
-    const own = { pid, sid: socket.id, aliveAt, alsoReceived, replayed, isShared, user, address, connection };
-    // Only so much is kept that the client can be told apart from an unknown one.
-    if (session.told === 'too many rooms')
-      return { ...own, rooms: [], data: undefined, worker: NO_WORKER, resumedFrom: undefined, floors: undefined };
-    const data = this.packer.pack(socket.data);
-    session.data = digestOf(data);
+    // Otherwise only so much is kept that the client can be told apart from an unknown one.
+    const isKept = told !== 'too many rooms';
+    const data = isKept ? this.packer.pack(socket.data) : undefined;
+    if (isKept) session.data = digestOf(data);
     return {
-      ...own,
-      rooms: Array.from(socket.rooms, nameOf),
+      pid,
+      sid: socket.id,
+      rooms: isKept ? Array.from(socket.rooms, nameOf) : [],
       data,
-      worker: this.worker,
-      resumedFrom,
-      named,
-      handedOver,
-      floors: floors?.state(),
+      worker: isKept ? this.worker : NO_WORKER,
+      resumedFrom: isKept ? resumedFrom : undefined,
+      named: isKept ? named : undefined,
+      handedOver: isKept ? handedOver : undefined,
+      aliveAt,
+      floors: isKept ? floors?.state() : undefined,
+      alsoReceived,
+      replayed,
+      isShared,
+      user: this.userOf(socket.data),
+      address,
+      connection,
     };
   }
 }

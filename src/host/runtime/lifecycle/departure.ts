@@ -158,9 +158,9 @@ function sessionsOf(engine: Engine, application: Served, moves: Moves, isPolling
       return engine.clientsCount;
     },
     members: () => engine.all,
-    isQuiet: (session) => !application.isBusy(session) && session.isQuiet && !moves.takes(engine, session),
+    isQuiet: (session) => !application.isBusy(session) && session.isQuiet && !moves.takes(session),
     isUrgent: (session) => isPollingUrgent && session.transport.name === 'polling',
-    dismiss: (session) => moves.move(engine, session) || session.dismiss(),
+    dismiss: (session) => moves.move(session) || session.dismiss(),
   };
 }
 

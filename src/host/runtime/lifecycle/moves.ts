@@ -1,7 +1,8 @@
 import { createConnection, createServer, type Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { clearTimeout, machineTime, performance, setImmediate, setTimeout } from '../../../base/clock.js';
-import { owned } from '../../../base/owner.js';
+import { own, owned } from '../../../base/owner.js';
+import { within } from '../../../base/within.js';
 import type { Node } from '../../../cluster/node.js';
 import { type FromPrimary, socketOf } from '../../../cluster/protocol.js';
 import type { Relay, Successors } from '../../../cluster/relay/relay.js';
@@ -118,15 +119,16 @@ export class Moves {
   /** Workers that were replaced, or are about to be. */
   successors: Successors = [];
   private readonly departed = new Map<string, Departed>();
-  private departedBytes = 0;
   /** Sessions that are to move. */
-  private readonly waiting = new Map<Session, Engine>();
-  /** Those for which the successor is prepared. Those that were busy when their turn came come last, again and again. */
-  private readonly ready = new Map<Session, { readonly engine: Engine; readonly isBusy: boolean }>();
-  private busyCount = 0;
+  private readonly waiting = new Set<Session>();
+  /** Those for which the successor is prepared, and those of them that were busy when their turn came. */
+  private readonly ready = new Set<Session>();
+  private readonly busy = new Set<Session>();
   private preparations = 0;
   /** The way to the successor, once that is prepared for the first time. */
   private pipe: ConnectionPipe | undefined;
+  /** What has come over the pipes in the last turns. */
+  private readonly held: Parameters<Moves['takeOver']>[] = [];
   /** Whether this worker, as a successor, accepts pipes. */
   private listening: Promise<void> | undefined;
   /** Ends the preparation in progress. */
@@ -166,9 +168,7 @@ export class Moves {
     if (successor === undefined || !this.worker.mesh.has(successor)) return;
     this.successor = successor;
     this.due = performance.now() + within;
-    for (const engine of this.worker.engines) {
-      for (const session of engine.all) this.takes(engine, session);
-    }
+    for (const engine of this.worker.engines) for (const session of engine.all) this.takes(session);
   }
 
   /** How many clients have arrived, how long they heard nothing, and how many had to reconnect. */
@@ -200,22 +200,22 @@ export class Moves {
   }
 
   /** Whether a session is about to move, as soon as it can: nothing else may end it before the last call of a drain. */
-  takes(engine: Engine, session: Session): boolean {
+  takes(session: Session): boolean {
     if (!this.clientOf(session)) return false;
-    if (!this.ready.has(session)) this.waiting.set(session, engine);
+    if (!this.ready.has(session) && !this.busy.has(session)) this.waiting.add(session);
     this.timer ??= setTimeout(this.onTurn, 0);
     return true;
   }
 
   /** Has the successor prepare for the next sessions, of one engine. */
-  private prepare(to: number): void {
-    const [first] = this.waiting.values();
-    if (!first || this.prepared || this.ready.size - this.busyCount > PREPARED) return;
+  private async prepare(to: number): Promise<void> {
+    const [first] = this.waiting;
+    if (!first || this.prepared || this.ready.size > PREPARED) return;
     const sessions: Session[] = [];
     const expected: Expected[] = [];
-    for (const [session, engine] of this.waiting) {
+    for (const session of this.waiting) {
       if (sessions.length === PREPARED) break;
-      if (engine !== first) continue;
+      if (session.server !== first.server) continue;
       this.waiting.delete(session);
       const client = this.clientOf(session);
       if (!client || session.readyState !== 'open') continue;
@@ -223,48 +223,41 @@ export class Moves {
       for (const socket of client.sockets.values())
         expected.push({ nsp: socket.nsp.name, pid: pidOf(socket), sid: socket.id });
     }
-    const prepared = () => {
-      if (!this.pipe && this.successor !== undefined) return this.connect(to, prepared);
-      this.prepared = undefined;
-      clearTimeout(timer);
-      for (const session of sessions) this.ready.set(session, { engine: first, isBusy: false });
-    };
+    const prepared = new Promise<void>((resolve) => {
+      this.prepared = resolve;
+    });
+    this.relayOf(first.server).prepare(this.node.nameOf(to), ++this.preparations, serialize(expected));
     // The successor accepts a pipe once it has answered.
-    const timer = this.pipe && setTimeout(prepared, MAX_PREPARATION_MS);
-    this.prepared = prepared;
-    const relay = this.worker.relays[this.worker.engines.indexOf(first)]!;
-    relay.prepare(this.node.nameOf(to), ++this.preparations, serialize(expected));
+    await (this.pipe ? within(MAX_PREPARATION_MS, prepared) : prepared);
+    if (this.successor !== undefined) this.pipe ??= await this.connect(to);
+    this.prepared = undefined;
+    for (const session of sessions) this.ready.add(session);
   }
 
   /** Lets some clients leave. */
   private readonly onTurn = owned('moving clients', () => {
-    const { waiting, ready, successor, prepared } = this;
-    const isOver = successor === undefined || (waiting.size === 0 && ready.size === 0 && !prepared);
+    const { waiting, ready, busy, successor, prepared } = this;
+    const left = waiting.size + ready.size + busy.size;
+    const isOver = successor === undefined || (left === 0 && !prepared);
     this.timer = isOver ? undefined : setTimeout(this.onTurn, TURN_MS);
     if (isOver) return;
-    this.prepare(successor);
+    own('preparing for sessions', this.prepare(successor));
     const now = performance.now();
     // Twice as fast as necessary: what comes last may take longer.
-    const needed = Math.ceil((2 * (waiting.size + ready.size) * TURN_MS) / Math.max(1, this.due - now));
-    let free = Math.min(Math.max(PER_TURN, needed), MAX_ON_WAY - this.youngDepartures(now));
-    const busy: [Session, Engine][] = [];
-    for (const [session, { engine, isBusy }] of ready) {
-      if (free <= 0 || busy.length === MAX_LOOKS) break;
+    const needed = Math.ceil((2 * left * TURN_MS) / Math.max(1, this.due - now));
+    const young = [...this.departed.values()].filter(({ since }) => now - since < SLOW_MS).length;
+    // One behind the other at first: what a new worker has never done takes it long.
+    let free = Math.min(Math.max(PER_TURN, needed), MAX_ON_WAY, 1 + this.silences.length) - young;
+    let looks = MAX_LOOKS;
+    for (const session of [...ready, ...busy]) {
+      if (free <= 0 || looks-- === 0) break;
       ready.delete(session);
-      if (isBusy) this.busyCount--;
+      busy.delete(session);
       if (session.readyState !== 'open') continue;
-      if (this.move(engine, session)) free--;
-      else if (this.clientOf(session)) busy.push([session, engine]);
+      if (this.move(session)) free--;
+      else if (this.clientOf(session)) busy.add(session);
     }
-    for (const [session, engine] of busy) ready.set(session, { engine, isBusy: true });
-    this.busyCount += busy.length;
   });
-
-  private youngDepartures(now: number): number {
-    let count = 0;
-    for (const { since } of this.departed.values()) if (now - since < SLOW_MS) count++;
-    return count;
-  }
 
   /** The client of a session of a kind that can move. */
   private clientOf(session: Session): MovingClient | undefined {
@@ -273,12 +266,19 @@ export class Moves {
     return polling || transport.nativeSocket?.canLeave !== undefined ? clientOf(session) : undefined;
   }
 
+  private relayOf(engine: Engine): Relay {
+    return this.worker.relays[this.worker.engines.indexOf(engine)]!;
+  }
+
   /** Moves a session, if it can. */
-  move(engine: Engine, session: Session): boolean {
+  move(session: Session): boolean {
     const to = this.successor;
+    const engine = session.server;
     const client = this.clientOf(session);
     if (to === undefined || !this.pipe || !client || isBusy(client) || !engine.canLeave(session)) return false;
-    if (this.departedBytes > MAX_MOVING_BYTES) return false;
+    let moving = 0;
+    for (const { bytes } of this.departed.values()) moving += bytes;
+    if (moving > MAX_MOVING_BYTES) return false;
     const state = stateOf(session, client);
     if (!state) {
       this.staying.add(session);
@@ -290,26 +290,21 @@ export class Moves {
     const { webSocket, poll } = engine.handOver(session);
     for (const sid of sids) departing.delete(sid);
     const timer = setTimeout(() => this.arrived(id, 'no answer'), MAX_SILENCE_MS);
-    const bytes = state.length;
-    this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes, timer });
-    this.departedBytes += bytes;
-    const { engines, relays } = this.worker;
-    const index = engines.indexOf(engine);
+    this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes: state.length, timer });
     if (webSocket) {
       const { socket, rest, compresses } = webSocket;
+      const index = this.worker.engines.indexOf(engine);
       const handed: Handed = { from: this.node.id, engine: index, state, rest, compresses, peer: peerOf(socket) };
-      this.pipe!.send(serialize(handed), socket);
-    } else relays[index]!.handOver(this.node.nameOf(to), id, state, poll);
+      this.pipe.send(serialize(handed), socket);
+    } else this.relayOf(engine).handOver(this.node.nameOf(to), id, state, poll);
     return true;
   }
 
   /** The successor is gone: what is on its way returns by itself, and the others are dismissed. */
   private giveUp(): void {
     this.successor = undefined;
-    this.waiting.clear();
+    for (const sessions of [this.waiting, this.ready, this.busy]) sessions.clear();
     this.prepared?.();
-    this.ready.clear();
-    this.busyCount = 0;
     for (const id of [...this.departed.keys()]) this.arrived(id, 'the new worker is gone');
   }
 
@@ -317,9 +312,8 @@ export class Moves {
   private arrived(id: string, failure?: string): void {
     const departed = this.departed.get(id);
     if (!departed) return;
-    const { socket, since, bytes, timer } = departed;
+    const { socket, since, timer } = departed;
     this.departed.delete(id);
-    this.departedBytes -= bytes;
     clearTimeout(timer);
     const now = performance.now();
     this.staysUntil = now + STAY_MS;
@@ -348,24 +342,25 @@ export class Moves {
     );
   }
 
-  /** Opens the way to the successor. */
-  private connect(to: number, connected: () => void): void {
+  /** Opens the way to the successor; undefined if that is gone. */
+  private connect(to: number): Promise<ConnectionPipe | undefined> {
     const carrier = createConnection(socketOf(this.worker.mesh.directory, to, 'move')).pause();
-    carrier.once('error', () => this.giveUp());
-    carrier.once('connect', () => {
-      const onClose = () => this.giveUp();
-      this.pipe = new ConnectionPipe(carrier, () => {}, onClose);
-      connected();
+    const giveUp = () => this.giveUp();
+    return new Promise((resolve) => {
+      carrier.once('error', () => resolve(giveUp() as undefined));
+      carrier.once('connect', () => resolve(new ConnectionPipe(carrier, () => {}, giveUp)));
     });
   }
 
   /** Accepts the pipes of workers that this one replaces. */
   private listen(): Promise<void> {
     this.listening ??= new Promise((resolve, reject) => {
-      const takeOver = owned('taking a session over', (message: Buffer, socket?: Socket) =>
-        this.takeOver(message, socket),
-      );
-      const accept = (carrier: Socket) => new ConnectionPipe(carrier, takeOver, () => {});
+      const accept = (carrier: Socket) =>
+        new ConnectionPipe(
+          carrier,
+          (...handed) => this.hold(handed),
+          () => {},
+        );
       const server = createServer({ pauseOnConnect: true }, accept).unref();
       process.once('exit', () => server.close());
       server.once('error', reject);
@@ -375,8 +370,18 @@ export class Moves {
     return this.listening;
   }
 
+  /** Those that left together go on together, and share messages to the hub. Each comes in a turn of its own. */
+  private hold(handed: Parameters<Moves['takeOver']>): void {
+    const count = this.held.push(handed);
+    const goOn = () => {
+      if (this.held.length > count) return;
+      for (const one of this.held.splice(0)) this.takeOver(...one);
+    };
+    setImmediate(() => setImmediate(goOn));
+  }
+
   /** @param socket the connection; none if this process has no descriptor left */
-  private takeOver(message: Buffer, socket: Socket | undefined): void {
+  private readonly takeOver = owned('taking a session over', (message: Buffer, socket: Socket | undefined): void => {
     const { from, engine: index, state, rest, compresses, peer } = deserialize(message) as Handed;
     const moving = deserialize(state) as Moving;
     const engine = this.worker.engines[index];
@@ -386,7 +391,7 @@ export class Moves {
     if (peerOf(socket) === peer) return this.arrive(engine, relay, from, moving, { socket, compresses, rest });
     socket.destroy();
     relay.tellArrived(from, moving.id, 'the connection is another one');
-  }
+  });
 
   private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: Connection): void {
     const { id, connects, leftAt } = moving;
