@@ -120,8 +120,6 @@ export class Handshake {
     session.polling?.holdPosts(() => {});
     session.addPackets(packets);
     this.host.messageLimits?.goOn(session, left);
-    // When its last ping was sent is known only to the other worker, and to the client.
-    session.onDeadline(false);
     const refuse = () => {
       session.dismiss();
       arrived(undefined);

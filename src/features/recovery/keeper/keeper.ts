@@ -87,6 +87,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
   /** The figures and the workers that were told last. */
   private told = '';
   private isClosed = false;
+  private turnOver: Promise<void> | undefined;
   private readonly madeAt = machineTime();
   /** Those that look again when a worker or another keeper tells something. */
   private readonly waiting: (() => void)[] = [];
@@ -237,7 +238,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     if (session.worker === NO_WORKER || session.rooms.length > maxRooms) return { outcome: 'too many rooms' };
     if (!isAnnounced) await this.announce(name, worker, session, deadline.half);
     // What others have sent to its id before is kept by then: it was written earlier, and a turn reads all that was written.
-    await nextTurn();
+    await this.nextTurn();
     const text = named === NO_OFFSET ? beginningOf(session) : named;
     const known = receivedWith(session, text, (offset) => this.timeOf(namespace, name, offset));
     // An attempt that its client has given up, which has received something since. The next one is to find the session.
@@ -298,6 +299,14 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     await this.ofWorkers.ask([worker], left, (_worker, question) =>
       this.host.sendToWorker(worker, { type: 'taking', namespace, pid, sid, ...question }),
     );
+  }
+
+  /** Those that wait at once go on together, so that their answers share a write. */
+  private nextTurn(): Promise<void> {
+    this.turnOver ??= nextTurn().then(() => {
+      this.turnOver = undefined;
+    });
+    return this.turnOver;
   }
 
   /** Takes a session from the worker, or the keeper, that has it. */

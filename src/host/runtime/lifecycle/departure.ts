@@ -9,7 +9,7 @@ import type { DrainReason, OtherClients } from '../../../engine/other-clients.js
 import type { Session } from '../../../engine/session/session.js';
 import type { Health } from '../../operations/health.js';
 import type { RunningApplication } from '../application.js';
-import { type DrainGroup, drain, LAST_CALL } from './drain.js';
+import { type DrainGroup, drain, LAST_CALL, waitedFor } from './drain.js';
 import type { Moves } from './moves.js';
 import type { Orders } from './orders.js';
 
@@ -114,7 +114,8 @@ async function sendAway(
   const groups = [
     ...groupsOf(parts, application, reason, reason === 'stop'),
     ...parts.relays.map(relayedBy),
-    ...parts.engines.map(endingOf),
+    // WebSockets whose clients have not read everything yet.
+    ...parts.engines.map(({ closing }) => waitedFor(() => closing.size)),
     parts.moves.group,
   ];
   await drain({ groups, over, isIdle: () => isIdle(application), signal });
@@ -184,18 +185,6 @@ function relayedBy(relay: Relay): DrainGroup<ReceivedConnection> {
     members: () => relay.receivedConnections,
     isQuiet: () => true,
     dismiss: (connection) => connection.leave(),
-  };
-}
-
-/** WebSockets whose clients have not read everything yet. They end by themselves. */
-function endingOf({ closing }: Engine): DrainGroup<object> {
-  return {
-    get size() {
-      return closing.size;
-    },
-    members: () => [],
-    isQuiet: () => true,
-    dismiss: () => {},
   };
 }
 

@@ -14,6 +14,16 @@ export interface DrainGroup<T extends object> {
   isUrgent?(member: T): boolean;
 }
 
+/** Clients that end by themselves. A drain only waits for them. */
+export const waitedFor = (count: () => number): DrainGroup<object> => ({
+  get size() {
+    return count();
+  },
+  members: () => [],
+  isQuiet: () => true,
+  dismiss: () => {},
+});
+
 export interface DrainOptions {
   groups: readonly DrainGroup<object>[];
   /** How long the drain may take, in ms. With 0 no client is dismissed. */

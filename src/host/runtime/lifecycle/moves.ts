@@ -7,6 +7,7 @@ import type { Node } from '../../../cluster/node.js';
 import { type FromPrimary, socketOf } from '../../../cluster/protocol.js';
 import type { Relay, Successors } from '../../../cluster/relay/relay.js';
 import type { Engine } from '../../../engine/engine.js';
+import type { LeftWebSocket } from '../../../engine/http/exchange.js';
 import { ConnectionPipe } from '../../../engine/node/connection-pipe.private.js';
 import type { NodeWebSocket } from '../../../engine/node/web-socket.js';
 import type { ArrivingSession } from '../../../engine/session/handshake.js';
@@ -22,7 +23,7 @@ import {
 import { pidOf } from '../../../io/socket-io.private.js';
 import { privateParts } from '../../../io/socket-io-server.private.js';
 import type { MachineWorker } from '../machine-worker.js';
-import type { DrainGroup } from './drain.js';
+import { waitedFor } from './drain.js';
 
 /** How often clients leave, in ms: those that leave together share what each would cost the hub and the new worker alone. */
 const TURN_MS = 20;
@@ -56,16 +57,14 @@ interface Moving extends ArrivingSession {
 }
 
 /** A session on a WebSocket, as it goes with its connection. */
-interface Handed {
+interface Handed extends Omit<LeftWebSocket, 'socket'> {
   /** The worker that it leaves. */
   readonly from: string;
   /** The number of its engine among those of the worker. */
   readonly engine: number;
   /** What the application knows of it. */
   readonly state: Buffer;
-  /** The beginning of a frame that was read. */
-  readonly rest: Buffer;
-  readonly compresses: boolean;
+  /** See {@link peerOf}. */
   readonly peer: string;
 }
 
@@ -74,14 +73,6 @@ interface Expected {
   readonly nsp: string;
   readonly pid: string;
   readonly sid: string;
-}
-
-/** The connection of a session that arrives. */
-interface Connection {
-  readonly socket: Socket;
-  readonly compresses: boolean;
-  /** The beginning of a frame. */
-  readonly rest: Buffer;
 }
 
 /** A session that has left, and has not arrived yet. */
@@ -186,18 +177,8 @@ export class Moves {
     };
   }
 
-  /** The sessions that have not arrived yet, and those that just have. They end by themselves. */
-  get group(): DrainGroup<object> {
-    const count = () => this.departed.size + Number(performance.now() < this.staysUntil);
-    return {
-      get size() {
-        return count();
-      },
-      members: () => [],
-      isQuiet: () => true,
-      dismiss: () => {},
-    };
-  }
+  /** The sessions that have not arrived yet, and those that just have. */
+  readonly group = waitedFor(() => this.departed.size + Number(performance.now() < this.staysUntil));
 
   /** Whether a session is about to move, as soon as it can: nothing else may end it before the last call of a drain. */
   takes(session: Session): boolean {
@@ -292,9 +273,9 @@ export class Moves {
     const timer = setTimeout(() => this.arrived(id, 'no answer'), MAX_SILENCE_MS);
     this.departed.set(id, { socket: webSocket?.socket, since: performance.now(), bytes: state.length, timer });
     if (webSocket) {
-      const { socket, rest, compresses } = webSocket;
+      const { socket, ...left } = webSocket;
       const index = this.worker.engines.indexOf(engine);
-      const handed: Handed = { from: this.node.id, engine: index, state, rest, compresses, peer: peerOf(socket) };
+      const handed: Handed = { from: this.node.id, engine: index, state, ...left, peer: peerOf(socket) };
       this.pipe.send(serialize(handed), socket);
     } else this.relayOf(engine).handOver(this.node.nameOf(to), id, state, poll);
     return true;
@@ -393,7 +374,7 @@ export class Moves {
     relay.tellArrived(from, moving.id, 'the connection is another one');
   });
 
-  private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: Connection): void {
+  private arrive(engine: Engine, relay: Relay, from: string, moving: Moving, connection?: LeftWebSocket): void {
     const { id, connects, leftAt } = moving;
     const io = this.worker.servers.find((one) => (one.engine as unknown) === engine);
     let isOver = false;
@@ -405,10 +386,12 @@ export class Moves {
       clearTimeout(timer);
       for (const { auth } of connects) forgetArrival(auth.pid);
       relay.tellArrived(from, id, failure);
-      // The listeners of `connection` run first.
-      if (failure === undefined)
+      if (failure === undefined) {
+        // When its last ping was sent is known only to the other worker, and to the client. This one goes with what it gets now.
+        session!.onDeadline(false);
+        // The listeners of `connection` run first.
         setImmediate(() => (webSocket ? webSocket.goOn(connection!.rest) : session!.polling?.handleHeldPost()));
-      else {
+      } else {
         if (session?.polling) session.dismiss();
         webSocket?.close();
         connection?.socket.destroy();
