@@ -1,5 +1,13 @@
 import { type Asked, FeatureLink, type Wire } from '../hub-link.js';
-import { type DataPacker, type KeeperFigures, noFigures, type ToKeeper, type ToWorker, WINDOW_MS } from './messages.js';
+import {
+  type DataPacker,
+  type KeeperFigures,
+  MAX_HANG_MS,
+  noFigures,
+  type ToKeeper,
+  type ToWorker,
+  WINDOW_MS,
+} from './messages.js';
 import type { NamespaceRecovery } from './namespace-recovery.js';
 
 /** How long a worker waits for the answer of its keeper, in ms. */
@@ -32,7 +40,7 @@ export class KeeperLink extends FeatureLink<ToKeeper, ToWorker> {
 
   /** Resolves with the answer, or with undefined if there is no keeper, or none that answers. */
   override ask<Reply extends ToWorker>(question: Asked<ToKeeper>): Promise<Reply | undefined> {
-    return super.ask<Reply>(question, MAX_WAIT_MS);
+    return super.ask<Reply>(question, question.type === 'find' ? MAX_HANG_MS + MAX_WAIT_MS : MAX_WAIT_MS);
   }
 
   protected introduce(isAgain: boolean): void {

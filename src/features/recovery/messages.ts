@@ -10,6 +10,12 @@ import type { RecoveryCounts, RecoveryOutcome } from './offset.js';
 /** How long changes wait for further ones, in ms. If the worker is killed in that time, they are lost. */
 export const WINDOW_MS = 10;
 
+/**
+ * How long a session may be served by a worker that hangs, in ms, while its client returns to another one. Within this time the
+ * worker is killed.
+ */
+export const MAX_HANG_MS = 13_000;
+
 /** A session, as its worker describes it to the keeper. */
 export interface SessionState {
   readonly pid: string;
@@ -210,6 +216,8 @@ export type ToKeeper =
       receivesSince: number;
       /** Whether messages to its id already come to the worker that asks, too. */
       isAnnounced?: boolean;
+      /** Whether the client is about to move. If it cannot, it returns by itself, and needs the session then. */
+      isMoving?: boolean;
     } & LinkQuestion)
   /** The answer to `taking`: all workers know that messages to the id of the socket are for this one, too. */
   | ({ type: 'announced'; namespace: string } & LinkAnswer)

@@ -295,6 +295,7 @@ export class NamespaceRecovery {
       ...{ type: 'find', namespace: this.namespace, pid, offset, received: `${this.numbers.received}` },
       receivesSince: this.numbers.since,
       isAnnounced,
+      isMoving: isArriving(pid),
     });
     return answer?.found;
   }

@@ -10,6 +10,7 @@ import {
   type Collected,
   type Found,
   type FromKeeperElsewhere,
+  MAX_HANG_MS,
   type Missed,
   type MissedQuestion,
   type NamespaceOptions,
@@ -35,6 +36,8 @@ const INTRODUCTION_MS = 20;
 const MAX_MEETING_MS = 1500;
 /** How long a keeper that was lost is waited for, in ms: an outage ends, a killed machine does not come back. */
 const MAX_ABSENCE_MS = 2000;
+/** How long finding a session may take once no worker serves it, in ms. */
+const ANSWER_MS = 4750;
 /** How often workers are told what is kept, if that has changed, in ms. */
 const FIGURES_INTERVAL_MS = 1000;
 /** What is asked was not found out in time. */
@@ -215,7 +218,9 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     question: Extract<ToKeeper, { type: 'find' }>,
   ): Promise<Found> {
     const { namespace: name, pid } = question;
-    const deadline = Deadline.of(question);
+    const all = Deadline.of(question);
+    await this.onceAway(namespace, name, pid, () => undefined, new Deadline(Math.min(MAX_HANG_MS, all.left)));
+    const deadline = new Deadline(Math.min(all.left, ANSWER_MS));
     // A worker that does not answer in time has sessions and packets that no other process knows.
     if (!(await deadline.half.wait(this.isTold))) return BEHIND;
     await this.reunited(name, deadline.half);
@@ -223,7 +228,7 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
     if (!session) return { outcome: 'session unknown' };
     const found = await this.found(namespace, worker, question, session, deadline);
     // A client may have tried again meanwhile: what has not got the session must not end it.
-    if (found.outcome !== undefined) namespace.failed(pid, worker, session);
+    if (found.outcome !== undefined) namespace.failed(pid, worker, { taken: session, isKept: question.isMoving });
     return found;
   }
 

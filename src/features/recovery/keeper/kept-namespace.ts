@@ -229,10 +229,6 @@ export class KeptNamespace {
     return session;
   }
 
-  isRecovering(pid: string, worker: number): boolean {
-    return this.recovering.get(pid)?.worker === worker;
-  }
-
   /** Calls back when the worker has done with the session, at once if it has already. @returns false then */
   onReturned(pid: string, worker: number, end: () => void): boolean {
     const taken = this.recovering.get(pid);
@@ -245,11 +241,14 @@ export class KeptNamespace {
   /**
    * The client of a session that was taken gets a new one.
    * @param taken what was taken, if only that is meant
+   * @param isKept whether the session stays instead: the client was about to move, and returns by itself
    */
-  failed(pid: string, worker: number, taken = this.recovering.get(pid)?.session): void {
-    const isTaken = this.isRecovering(pid, worker) && this.recovering.get(pid)?.session === taken;
-    const session = isTaken ? this.endRecovering(pid) : undefined;
-    if (session) this.end(session);
+  failed(pid: string, worker: number, { taken, isKept }: { taken?: KeptSession; isKept?: boolean } = {}): void {
+    const recovering = this.recovering.get(pid);
+    if (recovering?.worker !== worker || (taken && recovering.session !== taken)) return;
+    const session = this.endRecovering(pid)!;
+    if (isKept) this.keep(session);
+    else this.end(session);
   }
 
   private endRecovering(pid: string): KeptSession | undefined {

@@ -129,8 +129,13 @@ export class Returns {
     await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
     const returning = { ...found, ...start };
     if (this.later(returning)) return returning;
-    this.namespace.post({ type: 'failed', pid });
+    this.lose(pid);
     return 'packets missing';
+  }
+
+  /** The client gets a new session; one that was about to move returns by itself, and tries again. */
+  private lose(pid: string): void {
+    this.namespace.post({ type: isArriving(pid) ? 'away' : 'failed', pid });
   }
 
   /** The client gets a new session. */
@@ -169,7 +174,7 @@ export class Returns {
   }
 
   private close(socket: Socket, { session }: Returning, outcome: RecoveryOutcome): void {
-    this.namespace.post({ type: 'failed', pid: session.pid });
+    this.lose(session.pid);
     this.namespace.count(outcome);
     noteArrival(session.pid, false);
     setImmediate(() => socket.conn.close(true));

@@ -164,7 +164,10 @@ export class Moves {
 
   /** How many clients have arrived, how long they heard nothing, and how many had to reconnect. */
   get outcome(): object {
-    const { silences, failures } = this;
+    const { silences } = this;
+    const failures = { ...this.failures };
+    const unanswered = this.departed.size;
+    if (unanswered > 0) failures['no answer'] = (failures['no answer'] ?? 0) + unanswered;
     const sorted = silences.sort((one, other) => one - other);
     const at = (share: number) => Math.ceil(sorted[Math.ceil(share * sorted.length) - 1] ?? 0);
     const failed = Object.values(failures).reduce((sum, count) => sum + count, 0);

@@ -323,6 +323,42 @@ test('a worker has the answer, whatever it is, before it gives up', async () => 
   expect(machineTime() - start).toBeLessThan(5000);
 });
 
+test('a client returns from a worker that hangs, once that is killed', async () => {
+  const clock = movableClock();
+  const { keeper, answers } = new Machine(false);
+  const session = sessionOf('q'.repeat(20));
+  const hanging = WORKER + 1;
+  keeper.onMessage(hanging, { type: 'open', namespace, name: other, sent: 0, isAgain: false, options });
+  keeper.onMessage(hanging, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+  const offset = encodeOffset(machineTime(), own, 0, new VersionVector());
+  const question = { request: 1, ms: 18_000, pid: session.pid, offset, received: '', receivesSince: began };
+  keeper.onMessage(WORKER, { type: 'find', namespace, ...question });
+  const found = () => answers.find((answer) => answer.type === 'found');
+  await clock.ahead(11_000);
+  await until(() => answers.some(({ type }) => type === 'end'));
+  expect(found()).toBeUndefined();
+  keeper.onWorkerGone(hanging);
+  await until(() => found() !== undefined);
+  expect(found()).toMatchObject({ found: { outcome: undefined } });
+});
+
+test.each([
+  [false, 'session unknown'],
+  [true, undefined],
+])('a session stays if its client could not move: %s', async (isMoving, outcome) => {
+  const { keeper, answers } = new Machine(false);
+  const offset = encodeOffset(machineTime(), own, 0, new VersionVector());
+  const question = { ms: 1000, pid: 'p'.repeat(20), offset, received: '', receivesSince: began, isMoving };
+  const outcomes = () => answers.flatMap((answer) => (answer.type === 'found' ? [answer.found.outcome] : []));
+  keeper.onMessage(WORKER, { type: 'bus', namespace, isUp: false });
+  keeper.onMessage(WORKER, { type: 'find', namespace, request: 1, ...question });
+  await until(() => outcomes().length === 1);
+  keeper.onMessage(WORKER, { type: 'bus', namespace, isUp: true });
+  keeper.onMessage(WORKER, { type: 'find', namespace, request: 2, ...question });
+  await until(() => outcomes().length === 2);
+  expect(outcomes()).toEqual(['worker behind', outcome]);
+});
+
 test('a session that another keeper gives too late is kept here, and its end is reported', async () => {
   const clock = movableClock();
   const { keeper, answers, sent, find, found } = twoKeepers();
