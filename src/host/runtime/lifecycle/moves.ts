@@ -200,11 +200,10 @@ export class Moves {
     for (const session of this.waiting) {
       if (sessions.length === PREPARED) break;
       if (session.server !== first.server) continue;
-      this.waiting.delete(session);
-      const client = this.clientOf(session);
-      if (!client || session.readyState !== 'open') continue;
-      sessions.push(session);
-      for (const socket of client.sockets.values())
+      const client = session.readyState === 'open' ? this.clientOf(session) : undefined;
+      if (client) sessions.push(session);
+      else this.waiting.delete(session);
+      for (const socket of client?.sockets.values() ?? [])
         expected.push({ nsp: socket.nsp.name, pid: pidOf(socket), sid: socket.id });
     }
     const prepared = new Promise<void>((resolve) => {
@@ -215,7 +214,7 @@ export class Moves {
     await (this.pipe ? within(MAX_PREPARATION_MS, prepared) : prepared);
     if (this.successor !== undefined) this.pipe ??= await this.connect(to);
     this.prepared = undefined;
-    for (const session of sessions) this.ready.add(session);
+    for (const session of sessions) if (this.waiting.delete(session)) this.ready.add(session);
   }
 
   /** Lets some clients leave. */
