@@ -36,13 +36,24 @@ export interface Reports {
   disconnected(code: string, request: RejectedRequest | undefined, details: object): void;
 }
 
+/** A line of the log as an error, for an application. */
+interface ReportedError extends Error {
+  code?: string;
+}
+
+function errorOf(given: object, message: string): ReportedError {
+  const { code, error, ...fields } = given as Record<string, unknown>;
+  const details = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
+  const text = details.length > 0 ? `${message} (${details.join(', ')})` : message;
+  const cause = error === undefined ? undefined : { cause: error };
+  return Object.assign(new Error(text, cause), typeof code === 'string' && { code });
+}
+
 /** The library alone has no operator. The log of an application is its own. */
 function libraryReports(): Reports {
   const warn = (given: object, message: string) => {
-    const { code, error, ...fields } = given as Record<string, unknown>;
-    const details = Object.entries(fields).map(([name, value]) => `${name}=${value}`);
-    const text = details.length > 0 ? `${message} (${details.join(', ')})` : message;
-    process.emitWarning(`gjallar: ${text}`, { type: 'gjallar', ...(typeof code === 'string' && { code }) });
+    const { message: text, code } = errorOf(given, message);
+    process.emitWarning(text, { type: 'gjallar', ...(code !== undefined && { code }) });
   };
   const ignore = () => {};
   return {
@@ -66,6 +77,21 @@ export interface ProcessHost {
 
 /** In the library alone, nothing but these reports. */
 export const thisProcess: ProcessHost = { reports: libraryReports() };
+const alone = thisProcess.reports;
+
+/**
+ * The reports of a part whose application takes its errors. An operator gets them as well; in the library alone, they are no
+ * warnings then.
+ */
+export function reportsTo(onError: (error: ReportedError) => void): Pick<Reports, 'log' | 'problems'> {
+  const { reports } = thisProcess;
+  const to = (level: 'error' | 'warn') => (fields: object, message: string) => {
+    if (reports !== alone) reports.log[level](fields, message);
+    onError(errorOf(fields, message));
+  };
+  const { log, problems } = reports;
+  return { log: { error: to('error'), warn: to('warn'), info: (...line) => log.info(...line) }, problems };
+}
 
 /** Where other copies of gjallar in this process find the one that hosts the application. */
 const HOST = Symbol.for('gjallar.host');

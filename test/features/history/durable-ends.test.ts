@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { Adapter } from 'socket.io-adapter';
-import { createDurableRooms, SqliteHistoryStore } from '../../../src/features/history/index.js';
+import { createDurableRooms, RedisHistoryStore, SqliteHistoryStore } from '../../../src/features/history/index.js';
 import type { AdapterWithServers } from '../../../src/io/rooms/index.js';
 import { alone } from '../../../src/io/server/default-adapter.js';
 import { disconnectAll, pairOn } from '../../io/rooms/support/clients.js';
 import { Machine, startMember, startNode, type TestNode } from '../../io/rooms/support/node.js';
 import { atEnd } from '../../support/ends.js';
 import { temporaryFolder } from '../../support/folder.js';
+import { RedisProcess } from '../../support/redis.js';
 import { until } from '../../support/until.js';
 
 const rooms = 'order:*';
@@ -121,3 +122,44 @@ test('many failures make one warning for each kind of error, and later one with 
   const more = '(999 more of this kind since the last warning)';
   expect(warnings.mock.calls).toEqual([[expect.anything()], [expect.stringContaining(more)]]);
 });
+
+/** What a warning says, and its code. */
+const lineOf = ([message, options]: unknown[]) => [message, (options as { code?: string } | undefined)?.code, ''];
+
+test.each(['onError', 'a warning'])(
+  'a store that loses messages and goes down is told once each, by %s',
+  async (way) => {
+    const warnings = jest.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    atEnd(() => warnings.mockRestore());
+    const redis = await RedisProcess.start();
+    ends.push(() => redis.remove());
+    const store = await RedisHistoryStore.open({ redis: redis.url, onError: () => {} });
+    ends.push(() => store.close());
+    const told: [message: string, code: string | undefined, room: string][] = [];
+    const onError = (error: unknown, room: string) => {
+      const { message, code } = error as NodeJS.ErrnoException;
+      told.push([message, code, room]);
+      throw new Error('of the application');
+    };
+    const node = await startAlone();
+    const durable = await createDurableRooms(node.io, { rooms, store, ...(way === 'onError' && { onError }) });
+    ends.push(() => durable.close());
+    await durable.to('order:1').emit('n', 1);
+    // Another worker that shares the store has found it.
+    await store.lossNotices.write({ lostAt: Date.now(), acknowledgedAt: 0 });
+    const listed = () => (way === 'onError' ? told : warnings.mock.calls.map(lineOf));
+    await until(() => listed().length === 1);
+    await redis.stop();
+    for (let count = 0; count < 2; count++) {
+      await expect(durable.to('order:1').emit('n', 1)).rejects.toMatchObject({ code: 'HISTORY_UNAVAILABLE' });
+    }
+    expect(listed()).toEqual([
+      [expect.stringMatching(/^Redis has lost messages that it had confirmed \(noticed=.*\)$/), 'HISTORY_LOST', ''],
+      ['Redis is unreachable: messages of durable rooms cannot be stored or read', 'REDIS_UNREACHABLE', ''],
+    ]);
+    if (way === 'onError')
+      expect(warnings.mock.calls.map(([message]) => String(message))).toEqual([
+        expect.stringContaining('of the application'),
+      ]);
+  },
+);

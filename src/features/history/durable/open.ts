@@ -2,6 +2,8 @@ import type { Namespace, Server } from 'socket.io';
 import { GjallarError } from '../../../base/errors.js';
 import { featureFigures } from '../../../base/figures.js';
 import { settingsOf } from '../../../base/options.js';
+import { attempt } from '../../../base/owner.js';
+import { reportsTo } from '../../../base/process.js';
 import { type AnyNamespace, type AnyServer, namespaceOf } from '../../../io/any.js';
 import { StoreHealth } from '../loss/store-health.js';
 import { RedisHistoryStore } from '../redis/store.js';
@@ -54,7 +56,7 @@ export async function createDurableRooms(
 ): Promise<LocalDurableRooms> {
   const nsp = namespaceOf(of);
   const settings = settingsOf('createDurableRooms()', durableOptions, options);
-  const { rooms, store, dataDir, ttlMs, maxMessages, maxBytes } = settings;
+  const { rooms, store, dataDir, ttlMs, maxMessages, maxBytes, onError } = settings;
   if (rooms === undefined)
     throw new GjallarError('BAD_INPUT', 'Durable rooms need the option rooms, such as "order:*".');
   if ((store === undefined) === (dataDir === undefined)) {
@@ -64,7 +66,9 @@ export async function createDurableRooms(
   open.add(nsp);
   try {
     const used = store ?? (await SqliteHistoryStore.open({ dataDir: dataDir!, ttlMs, maxMessages, maxBytes }));
-    const health = new StoreHealth(used, nameOf(used), 'messages of durable rooms');
+    // What it throws must not reach the call of the store that has failed.
+    const tell = (error: unknown) => attempt('reporting an error of durable rooms', () => onError?.(error, ''));
+    const health = new StoreHealth(used, nameOf(used), 'messages of durable rooms', onError && reportsTo(tell));
     const uncount = featureFigures.add(() => ({ gjallar_durable_up: health.isFailing ? 0 : 1 }));
     return new LocalDurableRooms(nsp, health, { ...settings, rooms }, async () => {
       open.delete(nsp);

@@ -46,8 +46,9 @@ export interface DurableRoomsOptions<Data = any> {
    */
   readonly maxBytes?: number;
   /**
-   * Called if a message of `io.to(room).emit()` is not kept, and if a store fails. `room` is empty if the failure
-   * concerns no single room. @default a warning of the process, at most one in 10 s for each kind of error
+   * Called if a message of `io.to(room).emit()` is not kept, and if a store fails or has lost messages. The error of a store
+   * has a `code` such as `REDIS_UNREACHABLE`, and comes once for each outage. `room` is empty if the failure concerns no
+   * single room. @default a warning of the process, at most one in 10 s for each kind of error
    */
   readonly onError?: (error: unknown, room: string) => void;
 }

@@ -1,5 +1,5 @@
 import { Histogram, type Readings } from '../../../base/figures.js';
-import { CheckedOutage, Outage } from '../../../base/outage.js';
+import { CheckedOutage, Outage, type OutageOptions } from '../../../base/outage.js';
 import { own } from '../../../base/owner.js';
 import type { ProblemCode, Reason } from '../../../base/problems.js';
 import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
@@ -18,7 +18,7 @@ export class StoreHealth {
   private readonly storing: CheckedOutage;
   /** They can only not be read. */
   private readonly reading: CheckedOutage;
-  private readonly risk = new Outage();
+  private readonly risk: Outage;
   /** The conversation of the latest failure. On a cluster, others may be on nodes that work. */
   private conversation = '/';
   private readonly failures = new Map<string, number>();
@@ -28,13 +28,17 @@ export class StoreHealth {
   /**
    * @param name what the operator knows the store by: `Redis` or `DATA_DIR`
    * @param what what it keeps, in the words of its problems
+   * @param reports where it tells them. @default those of the process
    */
   constructor(
     readonly store: HistoryStore,
     private readonly name: string,
     what = 'messages',
+    reports?: OutageOptions['reports'],
   ) {
+    this.risk = new Outage({ reports });
     this.storing = new CheckedOutage({
+      reports,
       reasonFor: (error) =>
         isRejected(error)
           ? this.reason(error, 'REDIS_WRITES_REJECTED', 'rejects writes', `${what} cannot be stored`)
@@ -42,13 +46,14 @@ export class StoreHealth {
       check: () => store.append(this.conversation, []),
     });
     this.reading = new CheckedOutage({
+      reports,
       reasonFor: (error) =>
         isRejected(error)
           ? this.reason(error, 'REDIS_READS_REJECTED', 'cannot be read', 'clients get no history')
           : this.reason(error, 'REDIS_UNREACHABLE', 'is unreachable', 'clients get no history'),
       check: () => store.head(this.conversation),
     });
-    this.loss = new LossWatch({ name, notices: store.lossNotices });
+    this.loss = new LossWatch({ name, notices: store.lossNotices, reports });
     store.listen({
       onReady: () => {
         this.isReady = true;
