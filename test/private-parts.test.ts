@@ -10,6 +10,7 @@ const filesOf = (name: string) => readdirSync(folder(name), { recursive: true, e
 const parts = {
   'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
+  'cluster/backplanes/redis/select.private.ts': 'cluster/backplanes/redis/database.test.ts',
   'cluster/primary/node-cluster.private.ts': 'host/run/killed.test.ts',
   'engine/node/connection-pipe.private.ts': 'engine/node/connection-pipe.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',

@@ -27,7 +27,7 @@ export const problemCodes = listed({
   },
   REDIS_COMMAND_REJECTED: {
     remedy:
-      'Grant the keys, channels and commands to the user of REDIS_URL. The log line with this code has the error of Redis.',
+      'Grant the keys, channels and commands to the user of REDIS_URL; with SELECT, name a database that Redis has. The log line with this code has the error of Redis.',
   },
   REDIS_WRITES_REJECTED: {
     remedy:

@@ -202,6 +202,15 @@ describe('with a Redis', () => {
     expect(lines.join('\n')).toContain('has no memory limit');
   });
 
+  test('a database that Redis does not have is no database to use', async () => {
+    const { code, failed } = await examine({ REDIS_URL: `${redis.url}/16` });
+    expect(code).toBe(1);
+    expect(failed).toEqual([
+      `fail  Redis at 127.0.0.1:${redis.port} cannot be used: Redis rejects the database number of its URL (SELECT). ` +
+        'Check REDIS_URL, and that Redis runs. [REDIS_COMMAND_REJECTED]',
+    ]);
+  });
+
   test('a Redis that may remove messages, or does not answer, is no Redis to use', async () => {
     await admin.config('SET', 'maxmemory', '100mb');
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru');

@@ -18,6 +18,7 @@ const patterns: readonly (readonly [words: RegExp, meaning: Reason])[] = [
     /NOPERM|ACL failure in script|user executing the script can't/,
     { code: 'REDIS_COMMAND_REJECTED', text: 'Redis denies its user a key, channel or command (NOPERM)' },
   ],
+  [/^SELECT \d+: /, { code: 'REDIS_COMMAND_REJECTED', text: 'Redis rejects the database number of its URL (SELECT)' }],
   [/No such master/, { code: 'REDIS_UNREACHABLE', text: 'Sentinel knows no master of the name in REDIS_URL' }],
   // Last, because it ends with what the last one has answered.
   [/All sentinels are unreachable/, { code: 'REDIS_UNREACHABLE', text: 'no Sentinel of Redis answers' }],

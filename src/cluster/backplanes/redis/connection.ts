@@ -3,6 +3,7 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { brokerReasonOf, isConnectionRejected } from '../broker-cause.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import { isList, redisNodesOf, sentinelOf, splitUrls } from './address.js';
+import { requireDatabase } from './select.private.js';
 
 /**
  * Whether a URL leads to a cluster: it lists nodes of one, or its Redis says so, as in {@link isClusterNode}.
@@ -92,7 +93,9 @@ export function openRedis(to: string | RedisOptions, options: RedisOptions = {})
 
 function clientOf(to: string | RedisOptions, options: RedisOptions): Redis {
   const address = typeof to === 'string' ? (sentinelOf(to) ?? to) : to;
-  return typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address });
+  return requireDatabase(
+    typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address }),
+  );
 }
 
 /**
@@ -135,20 +138,16 @@ export function openCluster(url: string, options: RedisOptions = {}, ofCluster: 
   );
 }
 
-/**
- * Opens a connection for a few commands. It is not made again, and commands wait for it.
- * @param to a URL, or the connection whose server and user are meant
- */
-export function connectOnce(to: string | Redis): Redis {
-  const options = {
+/** Opens a connection for a few commands. It is not made again, and commands wait for it. */
+export function connectOnce(url: string): Redis {
+  const redis = clientOf(url, {
     ...connectionOptions,
     enableOfflineQueue: true,
     commandTimeout: ANSWER_TIMEOUT_MS,
     retryStrategy: () => null,
     sentinelRetryStrategy: () => null,
     failoverDetector: false,
-  };
-  const redis = typeof to === 'string' ? clientOf(to, options) : to.duplicate(options);
+  });
   redis.on('error', () => {});
   return redis;
 }
