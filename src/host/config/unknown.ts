@@ -1,5 +1,14 @@
 import { isNear } from '../../base/nearest.js';
-import { allOptions, runOptions } from './options.js';
+import { allOptions, runOptions, VARIABLE_PREFIX } from './options.js';
+
+/** What other modules, uWebSockets.js and Node.js read: docs/reference/configuration.md lists them. */
+const OTHERS = [
+  'GJALLAR_SOCKETS',
+  'GJALLAR_PORT_OWNER',
+  'UWS_HTTP_MAX_HEADERS_SIZE',
+  'NODE_EXTRA_CA_CERTS',
+  'NODE_OPTIONS',
+];
 
 /** Variables of systems and programs that are close to ours by accident. */
 const FOREIGN = new Set(['HOME', 'HOSTS', 'HOSTNAME', 'POST', 'SHOST']);
@@ -10,15 +19,26 @@ export interface UnknownVariable {
   meant: string;
 }
 
-/** Finds variables that have nearly the name of an option, so that a misspelt one is not silently ignored. */
+/**
+ * Finds variables that have nearly the name of an option, or that name with a prefix that it does not have, so that a misspelt one is not
+ * silently ignored.
+ */
 export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
   const specs = [allOptions, runOptions].flatMap((table) => Object.values(table));
-  const names = specs.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name]));
+  const names = [...specs.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name])), ...OTHERS];
   const known = new Set(names);
-  return Object.keys(environment)
-    .filter((name) => !known.has(name) && !FOREIGN.has(name) && /^\w+$/.test(name))
-    .map((name) => ({ name, meant: names.find((option) => isNear(name, option)) }))
-    .filter((found): found is UnknownVariable => found.meant !== undefined);
+  const meantBy = (name: string) => {
+    const plain = name.startsWith(VARIABLE_PREFIX) ? name.slice(VARIABLE_PREFIX.length) : '';
+    return known.has(plain) ? plain : names.find((option) => isNear(name, option));
+  };
+  return (
+    Object.entries(environment)
+      .filter(([name]) => !known.has(name) && !FOREIGN.has(name) && /^\w+$/.test(name))
+      // Kubernetes sets GJALLAR_PORT for a service of the name gjallar.
+      .filter(([name, value]) => name !== 'GJALLAR_PORT' || !value?.startsWith('tcp://'))
+      .map(([name]) => ({ name, meant: meantBy(name) }))
+      .filter((found): found is UnknownVariable => found.meant !== undefined)
+  );
 }
 
 /**

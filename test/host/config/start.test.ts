@@ -66,12 +66,29 @@ test.each([
   ['PROT', 'PORT'],
   ['jwt_secret', 'JWT_SECRET'],
   ['JWT_SECRET_FIEL', 'JWT_SECRET_FILE'],
+  ['GJALLAR_SOCKET', 'GJALLAR_SOCKETS'],
+  ['GJALLAR_PORTOWNER', 'GJALLAR_PORT_OWNER'],
+  ['UWS_HTTP_MAX_HEADER_SIZE', 'UWS_HTTP_MAX_HEADERS_SIZE'],
+  ['NODE_EXTRA_CA_CERT', 'NODE_EXTRA_CA_CERTS'],
+  ['GJALLAR_PORT', 'PORT'],
+  ['GJALLAR_REDIS_URI', 'GJALLAR_REDIS_URL'],
+  ['GJALLAR_PORT_OWNER', undefined],
+  ['GJALLAR_MESH_DIRECTORY', undefined],
   ['HOME', undefined],
   ['PATH', undefined],
   ['JWT_SECRET_FILE', undefined],
   ['NODE_OPTIONS', undefined],
 ])('for the variable %s, the start suggests %s', (name, meant) => {
   expect(unknownVariables({ [name]: 'x' })).toEqual(meant ? [{ name, meant }] : []);
+});
+
+test('a service of Kubernetes that has the name gjallar is no misspelt variable', () => {
+  const environment = {
+    GJALLAR_PORT: 'tcp://10.0.0.1:80',
+    GJALLAR_SERVICE_HOST: '10.0.0.1',
+    GJALLAR_SERVICE_PORT: '80',
+  };
+  expect(unknownVariables(environment)).toEqual([]);
 });
 
 test('a secret may be in a file', () => {
