@@ -2,6 +2,7 @@ import type { Namespace } from 'socket.io';
 import { GjallarError } from '../../base/errors.js';
 import { Listeners } from '../../base/listeners.js';
 import { joinTexts } from '../../base/names.js';
+import { MAX_TIMER_MS } from '../../base/options.js';
 import { thisProcess } from '../../base/process.js';
 import type { AnySocket } from '../../io/any.js';
 import { keyBytesOf } from './entries.js';
@@ -19,6 +20,16 @@ import type { StoreNews } from './sequencer/messages.js';
 import { storeAddressOf } from './sequencer/store/address.js';
 import type { StateRoom, StateRoomEvents, StateRoomStats } from './state-room.js';
 import { decodeValue, type Encoded, encodeValue, MAX_PATCH_BYTES, MAX_VALUE_BYTES, patchedValue } from './values.js';
+
+/** Holds the process open: an application that awaits an answer before it listens may have nothing else that does. */
+async function heldOpen<Result>(answer: Promise<Result>): Promise<Result> {
+  const timer = setInterval(() => {}, MAX_TIMER_MS);
+  try {
+    return await answer;
+  } finally {
+    clearInterval(timer);
+  }
+}
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 /** In UTF-8. */
@@ -128,7 +139,7 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
     const encoded = value === undefined ? undefined : encodeValue(value);
     if (encoded !== undefined) this.checkPlace(key, encoded);
     const before = expected === undefined ? undefined : encodeValue(expected);
-    return this.replica.compareAndSet(key, before, encoded, this.lastingOf(options));
+    return heldOpen(this.replica.compareAndSet(key, before, encoded, this.lastingOf(options)));
   }
 
   sizeOf(key: string): number | undefined {
@@ -211,11 +222,11 @@ export class LocalStateRoom extends Listeners<StateRoomEvents> implements StateR
   }
 
   ready(): Promise<void> {
-    return new Promise((resolve) => this.replica.whenReady(resolve));
+    return heldOpen(new Promise((resolve) => this.replica.whenReady(resolve)));
   }
 
   caughtUp(): Promise<void> {
-    return this.replica.caughtUp();
+    return heldOpen(this.replica.caughtUp());
   }
 
   stored(): Promise<void> {

@@ -4,10 +4,11 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Health } from '../../../../src/host/operations/health.js';
 import { own } from '../../../support/children.js';
+import { atEnd } from '../../../support/ends.js';
 import { freePort } from '../../../support/ports.js';
 import { cleanEnvironment, runToEnd } from '../../../support/server.js';
 import { RunningService } from '../../../support/service.js';
-import { pathOf } from '../support/application.js';
+import { pathOf, runApp, stopAll } from '../support/application.js';
 
 const main = fileURLToPath(new URL('../../../../dist/main.js', import.meta.url));
 
@@ -18,6 +19,12 @@ test.each([
   const { code, stderr } = await runToEnd(['run', pathOf(app)], { WORKERS: '2', LOG_LEVEL: 'silent' });
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/^gjallar: the application [^\n]+\n$/) });
   expect(stderr).toContain(reason);
+});
+
+test('an application may wait for a state room before it listens, though nothing else keeps its process alive', async () => {
+  const application = await runApp('lifecycle/waits-for-room.mjs');
+  atEnd(stopAll);
+  expect(application.greeting).toContain('with 2 workers');
 });
 
 test.each(['SIGTERM', 'SIGINT'] as const)(
