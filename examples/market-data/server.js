@@ -20,6 +20,8 @@ io.on('connection', (socket) => {
   });
 });
 
+// Other workers may have prices, also those that this worker replaces.
+await quotes.ready();
 setInterval(() => {
   round += 1;
   for (const symbol of SYMBOLS) {

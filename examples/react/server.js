@@ -14,13 +14,24 @@ const http = createServer((request, response) => {
 });
 const io = new Server(http);
 const votes = createStateRoom(io, 'votes', { mayJoin: () => true });
-for (const dish of DISHES) votes.set(dish, votes.get(dish) ?? 0);
+// Other workers may have votes, also those that this worker replaces.
+await votes.ready();
+for (const dish of DISHES) await votes.compareAndSet(dish, undefined, 0);
 const presence = createPresence(io, { tellsMembers: true });
 const talk = await createDurableRooms(io, {
   rooms: 'talk:*',
   dataDir: process.env.DATA_DIR ?? './data',
   mayJoin: (_socket, room) => room === 'talk:lunch',
 });
+
+/** Another worker may count a vote at the same time: then this one tries again. */
+async function vote(dish) {
+  let isCounted = false;
+  while (!isCounted) {
+    const count = votes.get(dish);
+    isCounted = await votes.compareAndSet(dish, count, count + 1);
+  }
+}
 
 // This example believes the name that a client sends.
 io.use((socket, next) => {
@@ -34,7 +45,7 @@ io.on('connection', (socket) => {
   presence.track(socket, socket.data.name);
   socket.join('lunch');
   socket.on('vote', (dish) => {
-    if (DISHES.includes(dish)) votes.set(dish, votes.get(dish) + 1);
+    if (DISHES.includes(dish)) vote(dish).catch(console.error);
   });
   socket.on('say', async (text) => {
     if (typeof text !== 'string' || text.length === 0 || text.length > 200) return;
