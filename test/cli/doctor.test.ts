@@ -164,6 +164,7 @@ test('Sentinel: a name that it does not know, and servers that are down or hang'
   const sentinel = await startSentinel(folder, await freePort());
   const REDIS_URL = `redis-sentinel://${sentinel.address}/chta`;
   const wrong = await examine({ REDIS_URL });
+  const plain = await examine({ GJALLAR_REDIS_URL: `redis://${sentinel.address}` }, ['run']);
   await sentinel.stop();
   const down = await examine({ REDIS_URL });
   const sockets: Socket[] = [];
@@ -177,6 +178,10 @@ test('Sentinel: a name that it does not know, and servers that are down or hang'
   const hanging = await examine({
     REDIS_URL: `redis-sentinel://localhost:${port},127.0.0.1:${port},127.0.0.2:${port}/chta`,
   });
+  expect(plain.failed).toEqual([
+    `fail  Redis at ${sentinel.address} is a Sentinel. Name it as redis-sentinel://host:port/name in REDIS_URL, ` +
+      'with the name of its master. [REDIS_COMMAND_REJECTED]',
+  ]);
   const begin = 'fail  Redis "chta" of Sentinel cannot be used: ';
   const end = '. Check REDIS_URL, and that Redis runs. [REDIS_UNREACHABLE]';
   expect(wrong.failed).toEqual([`${begin}Sentinel knows no master of the name in REDIS_URL${end}`]);

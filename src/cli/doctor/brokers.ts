@@ -34,6 +34,11 @@ function checkSettings(found: Findings, name: string, info: string, config: Conf
   const value = (key: string) => new RegExp(`^${key}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? '';
   const [version, policy] = [value('redis_version'), value('maxmemory_policy')];
   if (version === '') return found.warn(`${name} does not allow INFO, so its settings are unknown. Allow +info.`);
+  if (value('redis_mode') === 'sentinel')
+    return found.fail(
+      `${name} is a Sentinel. Name it as redis-sentinel://host:port/name in REDIS_URL, with the name of its master.`,
+      'REDIS_COMMAND_REJECTED',
+    );
   if (Number.parseFloat(version) < 6.2) found.fail(`${name} is version ${version}. Use 6.2 or later.`);
   if (value('role') === 'slave') found.fail(`${name} is a replica. Name its primary in REDIS_URL.`);
   if (config.historyTtl === 0) return;
