@@ -9,8 +9,8 @@ const filesOf = (name: string) => readdirSync(folder(name), { recursive: true, e
 /** Each file that uses private parts of a dependency, with the test that fails if a version changes them. */
 const parts = {
   'base/foreign-objects.private.ts': 'base/foreign-objects.test.ts',
+  'cluster/backplanes/redis/client.private.ts': 'cluster/backplanes/redis/database.test.ts',
   'cluster/backplanes/redis/redis-adapter.private.ts': 'io/socket-io.test.ts',
-  'cluster/backplanes/redis/select.private.ts': 'cluster/backplanes/redis/database.test.ts',
   'cluster/primary/node-cluster.private.ts': 'host/run/killed.test.ts',
   'engine/node/connection-pipe.private.ts': 'engine/node/connection-pipe.test.ts',
   'engine/node/node-net.private.ts': 'engine/node/node-net.test.ts',

@@ -3,7 +3,7 @@ import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { brokerReasonOf, isConnectionRejected } from '../broker-cause.js';
 import type { ConnectionHealth } from '../connection-health.js';
 import { isList, redisNodesOf, sentinelOf, splitUrls } from './address.js';
-import { requireDatabase } from './select.private.js';
+import { quietSentinels, requireDatabase } from './client.private.js';
 
 /**
  * Whether a URL leads to a cluster: it lists nodes of one, or its Redis says so, as in {@link isClusterNode}.
@@ -93,9 +93,8 @@ export function openRedis(to: string | RedisOptions, options: RedisOptions = {})
 
 function clientOf(to: string | RedisOptions, options: RedisOptions): Redis {
   const address = typeof to === 'string' ? (sentinelOf(to) ?? to) : to;
-  return requireDatabase(
-    typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address }),
-  );
+  const client = typeof address === 'string' ? new Redis(address, options) : new Redis({ ...options, ...address });
+  return quietSentinels(requireDatabase(client));
 }
 
 /**

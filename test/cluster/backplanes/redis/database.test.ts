@@ -1,5 +1,5 @@
-/** `src/cluster/backplanes/redis/select.private.ts`. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+/** `src/cluster/backplanes/redis/client.private.ts`. */
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { connectOnce, openRedis, storeOptions } from '../../../../src/cluster/backplanes/redis/connection.js';
 import { atEnd } from '../../../support/ends.js';
@@ -63,6 +63,26 @@ test('the database may be one of the master that Sentinel names', async () => {
   const good = openRedis(`redis-sentinel://${address}/chat?db=15`);
   atEnd(() => good.disconnect());
   await until(() => good.status === 'ready');
+});
+
+test('a server of Sentinel that cannot be used is no reason to write to the console', async () => {
+  const { address } = await startSentinel(temporaryFolder(), redis.port);
+  const spy = jest.spyOn(console, 'error').mockImplementation(() => {});
+  const errors: string[] = [];
+  // In jest, ioredis does not recognize the errors of sockets as such.
+  const other = await startSentinel(temporaryFolder(), redis.port, 1, (port) => [`port ${port}`, 'requirepass secret']);
+  const url = `redis-sentinel://${address},${other.address}/chat`;
+  const client = openRedis(url, { sentinelReconnectStrategy: () => 20 });
+  client.on('error', ({ message }) => errors.push(message));
+  atEnd(
+    () => spy.mockRestore(),
+    () => client.disconnect(),
+  );
+  // It asks each server once it has a master, and the one that is down again and again.
+  let retries = 0;
+  client.on('sentinelReconnecting', () => retries++);
+  await until(() => retries > 2);
+  expect({ errors, console: spy.mock.calls }).toEqual({ errors: [], console: [] });
 });
 
 test('a server names the problem, writes nothing, and works when the user may use the database', async () => {
