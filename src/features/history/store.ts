@@ -188,7 +188,8 @@ export interface HistoryStore {
 
   /**
    * Erases messages. Each keeps its position, so that readers do not wait for it: it is read as a message with an empty
-   * author and an empty text. Its time may be 0, and its tag that of a message before it.
+   * author and an empty text. Its time may be 0, and its tag that of a message before it. A store that has lost its time may keep
+   * it until the next message that is not erased is too old, and so say `complete` for longer.
    *
    * @param places at most {@link MAX_ERASE}; those of messages that the log does not have are ignored
    * @returns how many messages had an author or a text

@@ -26,12 +26,12 @@ class Model {
       return messages.map((_, index) => ({ offset: first + index, duplicate: true as const }));
     }
     const results = messages.map((message) => ({ offset: log.messages.push(message) }));
-    if (key !== undefined) log.keys.set(key, { offset: log.messages.length, at: messages.at(-1)!.at });
+    if (key !== undefined) log.keys.set(key, { offset: log.messages.length, at: Date.now() });
     log.gone = Math.max(log.gone, log.messages.length - MAX_MESSAGES);
     return results;
   }
 
-  /** A store may remember a key for longer than its message is kept; neither way is wrong, so neither is tried. */
+  /** The time of a trim may be ahead of the clock, by which a store may count the age of keys: neither way is wrong, so neither is tried. */
   usable(conversation: number, key: string | undefined): boolean {
     const earlier = key === undefined ? undefined : this.logs[conversation]!.keys.get(key);
     return !earlier || earlier.at >= this.horizon;

@@ -79,7 +79,7 @@ export class Appender {
       row.tag = tag + index;
       this.sql.insert.run([...names, at, encodeText(from), encodeText(text)]);
     }
-    if (encodedKey) this.sql.insertKey.run([row.id, encodedKey, row.offset, row.tag, messages.at(-1)!.at]);
+    if (encodedKey) this.sql.insertKey.run([row.id, encodedKey, row.offset, row.tag, Date.now()]);
     return resultsOf(row, length, before);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Acknowledged, appendInProcess } from '../support/process.js';
-import { changesFrom, count, offsets, readAll, type Subject, say, texts } from './subject.js';
+import { changesFrom, count, HOUR, offsets, readAll, type Subject, say, texts } from './subject.js';
 
 export function appendContract(subject: Subject): void {
   describe('append', () => {
@@ -124,6 +124,15 @@ export function keyContract(subject: Subject): void {
       ]);
       expect(results.map(([first]) => first!.duplicate ?? false)).toEqual([false, true, false, true]);
       expect(texts(await readAll(subject.store, subject.room))).toEqual(['a', 'b', 'a', 'b']);
+    });
+
+    test('counts from its append on, whatever the time of the message is, and longer than the message is kept', async () => {
+      const store = await subject.open({ ttlMs: HOUR });
+      const now = Date.now();
+      const append = () => store.append(subject.room, [say('a', now - HOUR + 1000)], { key: 'k' });
+      const [first] = await append();
+      expect(await store.trim(now + 2000)).toBe(1);
+      expect(await append()).toMatchObject([{ offset: 1, tag: first!.tag, duplicate: true }]);
     });
   });
 }
