@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { failures } from '../../src/base/owner.js';
+import { atEnd } from '../support/ends.js';
 import { closeEngines, eventOf, startEngine } from './support/engine.js';
 import { closeWebSockets, openPolling, openWebSocket } from './support/raw.js';
 
@@ -144,7 +145,11 @@ describe('the handshake', () => {
       next();
       throw new Error('too late');
     });
-    const failed = new Promise((resolve) => failures.subscribe(resolve));
+    const failed = new Promise((resolve) => {
+      failures.subscribe(resolve);
+      // The channel is one of the process, which runs other tests next.
+      atEnd(() => failures.unsubscribe(resolve));
+    });
     await openPolling(url);
     expect(await failed).toMatchObject({ error: { message: 'too late' } });
   });

@@ -80,7 +80,19 @@ test.each<[name: string, value: string, meaning?: unknown, together?: Record<str
 
 test.each<[name: string, values: string[], together?: Record<string, string>]>([
   ['HOST', ['two words', 'http://localhost']],
-  ['REDIS_URL', ['localhost:6379', 'http://localhost', 'redis', 'redis://a,b', 'redis://u:p%zz@a', 'redis://a:99999']],
+  [
+    'REDIS_URL',
+    [
+      'localhost:6379',
+      'http://localhost',
+      'redis',
+      'redis://a,b',
+      'redis://u:p%zz@a',
+      'redis://a:99999',
+      'redis://a/b',
+      'redis://a/1,redis://b/1',
+    ],
+  ],
   [
     'REDIS_URL',
     ['redis-sentinel://a', 'redis-sentinel:///x', 'redis-sentinel://a:99999,b/x', 'redis-sentinel://a/x?bd=1'],

@@ -1,4 +1,5 @@
 import { beforeEach, expect, test } from '@jest/globals';
+import { until } from '../../support/until.js';
 import { Wire } from '../../support/wire.js';
 import { violations } from '../support/axe.js';
 import type { Demo } from '../support/demo.js';
@@ -47,7 +48,8 @@ export function talkingTests(demo: Demo): void {
     await other.types('Which one am I?');
     await bo.page.locator('.message', { hasText: 'Ann ×2' }).waitFor();
     await other.close();
-    for (const user of [ann, bo]) await user.page.locator('.shared', { hasText: '×2' }).waitFor({ state: 'detached' });
+    for (const { page } of [ann, bo])
+      await until(async () => (await page.locator('.shared', { hasText: '×2' }).count()) === 0);
   });
 
   test('comes back after a restart of the server, without a reload', async () => {

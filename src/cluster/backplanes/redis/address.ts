@@ -5,13 +5,16 @@ import { either, text, value } from '../../../base/options.js';
 const MAX_SENTINELS_MS = 1500;
 const MIN_SENTINEL_MS = 300;
 
-/** Whether the client of Redis can read a URL. */
-function isReadable(given: string): boolean {
+/**
+ * Whether the client of Redis can read a URL. It would take a database that is no number for 0.
+ * @param database the path
+ */
+function isReadable(given: string, database = /^(\/\d*)?$/): boolean {
   try {
-    const { protocol, hostname, username, password } = new URL(given);
+    const { protocol, hostname, username, password, pathname } = new URL(given);
     decodeURIComponent(username);
     decodeURIComponent(password);
-    return /^rediss?:$/.test(protocol) && hostname !== '';
+    return /^rediss?:$/.test(protocol) && hostname !== '' && database.test(pathname);
   } catch {
     return false;
   }
@@ -62,7 +65,7 @@ export function sentinelOf(url: string) {
     /^redis(s?)-sentinel:\/\/([^/?#]+)\/([^/?#]+)(?:\?([^#]*))?$/.exec(url) ?? [];
   const urls = hosts.split(',').map((host) => `redis${secure}://${host}`);
   const { db = '0', sentinelUsername, sentinelPassword, ...unknown } = Object.fromEntries(new URLSearchParams(query));
-  const isValid = /^\d+$/.test(db) && Object.keys(unknown).length === 0 && urls.every(isReadable);
+  const isValid = /^\d+$/.test(db) && Object.keys(unknown).length === 0 && urls.every((one) => isReadable(one));
   if (name === undefined || !isValid) return undefined;
   const { nodes: sentinels, options } = redisNodesOf(urls, 26_379);
   const tls = options.tls && { sentinelTLS: {}, enableTLSForSentinelMode: true };
@@ -82,9 +85,14 @@ export function sentinelOf(url: string) {
 
 /** One or more URLs, separated by commas. */
 export const redisUrls = text(
-  'a URL that begins with redis:// or rediss://, several such URLs separated by commas, or ' +
-    'redis-sentinel://host:port,host:port/name',
-  (given) => (isOfSentinel(given) ? sentinelOf(given) !== undefined : splitUrls(given).every(isReadable)),
+  'a URL that begins with redis:// or rediss://, such as redis://host:6379/1 with a database number, several such URLs ' +
+    'without a number, separated by commas, or redis-sentinel://host:port,host:port/name',
+  (given) => {
+    if (isOfSentinel(given)) return sentinelOf(given) !== undefined;
+    // A cluster has the database 0 alone.
+    const database = isList(given) ? /^\/?0?$/ : undefined;
+    return splitUrls(given).every((url) => isReadable(url, database));
+  },
 );
 
 /** A Redis of an application. */
