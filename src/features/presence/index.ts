@@ -171,7 +171,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
         'This socket is tracked already. Call track() once for each, and update() for other data.',
       );
     }
-    this.tracked.set(socket.id, { user: checkedText('user', user), data: this.copied(data) });
+    this.tracked.set(socket.id, { user: checkedName('user', user), data: this.copied(data) });
     // `socket.rooms` would create a set for each socket.
     for (const room of membersOf(this.nsp.adapter.sids, socket.id)) this.onJoin(room, socket.id);
     // The socket has left all rooms by then.
@@ -200,7 +200,7 @@ export class Presence<Data = unknown> extends Listeners<PresenceEvents<Data>> {
    * @throws GjallarError as track(), and for the room
    */
   add(room: string, user: string, data?: Data): void {
-    this.enter(nameOf(checkedText('room', room)), checkedText('user', user), this.copied(data));
+    this.enter(nameOf(checkedName('room', room)), checkedName('user', user), this.copied(data));
   }
 
   /** The user that `add()` has counted has left the room. */
@@ -287,7 +287,7 @@ const roomOf = (name: string): string => roomNamed(name) as string;
 const isShort = (text: string): boolean => text.length <= MAX_NAME_CHARACTERS;
 
 /** @throws GjallarError BAD_INPUT */
-function checkedText(what: 'room' | 'user', text: unknown): string {
+function checkedName(what: 'room' | 'user', text: unknown): string {
   if (typeof text === 'string' && isShort(text)) return text;
   throw new GjallarError(
     'BAD_INPUT',

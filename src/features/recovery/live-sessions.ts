@@ -333,23 +333,19 @@ export class LiveSessions {
   }
 
   private stateOf(session: LiveSession): SessionState {
-    const { socket, pid, told, resumedFrom, named, handedOver, aliveAt, floors } = session;
+    const { socket, pid, resumedFrom, named, handedOver, aliveAt, floors } = session;
     const { alsoReceived, replayed, isShared, address, connection } = session;
-    // Otherwise only so much is kept that the client can be told apart from an unknown one.
-    const isKept = told !== 'too many rooms';
-    const data = isKept ? this.packer.pack(socket.data) : undefined;
-    if (isKept) session.data = digestOf(data);
-    return {
+    const state: SessionState = {
       pid,
       sid: socket.id,
-      rooms: isKept ? Array.from(socket.rooms, nameOf) : [],
-      data,
-      worker: isKept ? this.worker : NO_WORKER,
-      resumedFrom: isKept ? resumedFrom : undefined,
-      named: isKept ? named : undefined,
-      handedOver: isKept ? handedOver : undefined,
+      rooms: [],
+      data: undefined,
+      worker: NO_WORKER,
+      resumedFrom: undefined,
+      named: undefined,
+      handedOver: undefined,
       aliveAt,
-      floors: isKept ? floors?.state() : undefined,
+      floors: undefined,
       alsoReceived,
       replayed,
       isShared,
@@ -357,6 +353,13 @@ export class LiveSessions {
       address,
       connection,
     };
+    // Only so much is kept that the client can be told apart from an unknown one.
+    if (session.told === 'too many rooms') return state;
+    const { worker } = this;
+    const rooms = Array.from(socket.rooms, nameOf);
+    const data = this.packer.pack(socket.data);
+    session.data = digestOf(data);
+    return Object.assign(state, { rooms, data, worker, resumedFrom, named, handedOver, floors: floors?.state() });
   }
 }
 

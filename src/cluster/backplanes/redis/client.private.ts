@@ -17,8 +17,9 @@ export function requireDatabase(redis: Redis): Redis {
 }
 
 /**
- * Keeps a client quiet about a server of Sentinel that is down: ioredis writes to the console about those that it asks for a change of the
- * master. Another server says it, and whoever needs a master is told if none does. Checked against 6.0 by the same test.
+ * Keeps a client quiet about a server of Sentinel that is down. ioredis watches all of them for a new master, and writes to the console
+ * about those that it cannot reach. The others name the master. If none does, the client reports an error. Checked against 6.0 by the
+ * same test.
  */
 export function quietSentinels(redis: Redis): Redis {
   const { connector } = redis as unknown as { connector: Partial<SentinelConnector> };

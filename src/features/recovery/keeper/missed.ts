@@ -29,8 +29,8 @@ export function receivedWith(
     // It has answered a ping since it was handed over.
     if ((timeOf(last) ?? Number.POSITIVE_INFINITY) <= aliveAt) return { offset: last, resumedFrom, direct: 0 };
   }
-  // It names one of the workers that have handed it over, of which the keeper has numbered the last packets anew; or it has
-  // received nothing since it came to the first one.
+  // Either the offset names a worker that has handed the client over: the keeper has given the last packets of that worker new
+  // numbers. Or the client has received nothing since its session began on the first worker.
   const workers = [...VersionVector.parse(handedOver)];
   const at = workers.findIndex(([one]) => one === offset.worker);
   if (at === -1) return text === named ? { offset, resumedFrom: text, direct: Number.NEGATIVE_INFINITY } : undefined;

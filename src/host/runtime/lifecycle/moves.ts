@@ -112,7 +112,7 @@ export class Moves {
   private readonly departed = new Map<string, Departed>();
   /** Sessions that are to move. */
   private readonly waiting = new Set<Session>();
-  /** Those for which the successor is prepared, and those of them that were busy when their turn came. */
+  /** Those for which the successor is prepared. Those that were busy when their turn came are tried again, after the others. */
   private readonly ready = new Set<Session>();
   private readonly busy = new Set<Session>();
   private preparations = 0;
@@ -229,7 +229,7 @@ export class Moves {
     // Twice as fast as necessary: what comes last may take longer.
     const needed = Math.ceil((2 * left * TURN_MS) / Math.max(1, this.due - now));
     const young = [...this.departed.values()].filter(({ since }) => now - since < SLOW_MS).length;
-    // One behind the other at first: what a new worker has never done takes it long.
+    // One after the other at first: a new worker is slow at what it does for the first time.
     let free = Math.min(Math.max(PER_TURN, needed), MAX_ON_WAY, 1 + this.silences.length) - young;
     let looks = MAX_LOOKS;
     for (const session of [...ready, ...busy]) {
