@@ -2,7 +2,6 @@ const figure = (benchmark, cell, key, unit, about) => ({ benchmark, cell, key, u
 const clients = '10,000 clients';
 const room = '400 messages/s, subscribers rest 0.5 ms between reads';
 const small = 'rooms of 10, 5,000 messages/s';
-const reload = 'start and reload';
 
 /**
  * What `--against` compares: the cost that each name stands for, in which cell of which benchmark it is measured. Names
@@ -15,6 +14,4 @@ export const figures = {
   memory: figure('connect', clients, 'rssPerClient', 'bytes', 'memory of a client'),
   broadcast: figure('broadcast', room, 'cpuPerDelivery', 'µs', 'CPU per delivery in a room of 1,000 at 400 messages/s'),
   whispers: figure('whispers', small, 'cpuPerMessage', 'µs', 'CPU per message in rooms of 10 at 5,000 messages/s'),
-  start: figure('start', reload, 'cpuPerWorker', 'ms', 'CPU of a worker until it listens'),
-  reload: figure('start', reload, 'cpuReload', 'ms', 'CPU of a reload of two workers'),
 };

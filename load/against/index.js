@@ -2,12 +2,11 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { benchmarks } from '../benchmarks/index.js';
 import { build, root } from '../harness/older.js';
-import { provenance, record, tableOf } from '../harness/results.js';
+import { record, tableOf } from '../harness/results.js';
 import { runRow } from '../harness/row/run.js';
 import { bases } from '../peers/index.js';
 import { spreadOf } from '../report/groups.js';
 import { figures } from './figures.js';
-import { tightenRatchet } from './ratchet.js';
 
 const STOCK = 'socketio-ws';
 
@@ -32,7 +31,6 @@ export async function runAgainst({ names, against, base, rounds, quick, out }) {
   if (against) console.log(`building ${short} …`);
   const before = against && { name: `${now}@${short}`, root: buildAt(against) };
   let failures = 0;
-  const measured = [];
   for (const { benchmark, cell, keys } of runsOf(names)) {
     console.log(`\n${benchmark.name}: ${cell.label}, ${rounds} rounds`);
     const { [STOCK]: stock, [now]: ours } = benchmark.peers ?? { [STOCK]: {}, [now]: { like: now } };
@@ -53,11 +51,8 @@ export async function runAgainst({ names, against, base, rounds, quick, out }) {
       console.log(` ${name}: ${about}, in ${unit}`);
       const print = tableOf(columns, Object.keys(peers));
       for (const peer of Object.keys(peers)) print({ peer, result: spread(peer) });
-      const ratio = spread(now).min / spread(STOCK).min;
-      measured.push({ name, ratio, commit: provenance.commit, date: new Date().toISOString() });
     }
   }
-  if (!quick && base === 'native') tightenRatchet(measured);
   return failures;
 }
 

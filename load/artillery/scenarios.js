@@ -14,16 +14,6 @@ import { fileURLToPath } from 'node:url';
  * @typedef {{ duration: number, arrivalCount: number }} Phase in seconds, at most 20
  */
 export const scenarios = {
-  broadcast: {
-    about:
-      'Five members of one room send 10 messages a second each, and all members receive them. Clients start with polling.',
-    arrivals: { duration: 5, arrivalCount: 100 },
-    quick: { duration: 1, arrivalCount: 50 },
-    variables: { rooms: 1, publishers: 5, perSecond: 10, seconds: 20 },
-    quickVariables: { seconds: 3 },
-    limits: ['message.ack.p99 < 500', 'message.delivery.p99 < 500'],
-    flow: ['join', 'talk', 'leave'],
-  },
   chat: {
     about: 'Users join rooms of ten, talk, pause and leave. Clients start with polling.',
     arrivals: { duration: 20, arrivalCount: 100 },

@@ -1,5 +1,5 @@
-/** From this share of its time on, in percent, artillery's thread is late with what it should do, and with what it measures. */
-const BUSY = 90;
+/** From this many cores on, artillery's one thread is late with what it should do, and with what it measures. */
+const BUSY = 0.8;
 /** From this share of the machine's cores on, other programs and other guests of the host get in the way. */
 const TAKEN = 0.2;
 
@@ -17,8 +17,8 @@ const OF_SLOWNESS = ['NO_REPLY', 'NO_RECONNECTION', 'CONNECTION_LOST', 'USERS_MI
  * @param {{ artillery: number, server: number }} cpu cores that were busy; NaN where that is unknown
  * @param {{ cores: number, used: number, stolen: number }} machine what the whole machine has used, in cores
  */
-export function verdictOf({ code, printed, report: { counters = {}, summaries = {} } = {} }, cpu, machine) {
-  const reasons = disturbances(summaries['artillery.busy']?.p75 ?? 0, cpu, machine);
+export function verdictOf({ code, printed, report: { counters = {} } = {} }, cpu, machine) {
+  const reasons = disturbances(cpu, machine);
   const hasMissed = /^fail: /m.test(printed);
   // Artillery ends with 0 as well where it has checked nothing.
   if (code === 0 && !hasMissed && /^ok: /m.test(printed)) return { verdict: 'ok', reasons };
@@ -30,9 +30,9 @@ export function verdictOf({ code, printed, report: { counters = {}, summaries = 
 }
 
 /** Why a run tells nothing of the server, though thresholds were missed. */
-function disturbances(busy, cpu, { cores, used, stolen }) {
+function disturbances(cpu, { cores, used, stolen }) {
   const reasons = [];
-  if (busy > BUSY) reasons.push('artillery was the bottleneck');
+  if (cpu.artillery > BUSY) reasons.push('artillery was the bottleneck');
   if (stolen > cores * TAKEN) reasons.push(`the host took ${stolen.toFixed(1)} of ${cores} cores away`);
   const others = used - cpu.artillery - cpu.server;
   if (others > cores * TAKEN) reasons.push(`other programs took ${others.toFixed(1)} of ${cores} cores`);

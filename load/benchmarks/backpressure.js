@@ -43,13 +43,12 @@ const runReaders = measured({
   },
   async figures(window, { cell }, { slow, highestRss }) {
     const counted = window.groups.slice(slow ? 1 : 0);
-    const [received, sent] = counted;
+    const [received] = counted;
     const [slowly] = slow ? window.groups : [];
     const deliveries = received.perSecond.received;
     return {
       deliveries,
       messages: received.total.received,
-      published: sent.perSecond.sent,
       cpuPerDelivery: cpuPer(window, deliveries + (slowly?.perSecond.received ?? 0)),
       slowDeliveries: slowly?.perSecond.received,
       slowClosed: slowly && (await slow.count('ended')),
@@ -74,7 +73,6 @@ async function runHeld({ peer, fleet }) {
   // The server has the last of them a moment later.
   await sleep(1000);
   const highest = highestRss();
-  const early = await reader.count('received');
   await reader.begin('released', {});
   let before = -1;
   await until(async () => {
@@ -85,7 +83,6 @@ async function runHeld({ peer, fleet }) {
   });
   return {
     messages: await reader.count('received'),
-    early,
     highestRss: highest,
     rss: peer.rss() / 2 ** 20,
     errors: (await reader.count('errors')) + (HELD - before),

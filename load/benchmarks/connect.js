@@ -43,17 +43,7 @@ async function settled(peer) {
 }
 
 export default {
-  also: [
-    'gjallar-portable',
-    'gjallar-express',
-    'gjallar-service',
-    'gjallar-limited',
-    'gjallar-service-2',
-    'ws-cluster',
-    'gorilla',
-    'netty',
-    'tungstenite',
-  ],
+  also: ['gjallar-portable', 'gjallar-express', 'ws-cluster', 'gorilla', 'netty', 'tungstenite'],
   about:
     '10,000 clients connect to namespace "/", on a WebSocket if a cell says no other, the first 2,000 of them as warm-up',
   cells: () => [

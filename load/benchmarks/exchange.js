@@ -25,7 +25,7 @@ const figuresOf = (window, due) => {
  * message falls with the load, so peers that each ran at their own limit could not be compared.
  */
 export const echo = {
-  also: ['gjallar-service', 'gjallar-limited', ...also],
+  also,
   about: `the server echoes texts of ${CLIENTS} clients, each with at most one message in flight`,
   cells: (quick) =>
     [

@@ -26,19 +26,22 @@ const run = measured({
   },
 });
 
-const hosted = (recovers, more) => ({ like: 'nodes', service: 'hosted', application: 'recovery', recovers, ...more });
-const workers = (count) => ({ workers: count, processes: count });
+const hosted = (count, recovers, more) => {
+  const workers = { workers: count, processes: count };
+  return { like: 'nodes', service: 'hosted', application: 'recovery', ...workers, recovers, ...more };
+};
 
 /** What it costs that the packets which a client may miss are kept. */
 export default {
   about: `messages of 40 bytes to ${CLIENTS} clients, with connectionStateRecovery and without, on one worker and on four`,
   peers: {
-    'socketio-recovery-off': hosted(false, { stock: true }),
-    'socketio-recovery-on': hosted(true, { stock: true }),
-    'gjallar-recovery-off': hosted(false, workers(1)),
-    'gjallar-recovery-on': hosted(true, workers(1)),
-    'gjallar-recovery-4-off': hosted(false, workers(4)),
-    'gjallar-recovery-4-on': hosted(true, workers(4)),
+    'socketio-recovery-off': { like: 'socketio-ws', application: 'recovery' },
+    'socketio-recovery-on': { like: 'socketio-recovery', application: 'recovery' },
+    'gjallar-recovery-off': hosted(1, false),
+    'gjallar-recovery-on': hosted(1, true),
+    'gjallar-recovery-4-off': hosted(4, false),
+    'gjallar-recovery-4-on': hosted(4, true),
+    'gjallar-recovery-4-held': hosted(4, true, { recovery: { killedWorkers: false } }),
   },
   cells: () => [
     { label: 'to a room of 100, 200 messages/s', peer: { target: 'room', perSecond: 200 } },

@@ -6,7 +6,6 @@ import { soon } from '../harness/until.js';
 import { alsoInArena } from './arena.js';
 import { columns, latencyOf, quantiles, shown } from './columns.js';
 import { cpuPer, measured } from './measured.js';
-import { saturate } from './saturation.js';
 
 const ROOM = 'room';
 /** Milliseconds; see `generator/rest.js`. From 200,000 deliveries/s on, the generator would be saturated without. */
@@ -15,8 +14,6 @@ export const REST = 0.5;
 const TEXT = 44;
 const SUBSCRIBERS = 1000;
 const PUBLISHERS = 10;
-/** Above the rate of any server. */
-const MAX_RATE = 40_000;
 
 /** How a client of the application `small` of the peers publishes, and what stands before a text it gets. */
 export const SMALL = { event: 'publish', before: '42["message","' };
@@ -39,20 +36,12 @@ const PRESENCE = 1000;
  *   dialect?: { event: string, before: string },
  * }} RoomCell
  */
-export const runRoom = measured({
+const runRoom = measured({
   warmUp: [10, 5],
   window: [10, 4],
   begin: async ({ fleet, cell }) => (await openRoom(fleet, cell)).publish(cell.perSecond),
   figures: (window, { cell }) => roomFigures(window, cell),
 });
-
-/** One room at the rate that a server just cannot take. */
-async function runSaturated(row) {
-  const { fleet, cell } = row;
-  const { listening, publish } = await openRoom(fleet, { ...cell, perSecond: MAX_RATE });
-  const figures = (window, perSecond) => roomFigures(window, { ...cell, perSecond });
-  return saturate(row, { size: cell.subscribers, clients: listening, publish, figures });
-}
 
 const BURST = 100;
 const MAX_BURST_MS = 60_000;
@@ -104,13 +93,12 @@ export async function openRoom(fleet, { subscribers, publishers, perSecond, rest
 export const sampling = (deliveries, most) => [1, 7, 13, 41, 101].find((every) => deliveries / every <= most) ?? 211;
 
 function roomFigures(window, { perSecond, subscribers }) {
-  const [received, sent] = window.groups;
+  const [received] = window.groups;
   const deliveries = received.perSecond.received;
   return {
     cpuPerDelivery: cpuPer(window, deliveries),
     deliveries,
     ...quantiles(received.latency),
-    published: sent.perSecond.sent,
     ...{ due: perSecond * subscribers, achieved: deliveries },
   };
 }
@@ -156,7 +144,6 @@ export const broadcast = {
   about: 'one room with packets of 60 bytes, 1,000 subscribers and 10 publishers unless a cell says otherwise',
   cells: (quick) => [
     ...(quick ? [rates[1], rates[3]] : rates),
-    { label: 'at saturation: each is offered 10% more than it takes', saturate: true, ...crowd, rest: REST },
     { label: 'a lone message: 1 subscriber, 1 publisher, 5 messages/s', subscribers: 1, publishers: 1, perSecond: 5 },
     {
       label: `${BURST} messages within a second to 3,000 subscribers`,
@@ -168,7 +155,7 @@ export const broadcast = {
     ...workload1(quick ? [heimdallr[3]] : heimdallr),
   ],
   columns: roomColumns,
-  run: (row) => (row.cell.burst ? runBurst(row) : row.cell.saturate ? runSaturated(row) : runRoom(row)),
+  run: (row) => (row.cell.burst ? runBurst(row) : runRoom(row)),
 };
 
 /** The cost of a delivery, and its latency, against the longest window that gjallar may gather messages in. */
@@ -199,7 +186,6 @@ export const fanout = {
   run: runRoom,
 };
 
-const nodeColumns = [...roomColumns, ...columns('redisCpu')];
 const several = (service, count) => ({ like: 'nodes', service, nodes: count, processes: count });
 
 /** Workload 1: a chat on one node and, joined by Redis, on several. */
@@ -213,32 +199,6 @@ export const nodes = {
     ),
   },
   cells: (quick) => workload1(quick ? [heimdallr[2]] : heimdallr).map((cell) => ({ ...cell, dialect: CHAT })),
-  columns: nodeColumns,
+  columns: [...roomColumns, ...columns('redisCpu')],
   run: runRoom,
-};
-
-/** A room of the chat on several workers. V8 goes on compiling for as long as the warm-up, in each worker by itself. */
-export const workerCells = (quick) =>
-  [
-    // So few deliveries that what remains is the message itself, and the bus.
-    [10, 1000],
-    [1000, 400],
-    ...(quick
-      ? []
-      : [
-          [2000, 400],
-          [1000, 1000],
-          [1000, 4000],
-        ]),
-  ].map(([subscribers, perSecond]) => ({
-    label: `${shown(subscribers)} members, ${shown(perSecond)} messages/s`,
-    ...{ subscribers, publishers: PUBLISHERS, perSecond, rest: REST, dialect: CHAT },
-    warmUp: quick ? 20 : 50,
-  }));
-export const workerColumns = [...columns('×cpuPerMessage'), ...nodeColumns];
-const service = (workers, more) => ({ like: 'nodes', service: 'gjallar', workers, processes: workers, ...more });
-export const workerPeers = {
-  'gjallar-workers-1': service(1),
-  'gjallar-workers-2': service(2, { bus: 'embedded' }),
-  'gjallar-workers-2-redis': service(2, { bus: 'redis', redis: true }),
 };

@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HOST } from '../harness/row/peer.js';
 import { alsoInArena } from './arena.js';
 import { columns, quantiles, shown } from './columns.js';
 import { cpuPer, measured } from './measured.js';
-import { CHAT, REST, runRoom, SMALL, sampling, workerCells, workerColumns, workerPeers } from './room.js';
-import { saturate } from './saturation.js';
+import { CHAT, REST, SMALL, sampling } from './room.js';
 
 const CLIENTS = 500;
 const TEXT = 44;
@@ -14,67 +12,34 @@ const SETTLING = 3000;
 /**
  * Many rooms whose members publish: each message goes to all members of its room, the sender too. A server's cost is
  * stated per message, because what a message costs beside its deliveries is what rooms of this size show. A cell has
- * `members` of each room, and messages `perSecond`; without, a server is offered a little more than it takes.
+ * `members` of each room, and messages `perSecond`.
  */
-async function runRooms(row) {
-  const { perSecond, members } = row.cell;
-  if (perSecond) return paced(row);
-  const figures = (window, rate) => roomsFigures(window, { members, perSecond: rate });
-  return saturate(row, { size: members, figures, ...(await openRooms(row)) });
-}
-
-const paced = measured({
+const runRooms = measured({
   warmUp: [12, 6],
   window: [10, 4],
-  async begin(row) {
-    const { publish } = await openRooms(row);
-    await publish(row.cell.perSecond);
-    return sentFrames(row.peer);
+  async begin({ fleet, cell: { members, perSecond, clients: count, dialect = CHAT } }) {
+    const clients = await fleet.group(count);
+    await clients.open();
+    await clients.joinRooms(members);
+    await sleep(SETTLING);
+    const every = sampling(perSecond * members, 14_000);
+    await clients.begin('converse', { ...dialect, members, perSecond, size: TEXT, rest: REST, every });
   },
-  async figures(window, { peer, cell }, before) {
-    const after = await sentFrames(peer);
-    const frames = before && ((after.count - before.count) * 1000) / (after.at - before.at);
-    return { ...roomsFigures(window, cell), frames };
+  figures(window, { cell: { members, perSecond } }) {
+    const [seen] = window.groups;
+    const deliveries = seen.perSecond.received;
+    const messages = deliveries / members;
+    const broker = window.helpers.redis ?? window.helpers.nats;
+    return {
+      cpuPerMessage: cpuPer(window, messages),
+      brokerPerMessage: broker === undefined ? undefined : (broker * 1e6) / messages,
+      messages,
+      delivered: (deliveries / (perSecond * members)) * 100,
+      ...quantiles(seen.latency),
+      ...{ due: perSecond * members, achieved: deliveries },
+    };
   },
 });
-
-async function openRooms({ fleet, cell: { members, clients: count, dialect = CHAT } }) {
-  const clients = await fleet.group(count);
-  await clients.open();
-  await clients.joinRooms(members);
-  await sleep(SETTLING);
-  const publish = (rate) => {
-    const every = sampling(rate * members, 14_000);
-    return clients.begin('converse', { ...dialect, members, perSecond: rate, size: TEXT, rest: REST, every });
-  };
-  return { clients, publish };
-}
-
-/** How many frames the nodes have sent each other so far; undefined of a server that gathers nothing in frames. */
-async function sentFrames({ settings, ports }) {
-  if (settings.service !== 'gjallar') return undefined;
-  const pages = await Promise.all(ports.map(async (port) => (await fetch(`http://${HOST}:${port}/metrics`)).text()));
-  const counts = pages.flatMap((page) => [...page.matchAll(/^gjallar_bus_frames_total (\d+)$/gm)]);
-  if (counts.length === 0) return undefined;
-  return { count: counts.reduce((sum, [, count]) => sum + Number(count), 0), at: Date.now() };
-}
-
-function roomsFigures(window, { perSecond, members }) {
-  const [seen] = window.groups;
-  const deliveries = seen.perSecond.received;
-  const messages = deliveries / members;
-  const broker = window.helpers.redis ?? window.helpers.nats;
-  return {
-    cpuPerMessage: cpuPer(window, messages),
-    brokerPerMessage: broker === undefined ? undefined : (broker * 1e6) / messages,
-    messages,
-    deliveries,
-    delivered: perSecond && (deliveries / (perSecond * members)) * 100,
-    ...quantiles(seen.latency),
-    published: seen.perSecond.sent,
-    ...{ due: perSecond * members, achieved: deliveries },
-  };
-}
 
 const latencyAndUsage = 'average p99 server generatorCpu';
 const cellOf = (members, perSecond, more) => ({
@@ -99,20 +64,6 @@ export const whispers = {
 
 const clustered = (service, more) => ({ like: 'nodes', service, nodes: 2, processes: 2, ...more });
 
-/** Machines with workers. */
-const placed = (name, nodes, workers) => ({
-  [`gjallar-${name}`]: clustered('gjallar', { nodes, workers, processes: nodes * workers, bus: 'redis-frames' }),
-});
-
-/** What it costs that messages go through the hubs of machines: two or four machines, with one worker or two. */
-export const placement = {
-  about: `${CLIENTS} clients of a chat in rooms of 10 on machines with workers, joined over Redis by their hubs`,
-  peers: { ...placed('2x1', 2, 1), ...placed('2x2', 2, 2), ...placed('4x2', 4, 2) },
-  cells: () => [1000, 10_000].map((rate) => cellOf(10, rate)),
-  columns: columns(`×cpuPerMessage brokerPerMessage frames ×messages ${latencyAndUsage}`),
-  run: runRooms,
-};
-
 /** What it costs that the members of a room are on two machines. */
 export const cluster = {
   about: `${CLIENTS} clients of a chat in rooms on two nodes joined by a broker, the members of each room on both`,
@@ -125,23 +76,10 @@ export const cluster = {
   },
   cells: (quick) => [
     { ...cellOf(2, 20), label: 'lone messages: rooms of 2, 20 messages/s' },
-    ...(quick ? [10] : [10, 2, 100]).flatMap((members) => [
-      ...(quick ? [1000, 10_000] : [1000, 4000, 10_000]).map((rate) => cellOf(members, rate)),
-      {
-        label: `rooms of ${members} at saturation: each is offered 10% more than it takes`,
-        ...{ clients: CLIENTS, members },
-      },
-    ]),
+    ...(quick ? [10] : [10, 2, 100]).flatMap((members) =>
+      (quick ? [1000, 10_000] : [1000, 4000, 10_000]).map((rate) => cellOf(members, rate)),
+    ),
   ],
-  columns: columns(`×cpuPerMessage brokerPerMessage frames ×messages ${latencyAndUsage}`),
+  columns: columns(`×cpuPerMessage brokerPerMessage ×messages ${latencyAndUsage}`),
   run: runRooms,
-};
-
-/** What it costs that a room spans workers: the CPU of all of them and of the primary, Redis told apart. */
-export const workers = {
-  about: 'one room with 10 publishers, or rooms whose members publish, on one or two workers of the service',
-  peers: workerPeers,
-  cells: (quick) => [...workerCells(quick), cellOf(10, 5000)],
-  columns: workerColumns,
-  run: (row) => (row.cell.members ? runRooms(row) : runRoom(row)),
 };

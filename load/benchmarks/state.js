@@ -91,7 +91,7 @@ const joins = ['join', 'return'].map((event) => ({
 const state = (like, mode) => ({ like, application: 'state', mode });
 
 /** Newest values to many clients: broadcasts of socket.io, and state rooms. */
-export const stateHere = {
+export default {
   about: 'newest values of keys, published in the server: as broadcasts, and in a state room',
   peers: {
     'socketio-ws-emit': state('socketio-ws', 'emit'),
@@ -104,24 +104,4 @@ export const stateHere = {
     '×cpuPerRound bytesPerRound published joins ×cpuPerJoin bytesPerJoin p99 staleness stalest slowClosed highestRss server generatorCpu',
   ),
   run: (row) => (row.cell.event ? runJoins(row) : runWatchers(row)),
-};
-
-const hosted = (mode, more) => ({ ...state('nodes', mode), service: 'hosted', processes: 2, ...more });
-
-/** The same on two workers, and on two machines over Redis. One of them publishes. */
-export const stateNodes = {
-  about: 'newest values of keys that one worker publishes, on two workers and on two nodes joined by Redis',
-  peers: {
-    'gjallar-workers-2-emit': hosted('emit', { workers: 2 }),
-    'gjallar-workers-2-state': hosted('state', { workers: 2 }),
-    'gjallar-nodes-2-emit': hosted('emit', { nodes: 2 }),
-    'gjallar-nodes-2-state': hosted('state', { nodes: 2 }),
-  },
-  cells: () => [
-    watchers('1,000 clients, 200 keys of 100 bytes, 400 changes/s', {
-      ...{ clients: 1000, keys: 200, size: 100, changes: 1, rounds: 400 },
-    }),
-  ],
-  columns: columns('×cpuPerRound bytesPerRound ×average p99 server redisCpu generatorCpu'),
-  run: runWatchers,
 };

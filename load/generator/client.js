@@ -47,8 +47,6 @@ const SOCKET_ACK = 0x33;
 export class Client {
   /** Free for the role that the client plays. */
   state = 0;
-  /** The id of its socket on namespace "/". */
-  id = '';
   #upgraded = false;
   #isUpgrading;
   #head = '';
@@ -142,7 +140,6 @@ export class Client {
     } else if (first === TEXT && bytes[at] === ENGINE_OPEN) {
       this.send(this.name ? textFrame(`40${JSON.stringify({ name: this.name })}`) : CONNECT);
     } else if (first === TEXT && bytes[at] === ENGINE_MESSAGE && bytes[at + 1] === SOCKET_CONNECT) {
-      this.id = JSON.parse(bytes.latin1Slice(at + 2, at + length)).sid;
       owner.ready(this);
     } else if (first === TEXT && bytes[at] === ENGINE_MESSAGE && bytes[at + 1] === SOCKET_ACK) {
       owner.acknowledged(this, !bytes.latin1Slice(at, at + Math.min(length, PEEK)).includes('"ok":false'));

@@ -140,19 +140,6 @@ function converse(clients, { event, members, perSecond, size, ...subscription },
   return subscribe(clients, subscription, counters, latency);
 }
 
-/** Each client writes to the socket of another one, which is most probably on another worker: `perSecond` texts of `size` bytes. */
-function direct(clients, { event, perSecond, size, ...subscription }, counters, latency) {
-  const text = textOf(size);
-  pace(perSecond, () => {
-    const turn = counters.sent++;
-    const from = turn % clients.length;
-    // Another one with each round.
-    const to = (from + 1 + (Math.floor(turn / clients.length) % (clients.length - 1))) % clients.length;
-    clients[from].send(eventFrame(event, { room: clients[to].id, text: text() }));
-  });
-  return subscribe(clients, subscription, counters, latency);
-}
-
 const BEFORE_TEXT = '"text":"';
 
 /**
@@ -182,19 +169,6 @@ function correspond(clients, { perSecond, size }, counters, latency) {
       counters.acknowledged++;
       if (!isOk) counters.errors++;
       if (!perSecond) write(client);
-    },
-  };
-}
-
-/** Each client reads the last `limit` messages of a room, once. */
-function comeBack(clients, { room, limit }, counters) {
-  const frame = requestFrame('history', { room, limit });
-  for (const client of clients) client.send(frame);
-  return {
-    event() {},
-    acknowledged(_client, isOk) {
-      counters.acknowledged++;
-      if (!isOk) counters.errors++;
     },
   };
 }
@@ -269,5 +243,5 @@ function slow(clients, { pause = Number.POSITIVE_INFINITY }, counters) {
 const released = (clients, _options, counters) => slow(clients, { pause: 0 }, counters);
 
 export const roles = {
-  ...{ comeBack, converse, correspond, direct, echo, follow, heartbeat, joinAgain, publish, released, slow, subscribe },
+  ...{ converse, correspond, echo, follow, heartbeat, joinAgain, publish, released, slow, subscribe },
 };

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { takeFrame } from './frame.js';
 
 /** How long anything may take that must come, in ms. */
 const PATIENCE = 30_000;
@@ -67,11 +66,6 @@ export class Connection {
     this.socket.destroy();
   }
 
-  /** Ends the own half; the other one may go on. */
-  endHalf() {
-    this.socket.end();
-  }
-
   /**
    * Reads what `take` makes of the bytes that are there; it returns undefined as long as there are too few.
    * @template T
@@ -132,6 +126,23 @@ function takeResponse(bytes) {
   const length = Number(headers['content-length'] ?? 0);
   if (bytes.length < body + length) return undefined;
   return { value: { status, headers, body: bytes.toString('utf8', body, body + length) }, length: body + length };
+}
+
+/**
+ * The first frame of what a server has sent: RFC 6455, section 5.2.
+ * @param {Buffer} bytes
+ * @returns {{ opcode: number, head: Buffer, payload: Buffer, length: number } | undefined} `length` is that of the whole
+ *   frame; undefined where it is not there as a whole
+ */
+function takeFrame(bytes) {
+  if (bytes.length < 2) return undefined;
+  const short = bytes[1] & 127;
+  const header = short === 127 ? 10 : short === 126 ? 4 : 2;
+  if (bytes.length < header) return undefined;
+  const payload = short === 127 ? Number(bytes.readBigUInt64BE(2)) : short === 126 ? bytes.readUInt16BE(2) : short;
+  const length = header + payload;
+  if (bytes.length < length) return undefined;
+  return { opcode: bytes[0] & 15, head: bytes.subarray(0, header), payload: bytes.subarray(header, length), length };
 }
 
 /** An HTTP request. @param {Record<string, string | string[]>} headers */

@@ -2,9 +2,7 @@
 // `foreign/`, if it is not the name; what else stands here are settings of that program.
 
 const socketio = (base, more) => ({ program: 'socketio', base, ...more });
-/** All clients come from few addresses. */
-const env = { MAX_CONNECTIONS_PER_IP: '100000' };
-const nodes = (service, more) => ({ program: 'nodes', service, collects: true, env, ...more });
+const nodes = (service, more) => ({ program: 'nodes', service, collects: true, ...more });
 
 export const usualPeers = {
   'socketio-ws': socketio('ws'),
@@ -15,16 +13,6 @@ export const usualPeers = {
 
 /** Those that run only when asked for by name, or where a benchmark says `also`. */
 export const morePeers = {
-  'gjallar-service': nodes('gjallar'),
-  /** The library with the limits that the service has by default. */
-  'gjallar-limited': socketio('gjallar', {
-    limits: {
-      rateLimit: { events: { amount: 2000, per: 1000 }, bytes: { amount: 4_000_000, per: 1000 } },
-      maxConnectionsPerIp: 100_000,
-      maxBackpressure: 2 ** 20,
-    },
-  }),
-  'gjallar-service-2': nodes('gjallar', { workers: 2, processes: 2, bus: 'embedded' }),
   'socketio-recovery': socketio('ws', { recovers: true }),
   'socketio-cluster-2': nodes('cluster', { server: 'socketio', adapter: 'cluster', workers: 2, processes: 2 }),
   'gjallar-run-2': nodes('hosted', { workers: 2, processes: 2 }),

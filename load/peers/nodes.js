@@ -27,11 +27,9 @@ const services = {
   }),
   /** The same on stock socket.io. */
   socketio: () => ({ main: fileOf('socketio-chat'), env: told }),
-  /** An application of applications.js under `gjallar run`, or in one process of stock Socket.IO. */
+  /** An application of applications.js under `gjallar run`. */
   hosted: () => ({
-    ...(settings.stock
-      ? { main: fileOf('hosted') }
-      : { main: gjallar, args: ['run', fileOf('hosted'), '--workers', String(workers)] }),
+    ...{ main: gjallar, args: ['run', fileOf('hosted'), '--workers', String(workers)] },
     env: { BUS: bus ?? (nodes > 1 ? 'redis-frames' : 'auto'), ...WITHOUT_LIMITS, ...told },
   }),
   /** An application that forks workers itself. */
@@ -101,5 +99,5 @@ async function startNodes() {
     for (const running of started) await (nodes === 1 && workers > 1 ? running.reload() : running.restart());
     isDeploying = false;
   };
-  process.send({ ready: true, ports, pids, helpers, redisUrl: urls.REDIS_URL });
+  process.send({ ready: true, ports, pids, helpers });
 }

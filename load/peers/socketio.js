@@ -5,7 +5,7 @@ import { Server } from 'socket.io';
 import { applications } from './applications.js';
 import { ready, settings } from './support/control.js';
 
-const { base, sockets, application = 'small', host, port = 0, pingInterval, pingTimeout, flushMs, limits } = settings;
+const { base, sockets, application = 'small', host, port = 0, pingInterval, pingTimeout, flushMs } = settings;
 const options = {
   ...{ pingInterval, pingTimeout },
   ...(settings.recovers ? { connectionStateRecovery: {} } : {}),
@@ -47,7 +47,7 @@ const bases = {
   async gjallar() {
     const { app, listen, maxBackpressure } = await import('./support/uws.js');
     const { createAdapter, Engine, parser } = await import('../../dist/index.js');
-    const engine = new Engine({ ...options, maxBackpressure, flushMs, ...limits });
+    const engine = new Engine({ ...options, maxBackpressure, flushMs });
     engine.attach(app, { path: '/socket.io/' });
     const io = new Server({ parser });
     io.bind(engine);

@@ -3,9 +3,6 @@
 import { deaths, deploys, releases, returns } from './application/scenarios.js';
 import * as attack from './attack/index.js';
 
-/** What runs a scenario whose `run` is in this module. */
-const from = (path) => async (options) => (await import(`./${path}.js`)).run(options);
-
 /**
  * The scenarios by name.
  * - `about`: what it does, in one line
@@ -29,7 +26,7 @@ export const scenarios = {
       times: 'how often each fault is injected (100; 1 with --short)',
       minutes: 'time limit (180; 2 with --short)',
     },
-    run: from('faults/index'),
+    run: async (options) => (await import('./faults/index.js')).run(options),
   },
   releases,
   returns,

@@ -36,7 +36,7 @@ export const lose = User.step(async (user, { clients, perSecond, seconds }) => {
   const said = user.rounds * count;
   user.rounds += 1;
   if (user === talker) {
-    await pace({ perSecond, count, phase: 0 }, (index) =>
+    await pace({ perSecond, count }, (index) =>
       user.request('message', { room: user.room, text: textOf(user, said + index + 1) }, 'message.ack'),
     );
   } else {

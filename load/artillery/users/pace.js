@@ -4,13 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * An open loop: calls `send` with 0, 1, 2, … at even intervals, whether or not earlier calls have got their answers; what
  * is late is made up for. Resolves when all answers are there, fails when one does.
- * @param {{ perSecond: number, count: number, phase: number }} options `phase`, from 0 to 1, is how far into an interval
- * the first one comes, so that users that start together do not send together
+ * @param {{ perSecond: number, count: number }} options
  * @param {(index: number) => Promise<unknown>} send
  */
-export async function pace({ perSecond, count, phase }, send) {
+export async function pace({ perSecond, count }, send) {
   const interval = 1000 / perSecond;
-  const start = performance.now() + phase * interval;
+  const start = performance.now();
   const answers = [];
   for (let i = 0; i < count; i++) {
     const wait = start + i * interval - performance.now();

@@ -1,11 +1,9 @@
 import { performance } from 'node:perf_hooks';
-import { start, stop } from './gauge.js';
 
 /** How long anything may take that a user waits for, in ms. */
 const PATIENCE = 10_000;
 
 let arrived = 0;
-let present = 0;
 
 /** A virtual user: artillery's context and socket, with what every scenario needs. */
 export class User {
@@ -42,7 +40,6 @@ export class User {
     // Artillery leaves these behind, and would begin the scenario a second time when a reconnection fails.
     this.socket.off('connect_error').off('error');
     this.socket.on('disconnect', (reason) => this.#onDisconnect(reason));
-    if (present++ === 0) start(events);
   }
 
   /**
@@ -90,9 +87,7 @@ export class User {
 
   #onDisconnect(reason) {
     // Artillery disconnects a user that has finished or failed.
-    if (reason === 'io client disconnect') {
-      if (--present === 0) stop();
-    } else if (!this.mayLoseConnection) this.fault('CONNECTION_LOST');
+    if (reason !== 'io client disconnect' && !this.mayLoseConnection) this.fault('CONNECTION_LOST');
   }
 }
 

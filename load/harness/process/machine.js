@@ -20,12 +20,15 @@ export const cpuShare = (before, after) => cpuMicros(before, after) / 1000 / (af
 /** USER_HZ, in which Linux counts: ticks in a second. */
 const TICKS = 100;
 
-/** The machine's CPU time so far, in µs: what its programs have used, and what the host has given to other guests. */
-export function readMachine(text = procStat()) {
-  const [line] = text.split('\n', 1);
+/**
+ * The machine's CPU time so far, in µs, with the moment in ms: what its programs have `used`, and what the host has given to
+ * other guests.
+ */
+export function machineUse() {
+  const [line] = procStat().split('\n', 1);
   const [user, nice, system, , , irq, softirq, steal = 0] = line.trim().split(/\s+/).slice(1).map(Number);
   const micros = (ticks) => (ticks * 1e6) / TICKS;
-  return { used: micros(user + nice + system + irq + softirq), stolen: micros(steal) };
+  return { at: Date.now(), used: micros(user + nice + system + irq + softirq), stolen: micros(steal) };
 }
 
 function procStat() {
@@ -35,9 +38,6 @@ function procStat() {
     return '';
   }
 }
-
-/** The same with the moment of reading, in ms. */
-export const machineUse = () => ({ at: Date.now(), ...readMachine() });
 
 /** Cores that programs have used between two readings, or that were `stolen`. */
 export const machineShare = (before, after, key = 'used') => (after[key] - before[key]) / 1000 / (after.at - before.at);

@@ -34,7 +34,6 @@ export async function measure({ peer, fleet, warmUp, window }) {
     generators: loadOf(processes),
     others: Math.max(0, machineShare(before.machine, after.machine) - server - generators),
     groups: after.groups.map((group, g) => activityOf(before.groups[g], middle[g], group)),
-    window,
   };
 }
 

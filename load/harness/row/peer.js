@@ -56,7 +56,6 @@ export class Peer {
     peer.pids = hello.pids ?? [peer.child.pid];
     /** Programs that it needs beside it, such as Redis. */
     peer.helpers = hello.helpers ?? {};
-    peer.redisUrl = hello.redisUrl;
     return peer;
   }
 

@@ -5,7 +5,6 @@ import { cpuShare } from '../process/machine.js';
 import { runTool } from '../process/tool.js';
 import { idleGenerator, usageOf } from './measure.js';
 import { HOST } from './peer.js';
-import { GENERATOR_LIMIT } from './verdict.js';
 
 const units = { us: 1e-3, ms: 1, s: 1e3, m: 6e4 };
 
@@ -40,12 +39,10 @@ export async function runWrk(peer, { path, connections, seconds, threads = 6, sc
     completed: number(/(\d+) requests in/),
     cpuPerRequest: (server * 1e6) / perSecond,
     average: duration('Latency'),
-    p50: duration('50%'),
     p99: duration('99%'),
     longest: duration('Latency +\\S+ +\\S+'),
     refused: Number(failures[0]),
     errors: failures.reduce((sum, count) => sum + Number(count), number(/Non-2xx or 3xx responses: (\d+)/) || 0),
-    toolAtLimit: cpu > GENERATOR_LIMIT,
     // Whether the server was at its limit is told by its own CPU; a busy wrk makes answers fewer and later, not cheaper.
     ...usageOf({ server, rss: peer.rss(), ...idleGenerator(cpu) }),
   };

@@ -1,4 +1,4 @@
-// An application for `gjallar run`, or for one process of stock Socket.IO.
+// An application for `gjallar run`.
 
 import { createServer } from 'node:http';
 import { Server } from 'socket.io';
@@ -10,7 +10,4 @@ const http = createServer();
 const { pingInterval, pingTimeout, recovers, recovery = {} } = settings;
 const io = new Server(http, { pingInterval, pingTimeout, ...(recovers ? { connectionStateRecovery: recovery } : {}) });
 await applications[settings.application ?? 'small'].run(io, settings);
-http.listen(PORT, HOST, () => {
-  // `gjallar run` prints a line of its own.
-  if (settings.stock) console.log(`socket.io listens on http://${HOST}:${http.address().port}`);
-});
+http.listen(PORT, HOST);

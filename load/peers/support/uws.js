@@ -1,20 +1,12 @@
-// uWebSockets.js as gjallar's users get it: the binary for this Node and platform. A version that is measured with --against
-// may have the package uWebSockets.js instead.
+// uWebSockets.js as gjallar's users get it: the binary for this Node and platform.
 
 import { createRequire } from 'node:module';
 import { freePort } from '../../../test/support/ports.js';
 import { ready, settings } from './control.js';
 
 const [major] = process.versions.node.split('.');
-const { App, us_socket_local_port } = await loaded();
-
-async function loaded() {
-  try {
-    return createRequire(import.meta.url)(`@uwsjs/${process.platform}-${process.arch}-${major}`);
-  } catch {
-    return import('uWebSockets.js');
-  }
-}
+const uWebSockets = `@uwsjs/${process.platform}-${process.arch}-${major}`;
+const { App, us_socket_local_port } = createRequire(import.meta.url)(uWebSockets);
 
 // The default of 64 KiB is less than one answer of the marketdata benchmark, and uWebSockets.js drops what a socket is
 // sent beyond it. socket.io on ws keeps everything; so that all peers deliver the same, no limit here either,

@@ -10,23 +10,19 @@ const DEFAULT = ['polling', 'websocket'];
 const minutes = 'time limit (60)';
 const endOf = (given = 60) => Date.now() + given * 60_000;
 
-const WORKERS = ['2', '3', '4'];
+const WORKERS = [2, 3, 4];
 /** Faults that take seconds occur in one of so many turns, and not in the short form. */
 const RARELY = 6;
 
 export const deaths = {
   about: 'workers that die again and again: sessions that clients do not get back, events lost or repeated',
-  options: {
-    ...{ times: 'number of faults, on 2, 3 and 4 workers in turn (100; 6 with --short)', minutes },
-    workers: { takes: 'n', of: WORKERS, about: 'only with this number of workers' },
-  },
-  async run({ short, seed, times: count = short ? 6 : 100, minutes: limit, own: given }) {
-    const counts = (given.workers === undefined ? WORKERS : [given.workers]).map(Number);
+  options: { times: 'number of faults, on 2, 3 and 4 workers in turn (100; 6 with --short)', minutes },
+  async run({ short, seed, times: count = short ? 6 : 100, minutes: limit }) {
     const random = randomFrom(seed);
     const end = endOf(limit);
     const figures = [];
-    for (const [at, workers] of counts.entries()) {
-      const share = Math.floor(count / counts.length) + (at < count % counts.length ? 1 : 0);
+    for (const [at, workers] of WORKERS.entries()) {
+      const share = Math.floor(count / WORKERS.length) + (at < count % WORKERS.length ? 1 : 0);
       if (share === 0) continue;
       const result = await trial({
         ...{ label: `${workers} workers`, workers, clients: short ? 12 : 40, interval: short ? 50 : 20, isOwn: true },

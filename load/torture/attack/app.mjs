@@ -28,9 +28,6 @@ io.on('connection', (socket) => {
     socket.join(rooms);
     done?.();
   });
-  socket.on('leave', (rooms) => {
-    for (const room of rooms) socket.leave(room);
-  });
   socket.on('echo', (value, done) => done?.(value));
   socket.on('message', ({ room, text }, done) => {
     io.to(room).emit('message', text);

@@ -9,7 +9,6 @@ import { cpuOf } from '../../harness/process/processes.js';
 import { soon } from '../../harness/until.js';
 import { cleaningUp } from '../support/scenario.js';
 import { Service } from '../support/service.js';
-import { tokenFor } from '../support/token.js';
 import { longest, Probe } from './probe.js';
 import { faultsOf, isNoisy } from './verdict.js';
 import { Watch } from './watch.js';
@@ -43,15 +42,15 @@ export function runRow(attack, pass, { sockets, ...options }) {
     const redis = pass.isRedis ? use(await RedisProcess.start(...DURABLE), 'remove') : undefined;
     const environment = environmentOf(attack, pass, sockets, redis);
     const run = attack.application && { app: attack.application, args: ['--workers', `${WORKERS}`] };
-    const service = await Service.start({ environment, ...run });
+    const service = await new Service({ environment, ...run }).start();
     use(() => stop(service));
     const { port } = service;
     const [target, other] = await workersOf(service, attack.application);
-    const auth = await authOf('somebody else', environment);
+    const auth = { name: 'somebody else' };
     const probes = [];
     for (const worker of [target, other])
       probes.push(use(await Probe.open({ port, address: OTHERS, worker, auth }), 'leave'));
-    const itself = { name: attack.name, address: ATTACKER, auth: await authOf('attacker', environment) };
+    const itself = { name: attack.name, address: ATTACKER, auth: { name: 'attacker' } };
     const given = JSON.stringify({ ...itself, port, target, other, ...options });
     const attacker = use(await Child.start(null, [attackerFile, given], { patience: PREPARATION_MS }));
     await sleep(REST_MS);
@@ -65,10 +64,6 @@ export function runRow(attack, pass, { sockets, ...options }) {
 const environmentOf = (attack, pass, sockets, redis) => ({
   DRAIN_TIMEOUT: '0',
   WORKERS: `${WORKERS}`,
-  // As a new user has it.
-  RATE_LIMIT: '',
-  MAX_CONNECTIONS_PER_IP: '',
-  MAX_BUFFERED: '',
   ...pass.environment,
   ...attack.environment,
   ...(redis && { REDIS_URL: redis.url, GJALLAR_REDIS_URL: redis.url }),
@@ -137,10 +132,6 @@ async function stop(service) {
   const timer = setTimeout(() => service.stop(), STOP_PATIENCE);
   await service.stop();
   clearTimeout(timer);
-}
-
-async function authOf(name, { JWT_SECRET }) {
-  return JWT_SECRET ? { token: await tokenFor(JWT_SECRET, name) } : { name };
 }
 
 const rounded = (value, parts) => Math.round(value * parts) / parts;

@@ -5,16 +5,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { io } from 'socket.io-client';
 import { postgres as startPostgres, whyNoPostgres } from '../../../test/support/databases.js';
 import { DURABLE, RedisProcess } from '../../../test/support/redis.js';
+import { within } from '../../harness/process/child.js';
 import { descriptorsOf, rssOf } from '../../harness/process/processes.js';
 import { Disk } from '../../harness/servers/disk.js';
 import { soon } from '../../harness/until.js';
-import { injectFaults } from '../support/inject.js';
 import { Members } from '../support/members.js';
-import { cleaningUp, named, pick } from '../support/scenario.js';
+import { cleaningUp, named, pick, progress, randomFrom, shuffled } from '../support/scenario.js';
 import { SupervisedService } from '../support/supervised-service.js';
 
 /** How long it may take until all members are served again after a fault, in ms. */
 const RECOVERY = 30_000;
+/** How long a fault may take, with what is to come back after it, in ms. */
+const MAX_FAULT_MS = 60_000;
 const WORKERS = 2;
 const PORT = 3000;
 
@@ -138,23 +140,44 @@ function subfolder(directory, name) {
   return join(directory, name);
 }
 
-/** What faults did to members, and what is left when these have gone. */
+/**
+ * Injects faults into services whose members talk, each so many times, in an order that follows from the seed. Then the members
+ * leave. Resolves with figures.
+ */
 async function figuresOf(name, { faults, services, urlOf, short, times, minutes, seed }, use) {
   const rooms = ['north', 'south', 'east', 'west'].slice(0, short ? 3 : 4);
   const members = use(new Members(urlOf, { count: short ? 6 : 12, rooms, pause: 100 }), 'leave');
   const held = () => holdings(services.flatMap((service) => service.processes));
-  let holds;
-  const { done, figures } = await injectFaults({
-    ...{ name, members, faults, times, seed, recovery: RECOVERY, end: Date.now() + minutes * 60_000 },
-    before: () => {
-      holds = held();
-    },
-    after: (_fault, random) => sleep(random() * 200),
-  });
-  const gaps = [...done].map(([what, { count, longestGap }]) => ({
-    ...{ name: `${what}: longest time without any answer`, value: longestGap, unit: 'ms', times: count },
-  }));
-  const ofMembers = [
+  const end = Date.now() + minutes * 60_000;
+  const random = randomFrom(seed);
+  const order = shuffled(
+    faults.flatMap((one) => Array(times).fill(one)),
+    random,
+  );
+  const gaps = new Map();
+  let unserved = 0;
+  await members.join();
+  if (!(await members.allServed(RECOVERY))) throw new Error('the members are not served before the first fault');
+  const holds = held();
+  for (const [index, { name: what, inject }] of order.entries()) {
+    if (Date.now() > end) break;
+    progress(`${name}: ${index + 1} of ${order.length}: ${what}`);
+    members.takeLongestGap();
+    await within(MAX_FAULT_MS, inject(random), `"${what}" did not come to its end`);
+    if (!(await members.allServed(RECOVERY))) unserved++;
+    gaps.set(what, [...(gaps.get(what) ?? []), members.takeLongestGap()]);
+    await sleep(random() * 200);
+  }
+  await members.finish(RECOVERY);
+  const figures = [
+    ...[...gaps].map(([what, all]) => ({
+      ...{ name: `${what}: longest time without any answer`, value: Math.max(...all), unit: 'ms', times: all.length },
+    })),
+    { name: 'faults after which a member was not served', value: unserved, most: 0 },
+    { name: 'acknowledged messages', value: members.count('acked'), least: 1 },
+    { name: 'deliveries duplicated', value: members.repeated, most: 0 },
+    { name: 'deliveries out of order', value: members.outOfOrder(), most: 0 },
+    { name: 'deliveries of refused messages', value: members.refusedButHeard(), most: 0 },
     { name: 'refused messages', value: members.count('refused') },
     { name: 'messages without an answer', value: members.count('unknown') },
     { name: 'deliveries lost of acknowledged messages', value: members.missing(), most: 0 },
@@ -162,7 +185,7 @@ async function figuresOf(name, { faults, services, urlOf, short, times, minutes,
     { name: 'reconnections', value: members.returns.length },
   ];
   members.leave();
-  return named(name, [...gaps, ...figures, ...ofMembers, ...(await afterwards(holds, held, urlOf(0), rooms))]);
+  return named(name, [...figures, ...(await afterwards(holds, held, urlOf(0), rooms))]);
 }
 
 /** What is left when all members have gone: presence, descriptors, memory. */

@@ -11,17 +11,11 @@ const JOIN_TIMEOUT = 20_000;
 const REFUSED = ['HISTORY_UNAVAILABLE', 'HISTORY_REFUSED', 'NOT_IN_ROOM'];
 const TRANSPORTS = [['polling', 'websocket'], ['websocket'], ['polling']];
 
-const named = (index) => ({ name: `member${index}` });
 /** Members of several rooms of the chat service that talk all the time. A message has the key `sender:number`. */
 export class Members extends Crowd {
   /** What became of each text: `acked`, `refused`, `unknown`; with its room, and the time of the acknowledgement. */
   verdicts = new Map();
   incomplete = 0;
-  /** Messages that a member had missed, and requested after a reconnection. */
-  recovered = 0;
-  /** The codes of rejected messages. */
-  rejections = [];
-  acks = 0;
   #isTalking = true;
   #lastAck = performance.now();
   #longestGap = 0;
@@ -29,10 +23,10 @@ export class Members extends Crowd {
 
   /**
    * @param {(index: number) => string} urlOf where a member connects
-   * @param {{ count: number, rooms: string[], pause: number, authOf?: (index: number) => object }} options
+   * @param {{ count: number, rooms: string[], pause: number }} options
    *   `pause` between two messages of one, in ms
    */
-  constructor(urlOf, { count, rooms, pause, authOf = named }) {
+  constructor(urlOf, { count, rooms, pause }) {
     super();
     this.pause = pause;
     for (let index = 0; index < count; index++) {
@@ -40,7 +34,7 @@ export class Members extends Crowd {
       // Two rooms each, so that every room has members on several workers.
       const names = [rooms[index % rooms.length], rooms[(index + 1) % rooms.length]];
       const state = { index, names, lastAck: performance.now() };
-      const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: authOf(index) }, state);
+      const member = this.add(urlOf(index), { ...options, timeout: 5000, auth: { name: `member${index}` } }, state);
       member.rooms = new Rooms(member.socket);
     }
   }
@@ -54,9 +48,8 @@ export class Members extends Crowd {
     member.heard.set(room, []);
     const options = {
       onMessage: ({ text, tag }) => this.hear(member, room, { key: text, tag }),
-      onRecovered: ({ missed, complete, isFirst }) => {
+      onRecovered: ({ complete }) => {
         if (!complete) this.incomplete++;
-        if (!isFirst) this.recovered += missed;
       },
     };
     const isJoined = () =>
@@ -84,12 +77,8 @@ export class Members extends Crowd {
     } catch {
       return { outcome: 'unknown' };
     }
-    if (!reply.ok) {
-      this.rejections.push(reply.code);
-      return { outcome: REFUSED.includes(reply.code) ? 'refused' : 'unknown' };
-    }
+    if (!reply.ok) return { outcome: REFUSED.includes(reply.code) ? 'refused' : 'unknown' };
     const now = performance.now();
-    this.acks++;
     this.#longestGap = Math.max(this.#longestGap, now - this.#lastAck);
     this.#lastAck = now;
     member.lastAck = now;
