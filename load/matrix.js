@@ -18,8 +18,9 @@ const own = Object.keys(applications).filter((name) => !isGallery(name));
 
 const usage = () => `${command.call} [application…] [options]
 
-Runs applications unmodified on stock socket.io and on gjallar with "gjallar compare", and says where they differ. Needs npm
-run build. Without a name, these run:
+Runs applications unmodified on stock socket.io and on gjallar with "gjallar compare", and says where they differ. Reloads some
+of them with connectionStateRecovery while their clients talk, none of which may notice. Needs npm run build. Without a name,
+these run:
 
 ${named(own)}
 
@@ -61,6 +62,10 @@ async function runApplication(name, application) {
       cells.push(application.state);
       continue;
     }
+    if (way === 'moves' && !application.talk) {
+      cells.push('not reloaded');
+      continue;
+    }
     try {
       if (application.from) folder ??= install(application.from);
       const { compared, differences } = await compare({ ...application, folder }, way);
@@ -86,7 +91,8 @@ function readArguments() {
   const asked = positionals.flatMap((name) => (name === 'gallery' ? gallery : [name]));
   rejectUnknown('application', asked, Object.keys(applications));
   const names = asked.length > 0 ? asked : own;
-  const chosen = values.way?.split(',') ?? (names.some(isGallery) ? Object.keys(ways) : ['register', 'run']);
+  const chosen =
+    values.way?.split(',') ?? Object.keys(ways).filter((way) => way !== 'portable' || names.some(isGallery));
   rejectUnknown('way', chosen, Object.keys(ways));
   if (!existsSync(program)) throw new UsageError('there is no dist/; run npm run build');
   return { names, chosen, isList: values.list, help: values.help };

@@ -11,11 +11,14 @@ const folderOf = (path) => fileURLToPath(new URL(path, import.meta.url));
  * @property {string} file what Node.js runs, in `apps/`, or in the folder of `from`
  * @property {string[][]} calls of `gjallar compare`, each with its options
  * @property {string} [state] why it is not compared on several workers
+ * @property {Talk} [talk] what clients do while it is reloaded; without it, it is not
  * @property {Record<string, string>} [env]
  * @property {string} [version] of what it is about: it is of other people, and in the gallery
  * @property {{ folder: string, packages: string[], build?: string[], isModule?: boolean }} [from] exact versions of its packages,
  *   which npm fetches into a copy of the folder; `build` are programs of packages with arguments
  */
+
+/** @typedef {{ first?: string[], say: string[] }} Talk events: one with an acknowledgement, and one that says a text to all */
 
 const get = (...paths) => paths.map((path) => `--get ${path}`);
 
@@ -32,6 +35,9 @@ const talk = (...more) => [
   ...more,
   '--emit leave,true',
 ];
+/** The same while it is reloaded. @type {Talk} */
+const inRoom = { first: ['join', 'room'], say: ['say', 'room'] };
+
 /** A request that compare does not send itself, by apps/chat.cjs. */
 const fetched = (method, path, headers = {}, body = null) =>
   `--ask fetch,${[method, path, headers, body].map((value) => JSON.stringify(value)).join()}`;
@@ -70,8 +76,8 @@ const next = JSON.parse(readFileSync(folderOf('../../examples/next/package.json'
 const own = {
   'express-4': express(4, 'express4'),
   'express-5': express(5, 'express'),
-  fastify: application('fastify.cjs', 'Fastify 5: routes, JSON, errors', talk(...requests)),
-  koa: application('koa.cjs', 'Koa 3: routes, cookies, errors', talk(...requests)),
+  fastify: application('fastify.cjs', 'Fastify 5: routes, JSON, errors', talk(...requests), { talk: inRoom }),
+  koa: application('koa.cjs', 'Koa 3: routes, cookies, errors', talk(...requests), { talk: inRoom }),
   'serve-static': application('serve-static.cjs', 'serve-static: files, ranges, what is missing', files),
   helmet: application(
     'helmet.cjs',
@@ -101,6 +107,7 @@ const own = {
     'examples/next: Next.js built and started, with Socket.IO on its port',
     [...get('/', '/missing'), '--emit say,"from a client"'],
     {
+      talk: { say: ['say'] },
       env: { NODE_ENV: 'production' },
       from: {
         folder: folderOf('../../examples/next'),
@@ -149,7 +156,7 @@ const gallery = {
         fetched('POST', '/upload', { 'content-type': 'application/octet-stream' }, 100_000),
       ),
     ],
-    { file: 'server.mjs', isModule: true, build: ['svelte-kit sync', 'vite build'] },
+    { file: 'server.mjs', isModule: true, build: ['svelte-kit sync', 'vite build'], talk: inRoom },
   ),
   vite: fetchedFrom(
     'vite',
@@ -157,7 +164,7 @@ const gallery = {
     "Vite's dev server in middleware mode: pages, modules, and hot updates over its WebSocket on one port",
     `${io} vite@7.3.8 ws@8.18.3`,
     [talk(...get('/', '/main.js', '/missing.js'), '--ask hot')],
-    { file: 'server.mjs', isModule: true, state: 'watches the files itself' },
+    { file: 'server.mjs', isModule: true, state: 'watches the files itself', talk: inRoom },
   ),
 };
 

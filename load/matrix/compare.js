@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { atExit, own } from '../../test/support/children.js';
 import { program } from '../../test/support/service.js';
 import { runTool } from '../harness/process/tool.js';
+import { move } from './moves.js';
 
 const apps = fileURLToPath(new URL('apps/', import.meta.url));
 /** The behaviour alone, with 150 ms in which nothing may have moved before the next step. */
@@ -18,15 +19,17 @@ export const ways = {
   register: { title: 'gjallar/register' },
   run: { title: 'gjallar run', args: ['--workers', '2'] },
   portable: { title: 'portable sockets', env: { GJALLAR_SOCKETS: 'portable' } },
+  moves: { title: 'reloads' },
 };
 
 /**
- * Compares an application on stock socket.io and on gjallar in one way.
+ * Compares an application on stock socket.io and on gjallar in one way, or reloads it; see {@link move}.
  * @param {import('./applications.js').Application & { folder?: string }} application
  * @returns {Promise<{ compared: number, differences: string[] }>}
  * @throws Error if it could not be compared
  */
-export async function compare({ file, folder = apps, calls, env: more }, name) {
+export async function compare({ file, folder = apps, calls, env: more, talk }, name) {
+  if (name === 'moves') return move({ path: join(folder, file), env: more, talk });
   const way = ways[name];
   const { PATH, HOME, TMPDIR = '/tmp' } = process.env;
   const env = { PATH, HOME, TMPDIR, HOST: '127.0.0.1', HOSTNAME: '127.0.0.1', ...more, ...way.env };
