@@ -186,10 +186,12 @@ export class OtherHubs {
     const { failures } = health;
     const sent = this.pubSub.publish(this.channelOf(hub.machine), frame, messages).then((receivers) => {
       if (this.hubs.get(hub.id) !== hub) return;
-      if (receivers === 0) {
-        health.unsent += messages;
-        this.lose(hub);
-      } else if (health.failures !== failures) hub.isBroken = true;
+      if (receivers !== 0 && health.failures === failures) return;
+      hub.isBroken = true;
+      if (receivers !== 0) return;
+      health.unsent += messages;
+      // It listens no more. What it has sent last may still be on its way: it is gone with the next turn, unless it says more.
+      hub.silentTurns = MAX_SILENT_TURNS;
     });
     own('sending to another machine', sent);
   }
@@ -206,12 +208,12 @@ export class OtherHubs {
     // Also while the server rejects it: this shows when it is accepted again.
     own('greeting other machines', this.greet());
     if (!this.pubSub.health.isUp) return;
-    this.mend();
     for (const hub of [...this.hubs.values()]) {
       if (++hub.silentTurns > MAX_SILENT_TURNS) this.lose(hub);
       // Its first frame has got lost.
       else if (!hub.receiving && ++hub.turnsWithout > 1) this.tell(hub.machine, types.reset, ANY);
     }
+    this.mend();
   }
 
   /** Begins again with the hubs to which frames were lost. */
