@@ -48,16 +48,19 @@ export class Client {
   /** Free for the role that the client plays. */
   state = 0;
   #upgraded = false;
-  #isUpgrading;
+  #begun;
   #head = '';
   #pause = 0;
   #frames = new FrameReader();
 
-  /** @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string, sid?: string, readSize?: number, owner: object }} to */
-  constructor({ host, port, localAddress, localPort, name, sid, readSize, owner }) {
+  /**
+   * @param {{ host: string, port: number, localAddress?: string, localPort?: number, name?: string,
+   *   begun?: { sid: string, posted: Promise<unknown> }, readSize?: number, owner: object }} to `begun` comes from `startOnPolling()`
+   */
+  constructor({ host, port, localAddress, localPort, name, begun, readSize, owner }) {
     this.owner = owner;
     this.name = name;
-    this.#isUpgrading = sid !== undefined;
+    this.#begun = begun;
     this.socket = connect({
       host,
       port,
@@ -71,7 +74,7 @@ export class Client {
     });
     this.socket.on('error', (error) => this.#end(error.message));
     this.socket.on('close', () => this.#end('closed by the server'));
-    this.socket.write(socketRequest(sid));
+    this.socket.write(socketRequest(begun?.sid));
   }
 
   /** @param {Buffer} frame */
@@ -120,7 +123,7 @@ export class Client {
     if (!accepted) this.#end(`upgrade refused: ${this.#head.slice(0, this.#head.indexOf('\r\n'))}`);
     this.#upgraded = true;
     this.#head = '';
-    if (accepted && this.#isUpgrading) this.send(PROBE);
+    if (accepted && this.#begun) this.send(PROBE);
     return accepted ? end + 4 - before : count;
   }
 
@@ -143,9 +146,12 @@ export class Client {
       owner.ready(this);
     } else if (first === TEXT && bytes[at] === ENGINE_MESSAGE && bytes[at + 1] === SOCKET_ACK) {
       owner.acknowledged(this, !bytes.latin1Slice(at, at + Math.min(length, PEEK)).includes('"ok":false'));
-    } else if (first === TEXT && bytes[at] === ENGINE_PONG_TYPE && this.#isUpgrading) {
-      this.#isUpgrading = false;
-      this.send(UPGRADE);
+    } else if (first === TEXT && bytes[at] === ENGINE_PONG_TYPE && this.#begun) {
+      this.#begun.posted.then(
+        () => this.send(UPGRADE),
+        (error) => this.#end(error.message),
+      );
+      this.#begun = undefined;
     } else if (first === TEXT && bytes[at] === ENGINE_NOOP) {
       // Some servers say it once a client has upgraded.
     } else {

@@ -37,7 +37,8 @@ const orders = {
     return inTurns(count, CONNECTING, () => {
       const port = ports[clients.length % ports.length];
       const name = named ? nameOf(clients.length) : undefined;
-      const connect = (sid) => clients.push(new Client({ host, port, name, sid, readSize, ...nextSource(), owner }));
+      const connect = (begun) =>
+        clients.push(new Client({ host, port, name, begun, readSize, ...nextSource(), owner }));
       if (onPolling) startOnPolling({ host, port }).then(connect, (error) => failed(error));
       else connect();
     });
