@@ -88,8 +88,8 @@ test(
       for (const member of members) await member.close();
     } finally {
       for (const timer of timers) clearInterval(timer);
-      await thread.close();
       mesh.close();
+      await thread.close(1000);
     }
   },
   90_000 + 10_000 * DEATHS,

@@ -186,7 +186,7 @@ test('a machine without a server has a hub thread, and its workers hear when it 
       'the hub is there again',
     ]);
   } finally {
-    await thread.close();
     mesh.close();
+    await thread.close(1000);
   }
 });

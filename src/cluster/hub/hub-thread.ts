@@ -24,7 +24,7 @@ export interface HubData {
 export type ToHub =
   /** Link with these workers, which accept links already. */
   | { readonly type: 'join'; readonly workers: readonly number[] }
-  /** Send what waits, and end. */
+  /** Read all that the workers have sent, which end first, hand over what is kept, and end. */
   | { readonly type: 'close' };
 export type FromHub =
   /** The hub accepts links from workers. */
@@ -39,9 +39,12 @@ const MAX_HEAP_MIB = 1024;
 /** How long the replacement of a hub that has lived shortly is delayed, in ms. */
 const DELAY_MS = 500;
 const SHORT_LIFE_MS = 10_000;
-/** How long the hub may take to send what it holds when it is closed, in ms. */
-const CLOSE_MS = 1000;
+/** The time that the hub always has to hand over what it keeps when it is closed, in ms. */
+const MIN_CLOSE_MS = 1000;
 
+const CUT_OFF =
+  'the hub did not hand over what it keeps in time and is ended: clients that are offline get a new session. Check that Redis or ' +
+  'NATS answers, and that the machine is not overloaded';
 const ENDED = 'the hub has ended and will be replaced: rooms do not span machines meanwhile';
 
 interface HubHost {
@@ -113,15 +116,23 @@ export class HubThread {
     void this.thread?.terminate();
   }
 
-  /** Resolves when everything is sent and the thread has ended. */
-  async close(): Promise<void> {
+  /**
+   * Ends the hub once it has read all that the workers have sent, which end first. Resolves when what it keeps is sent and the
+   * thread has ended.
+   * @param within how long that may take, in ms
+   */
+  async close(within: number): Promise<void> {
     this.isClosing = true;
     clearTimeout(this.timer);
     const { thread } = this;
     if (!thread) return;
     const ended = new Promise((resolve) => thread.once('exit', resolve));
     this.tell({ type: 'close' });
-    const timer = setTimeout(() => void thread.terminate(), CLOSE_MS);
+    const cutOff = () => {
+      this.host.log.error({ limit: within }, CUT_OFF);
+      void thread.terminate();
+    };
+    const timer = setTimeout(cutOff, Math.max(MIN_CLOSE_MS, within));
     await ended;
     clearTimeout(timer);
   }

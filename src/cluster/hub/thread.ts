@@ -45,8 +45,14 @@ async function start(): Promise<void> {
   primary.on('message', (message: ToHub) => {
     if (message.type === 'join')
       return own('linking the hub with the workers', mesh.join(message.workers).then(linked));
-    hub.close();
-    primary.close();
+    // What workers have sent that have just ended may not be read yet.
+    const closeOnceAlone = () => {
+      if (mesh.members.length > 0) return;
+      hub.close();
+      primary.close();
+    };
+    mesh.on({ onLeave: closeOnceAlone });
+    closeOnceAlone();
   });
   say({ type: 'ready' });
   setInterval(() => say({ type: 'alive' }), ALIVE_INTERVAL_MS).unref();

@@ -117,8 +117,8 @@ export function cpuTicksOf(pid: number): number | undefined {
   }
 }
 
-/** How long a worker may take to stop after its drain before it is killed, in ms. */
-const STOP_TIMEOUT_MS = 10_000;
+/** How long a worker may take to stop after its drain before it is killed, in ms. So long may all of a machine. */
+export const STOP_TIMEOUT_MS = 10_000;
 /** The same for an immediate stop. */
 const STOP_NOW_TIMEOUT_MS = 3000;
 

@@ -25,7 +25,7 @@ import {
   TIME_ORIGIN,
 } from '../protocol.js';
 import { OTHER_BUILD, OTHER_WIRE, WIRE_NUMBER, wire } from '../wire-number.js';
-import { ForkedWorker, Watchdog } from './forked-worker.js';
+import { ForkedWorker, STOP_TIMEOUT_MS, Watchdog } from './forked-worker.js';
 import { SharedPorts } from './ports.js';
 import { type ReloadOptions, ReloadQueue } from './reload.js';
 
@@ -250,10 +250,12 @@ export class Primary {
   /** Drains and stops all workers. Resolves when they are gone. */
   async stop(): Promise<void> {
     this.stopping = true;
+    const { drainTimeout } = this.options;
+    const end = performance.now() + drainTimeout + STOP_TIMEOUT_MS;
     for (const timer of this.respawns) clearTimeout(timer);
-    await Promise.all([...this.members.values()].map((member) => member.stop(this.options.drainTimeout)));
+    await Promise.all([...this.members.values()].map((member) => member.stop(drainTimeout)));
     this.watchdog.close();
-    await this.hub?.close();
+    await this.hub?.close(end - performance.now());
     rmSync(this.meshDirectory, { recursive: true, force: true });
   }
 

@@ -8,22 +8,26 @@ import { joinMesh, ofTest, type Wanderer } from '../support/recovering.js';
 
 let directory: string;
 let thread: HubThread;
+/** Those that accept links. */
+let workers: number[];
 const ends: string[] = [];
 const { nodes, enter, start: startWorker } = ofTest();
 
 beforeEach(async () => {
   directory = temporaryFolder();
-  thread = hubThread(directory, 'machine-', [1, 2], { logged: ends });
+  workers = [];
+  thread = hubThread(directory, 'machine-', workers, { logged: ends });
   await thread.start();
 });
 
 afterEach(async () => {
-  await thread.close();
+  await thread.close(1000);
 });
 
 async function start(id: number): Promise<TestNode> {
   const others = nodes.map((_, at) => at + 1);
   const bus = await joinMesh(directory, id, others, {}, undefined, undefined, true);
+  workers.push(id);
   return startWorker(bus);
 }
 
@@ -67,4 +71,23 @@ test('under load, the death of the hub costs clients that are away their session
     expectEachOnce(connected);
   });
   expect(ends).toHaveLength(1);
+});
+
+test('a hub that is to end serves its workers until they have ended, and is given the time', async () => {
+  const from = ends.length;
+  const [first, second] = [await start(1), await start(2)] as const;
+  let closed: Promise<void> | undefined;
+  let one: Wanderer | undefined;
+  await underLoad(async () => {
+    one = await client(first);
+    closed = thread.close(60_000);
+    // That takes more than a second.
+    await one.heardAll(one.heard.length + 500);
+  });
+  await one!.cutOff();
+  await one!.comeBack(second.url);
+  expect(one!.recovered).toEqual([true]);
+  for (const node of nodes.splice(0)) await node.close();
+  await closed;
+  expect(ends.length).toBe(from);
 });
