@@ -46,11 +46,16 @@ export interface HttpRouteOptions {
   handle(exchange: HttpExchange): unknown;
 }
 
-/** Answers HTTP requests on the port of an engine, within the limits of the engine. Call it before the app listens. */
+/**
+ * Answers HTTP requests on the port of an engine, within the limits of the engine. Call it before the app listens. A response
+ * leaves after the broadcasts that the engine was given before it, unless it is streamed.
+ */
 export function answerHttp(app: TemplatedApp, engine: Engine, options: HttpRouteOptions): void {
   const { pattern, secure = false, maxBody = 0, handle } = options;
   const headers = dataHeaders(secure);
   const answer = async (exchange: HttpExchange) => {
+    const { send } = exchange;
+    exchange.send = (...response) => engine.outbox.afterHeld(() => send.apply(exchange, response));
     try {
       await handle(exchange);
     } catch (error) {
