@@ -126,6 +126,20 @@ describe('one application on stock socket.io and on gjallar', () => {
     });
   });
 
+  test('waits in vain for the acknowledgement of a client that disconnects', async () => {
+    await expectSame(async (served) => {
+      const [one, two] = [client(served), client(served)];
+      await Promise.all([nextEvent(one, 'connect'), nextEvent(two, 'connect')]);
+      one.on('commit', (answer) => answer('done'));
+      two.on('commit', () => two.disconnect());
+      const failure = await served.io
+        .timeout(500)
+        .emitWithAck('commit')
+        .catch((error) => error);
+      return [failure.message, failure.responses];
+    });
+  });
+
   test('throws clients out', async () => {
     await expectSame(async (served, seen) => {
       const socket = client(served, { transports: ['websocket'] });

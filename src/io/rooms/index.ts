@@ -11,14 +11,12 @@
  *   encoded-packet.ts      a packet that is encoded once, for all workers and clients
  *   outgoing-listeners.ts  the application's `onAnyOutgoing`
  *   local-adapter.ts       the adapter of a server without other workers
- *   broadcast-answers.ts   broadcasts that wait for the acknowledgements of clients
  *   cluster-sockets.ts     counts and lists of sockets that do not wait for a worker that is stuck
  *   services.ts            services that run on all servers of a namespace, such as presence
  *   heartbeats.ts          other servers behind an adapter that does not tell of them, such as that of BUS=redis
  *
  * It may call the engine, and the private parts of socket.io in `compat`. It knows of no other worker.
  */
-export { BroadcastAnswers } from './broadcast-answers.js';
 export {
   askServers,
   countSockets,

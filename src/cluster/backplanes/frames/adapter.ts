@@ -10,7 +10,6 @@ import { randomIds } from '../../../engine/session/session-id.js';
 import {
   type AdapterWithServers,
   addToRooms,
-  BroadcastAnswers,
   decodePackets,
   EncodedPacket,
   type EncodedPackets,
@@ -19,12 +18,18 @@ import {
   type OtherServersEvents,
   useRoomSets,
 } from '../../../io/rooms/index.js';
-import { type BroadcastPacket, decoderOf, detailsOf, emitServerSide, giveIds } from '../../../io/socket-io.private.js';
+import {
+  type BroadcastPacket,
+  decoderOf,
+  detailsOf,
+  emitServerSide,
+  forgetAcknowledgement,
+  giveIds,
+} from '../../../io/socket-io.private.js';
 import type { Broadcast } from '../../wire/broadcast.js';
 import { type Data, encodeAnswer, encodeMessage, type Message } from '../../wire/message.js';
 import { types } from '../../wire/types.js';
 import type { FrameBus } from './bus.js';
-import { OthersAnswers } from './others-answers.js';
 
 /** How long other servers may take to answer by default, in ms, as in the adapters of socket.io. */
 const ANSWER_TIMEOUT_MS = 5000;
@@ -35,12 +40,19 @@ interface Packet {
   data: unknown[];
 }
 
+/** A broadcast of this worker whose acknowledgements others gather. */
+interface Asked {
+  /** The servers that have not told how many clients got it. */
+  readonly uncounted: Set<string>;
+  onCount(clients: number): void;
+  onAnswer(value: unknown): void;
+}
+
 /** The adapter of a namespace whose messages go to other workers in frames. Local delivery never waits for them. */
 export class FrameAdapter extends Adapter implements AdapterWithServers {
   readonly otherServers: OtherServers;
-  private readonly answers = new BroadcastAnswers(this);
-  /** Broadcasts of this worker whose acknowledgements others gather, by the id of the request. */
-  private readonly asked = new Map<string, OthersAnswers>();
+  /** By the id of the request. */
+  private readonly asked = new Map<string, Asked>();
   private readonly questions = new Map<string, Question<string, unknown>>();
   private readonly name: string;
   /** The other servers that have the namespace. The node tells when one is here or gone, so none of them beats. */
@@ -130,6 +142,8 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
       case types.greeted:
         return void this.servers.add(from);
       case types.leave:
+        // It had no client left that could have got the broadcasts on their way to it. One that is killed may have had some.
+        for (const id of this.asked.keys()) this.counted(id, from, 0);
         return this.workerGone(from);
       case types.question:
         return this.askClients(from, data);
@@ -153,9 +167,9 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
       case types.serverSideAnswer:
         return this.questions.get(data.requestId as string)?.answered(from, data.packet);
       case types.clientAnswer:
-        return this.asked.get(data.requestId as string)?.answered(from, data.packet);
+        return this.asked.get(data.requestId as string)?.onAnswer(data.packet);
       case types.clientCount:
-        return this.asked.get(data.requestId as string)?.counted(from, data.clientCount as number);
+        return this.counted(data.requestId as string, from, data.clientCount as number);
     }
   }
 
@@ -167,19 +181,36 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   /** Nothing waits for answers of that worker any longer. */
   workerGone(worker: string): void {
     if (!this.servers.delete(worker)) return;
-    for (const waiting of [...this.asked.values(), ...this.questions.values()]) waiting.gone(worker);
+    for (const question of [...this.questions.values()]) question.gone(worker);
     this.otherServers.emit('gone', worker);
   }
 
   /** Has the clients of this worker answer a broadcast of another one. */
   private askClients(from: string, data: Data): void {
-    const { packet, requestId } = data;
-    this.answers.broadcast(
-      packet as BroadcastPacket,
-      optionsOf(data),
-      (clientCount) => this.answer(from, types.clientCount, { requestId, clientCount }),
-      (answer) => this.answer(from, types.clientAnswer, { requestId, packet: answer }),
-    );
+    const { requestId } = data;
+    const packet = data.packet as BroadcastPacket;
+    const options = optionsOf(data);
+    let missing = 0;
+    let timer: NodeJS.Timeout | undefined;
+    const onCount = (clientCount: number) => {
+      missing = clientCount;
+      this.answer(from, types.clientCount, { requestId, clientCount });
+    };
+    super.broadcastWithAck(packet, options, onCount, (answer) => {
+      if (--missing === 0) clearTimeout(timer);
+      this.answer(from, types.clientAnswer, { requestId, packet: answer });
+    });
+    if (missing === 0) return;
+    // As Socket.IO does for the broadcasts of this worker.
+    const forget = () => {
+      for (const socket of this.namespace.sockets.values()) forgetAcknowledgement(socket, packet);
+    };
+    timer = setTimeout(forget, options.flags?.timeout).unref();
+  }
+
+  private counted(requestId: string, server: string, clients: number): void {
+    const asked = this.asked.get(requestId);
+    if (asked?.uncounted.delete(server)) asked.onCount(clients);
   }
 
   /** Calls the listeners of an event between servers. */
@@ -194,11 +225,6 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
         this.answer(from, types.serverSideAnswer, { requestId, packet: answer });
       },
     ]);
-  }
-
-  override delAll(id: SocketId): void {
-    this.answers.gone(id);
-    super.delAll(id);
   }
 
   override broadcast(packet: Packet | EncodedPacket, options: BroadcastOptions): void {
@@ -225,7 +251,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     onAnswer: (...values: unknown[]) => void,
   ): void {
     if (!isLocal(options)) this.askOthers(packet, options, onCount, onAnswer);
-    this.answers.broadcast(packet, options, onCount, onAnswer);
+    super.broadcastWithAck(packet, options, onCount, onAnswer);
   }
 
   private askOthers(
@@ -240,7 +266,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
     // Socket.IO waits for a count of each server.
     for (const server of this.servers) if (!servers.includes(server)) onCount(0);
     if (servers.length === 0) return;
-    this.asked.set(requestId, new OthersAnswers(servers, onCount, onAnswer));
+    this.asked.set(requestId, { uncounted: new Set(servers), onCount, onAnswer });
     // Socket.IO does not tell whether it still waits.
     setTimeout(() => this.asked.delete(requestId), options.flags?.timeout).unref();
   }
