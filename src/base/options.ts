@@ -110,14 +110,23 @@ export function either<A extends {}, B extends {}>(one: OptionKind<A>, other: Op
   return { accepts: `${one.accepts}, or ${other.accepts}`, read: (given) => one.read(given) ?? other.read(given) };
 }
 
-/** An object with options of its own. Others that it has are kept. */
-export function fields<T extends object>(rows: Readonly<Record<string, OptionKind<unknown & {}>>>): OptionKind<T> {
+/**
+ * An object with options of its own. Others that it has are kept.
+ * @param of what has the options, in the warning about others; without it, there is none
+ */
+export function fields<T extends object>(
+  rows: Readonly<Record<string, OptionKind<unknown & {}>>>,
+  of?: string,
+): OptionKind<T> {
   const words = Object.entries(rows).map(([name, kind]) => `${name} (${kind.accepts})`);
   return {
     accepts: `an object with ${words.join(' and ')}`,
     read(given) {
       if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
       const read: Record<string, unknown> = { ...given };
+      for (const name of Object.keys(read)) {
+        if (of !== undefined && !Object.hasOwn(rows, name)) warnOfUnknown(of, name, Object.keys(rows));
+      }
       for (const [name, kind] of Object.entries(rows)) {
         if (read[name] === undefined || read[name] === null) continue;
         read[name] = kind.read(read[name]);

@@ -50,6 +50,18 @@ describe('the options of a table', () => {
     warn.mockRestore();
   });
 
+  test('warn of unknown fields, where others have no use', () => {
+    const warn = jest.spyOn(process, 'emitWarning').mockReturnValue();
+    expect(fields({ name: text() }).read({ bogus: 1 })).toEqual({ bogus: 1 });
+    expect(warn).not.toHaveBeenCalled();
+    expect(fields({ name: text() }, 'Y').read({ name: 'x', nam: 1 })).toEqual({ name: 'x', nam: 1 });
+    expect(warn).toHaveBeenCalledWith(
+      expect.stringMatching(/^Y has no option nam, .* Did you mean name\?/),
+      expect.anything(),
+    );
+    warn.mockRestore();
+  });
+
   test.each([
     [5, 'The options of X must be an object, not 5.'],
     [{ port: 'x' }, "The option port of X must be an integer from 0, not 'x'. Correct or remove it."],

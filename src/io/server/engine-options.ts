@@ -53,7 +53,10 @@ const serverOptions = {
   connectionStateRecovery: row(
     either(
       flag,
-      fields({ maxDisconnectionDuration: number(1, undefined, 'ms'), skipMiddlewares: flag, killedWorkers: flag }),
+      fields(
+        { maxDisconnectionDuration: number(1, undefined, 'ms'), skipMiddlewares: flag, killedWorkers: flag },
+        'connectionStateRecovery',
+      ),
     ),
   ),
   cleanupEmptyChildNamespaces: row(flag),
