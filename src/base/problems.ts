@@ -63,7 +63,7 @@ export const problemCodes = listed({
   HISTORY_UNREADABLE: { remedy: 'Check Redis or DATA_DIR. The log line with this code has the cause.' },
   HISTORY_LOST: {
     remedy:
-      'Find out why: a restart without appendonly, a failover, a restored backup, or another Redis. Then acknowledge the loss with POST /api/acknowledge-loss; otherwise this problem disappears after an hour.',
+      'Find out why. Redis: a restart without appendonly yes, a failover, a restored backup, or another Redis. DATA_DIR, or the file of durable rooms: it was restored, copied or removed. Then acknowledge the loss with POST /api/acknowledge-loss; otherwise this problem disappears after an hour.',
   },
   ARCHIVE_FAILS: {
     remedy:
@@ -71,7 +71,7 @@ export const problemCodes = listed({
   },
   REVOCATIONS_LOST: {
     remedy:
-      'Compare the list of GET /api/tokens/revocations with the revocations that you have made, and repeat the missing ones. Set appendonly yes in Redis.',
+      'Compare the list of GET /api/tokens/revocations with the revocations that you have made, and repeat the missing ones. With Redis, set appendonly yes.',
   },
   REVOCATIONS_UNAVAILABLE: {
     remedy:

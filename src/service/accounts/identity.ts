@@ -79,11 +79,11 @@ export function normalForm(text: string): string {
 }
 
 /**
- * Characters that no user name may contain although they show nothing: C1 controls, line and paragraph separators, format
- * characters (joiners included, so no name needs a rule for where they are harmless), and fillers. With them, two
- * different names could look the same.
+ * Characters that no user name may contain although they show nothing: line and paragraph separators, format characters
+ * (joiners included, so no name needs a rule for where they are harmless), fillers, the blank of Braille, and spaces other
+ * than U+0020 and the wide one, U+3000, which is common in Japanese names. With them, two different names could look the same.
  */
-const INVISIBLE = /[\u0080-\u009f\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/u;
+const INVISIBLE = /[\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]|(?![ \u3000])\p{Zs}/u;
 
 /** The one exception: the selector that turns a symbol such as U+2764 into an emoji, which keyboards add by themselves. */
 const EMOJI_SELECTOR = /(?<=(?!\p{Emoji_Presentation})\p{Extended_Pictographic})\ufe0f/gu;

@@ -122,10 +122,16 @@ export class RevokedTokens {
     return withoutLift(this.records.get(revocation.id)!);
   }
 
-  /** Accepts the tokens again. Without such a revocation, it does nothing. */
+  /** Accepts the tokens again. A repetition does nothing. @throws GjallarError NOT_FOUND, REVOCATIONS_FULL */
   async lift(id: string): Promise<void> {
     await this.write(id, (earlier) => {
-      if (!earlier || !this.inForce(id)) return undefined;
+      if (!earlier || id === LOSSES) {
+        throw new GjallarError(
+          'NOT_FOUND',
+          'There is no revocation with this id. GET /api/tokens/revocations lists them.',
+        );
+      }
+      if (!this.inForce(id)) return undefined;
       if (this.records.size - this.list().length > MAX_REVOCATIONS) throw new GjallarError('REVOCATIONS_FULL');
       return { ...earlier, lifted: Math.max(Date.now(), earlier.at) };
     });

@@ -1,6 +1,7 @@
+import { type ErrorCode, GjallarError } from '../../base/errors.js';
 import type { Config, MachineWorker, OwnPort } from '../../host/index.js';
 import type { EngineRequest } from '../../index.js';
-import { decodeRoom, type Headers, type HttpExchange } from '../../io/http/index.js';
+import type { Headers, HttpExchange } from '../../io/http/index.js';
 import type { Chat } from '../chat/chat.js';
 import type { KeptMessages } from '../chat/conversations/kept-messages.js';
 import type { tokenRevocation } from '../chat/operator/tokens.js';
@@ -30,9 +31,16 @@ export interface Call {
 /** Resolves with the fields of the response besides `ok`; undefined if it has responded itself. */
 export type Operation = (call: Call, api: Api) => Promise<object | undefined>;
 
-/** A parameter of the path: the name of a room or of a user. @throws GjallarError BAD_ROOM */
-export function segmentOf({ parameters }: Call, index = 0): string {
-  return decodeRoom(parameters[index]!);
+/**
+ * A parameter of the path.
+ * @throws GjallarError `code`, if it is not percent-encoded UTF-8
+ */
+export function segmentOf({ parameters }: Call, code: ErrorCode, index = 0): string {
+  try {
+    return decodeURIComponent(parameters[index]!);
+  } catch {
+    throw new GjallarError(code);
+  }
 }
 
 /** A query whose numbers are numbers. A value that is no plain integer stays a text, and is rejected later. */

@@ -201,7 +201,7 @@ const operations = {
       'The messages are deleted.',
       {
         fields: deleted,
-        errors: `BAD_NAME BAD_ROOM ${ofHistory}`,
+        errors: `BAD_NAME ${ofHistory}`,
       },
     ),
   },
@@ -214,7 +214,7 @@ const operations = {
       {
         type: 'application/x-ndjson',
         fields: z.unknown(),
-        errors: `BAD_NAME BAD_ROOM ${ofHistory}`,
+        errors: `BAD_NAME ${ofHistory}`,
       },
     ),
   },
@@ -265,7 +265,7 @@ const operations = {
       'The revocation does not exist any more.',
       {
         fields: { id: z.string() },
-        errors: 'BAD_ROOM TOKENS_OFF HISTORY_UNAVAILABLE',
+        errors: 'NOT_FOUND TOKENS_OFF HISTORY_UNAVAILABLE REVOCATIONS_FULL',
       },
     ),
   },

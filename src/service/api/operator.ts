@@ -76,7 +76,7 @@ export async function listRevocations(call: Call, api: Api): Promise<object> {
 }
 
 export const liftRevocation = acts('lift-revocation', (call, { tokens }) => {
-  const id = segmentOf(call);
+  const id = segmentOf(call, 'NOT_FOUND');
   return [{ id }, () => tokens.lift(id)];
 });
 
@@ -94,7 +94,7 @@ export const acknowledgeLoss = acts('acknowledge-loss', (_call, { loss }) => {
 });
 
 export const deleteMessage = acts('delete-message', (call, { chat }) => {
-  const room = segmentOf(call);
+  const room = segmentOf(call, 'BAD_ROOM');
   const given = call.parameters[1]!;
   if (!/^\d{1,15}$/.test(given)) throw new GjallarError('NOT_FOUND', 'The offset of a message is a number from 1.');
   const offset = Number(given);
@@ -103,17 +103,17 @@ export const deleteMessage = acts('delete-message', (call, { chat }) => {
 });
 
 export const deleteRoomMessages = acts('delete-room-messages', (call, { chat }) => {
-  const room = segmentOf(call);
+  const room = segmentOf(call, 'BAD_ROOM');
   return [{ room }, () => chat.messages.deleteRoom(room)];
 });
 
 export const deleteUserMessages = acts('delete-user-messages', (call, { chat }) => {
-  const user = segmentOf(call);
+  const user = segmentOf(call, 'BAD_NAME');
   return [{ user }, () => chat.messages.deleteUser(user)];
 });
 
 const exporting = acts('export-user', (call, { chat }) => {
-  const user = segmentOf(call);
+  const user = segmentOf(call, 'BAD_NAME');
   const work = async () => {
     const pages = chat.messages.export(user);
     // An error of the first page still gets a response of its own.

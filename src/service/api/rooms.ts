@@ -12,7 +12,7 @@ const calls = (
 ) =>
   async function operation(call: Call, api: Api): Promise<object> {
     const caller = await authorize(call, api);
-    return work(api.chat.context, caller, segmentOf(call), call);
+    return work(api.chat.context, caller, segmentOf(call, 'BAD_ROOM'), call);
   };
 
 export const publish = calls((context, caller, room, { exchange, request }) =>
@@ -52,11 +52,4 @@ async function authorize({ request }: Call, { config: { apiKey }, chat }: Api): 
   return identifyByToken(accounts, given);
 }
 
-/** @throws GjallarError BAD_STATE_KEY */
-function keyOf({ parameters }: Call): string {
-  try {
-    return decodeURIComponent(parameters[1]!);
-  } catch {
-    throw new GjallarError('BAD_STATE_KEY');
-  }
-}
+const keyOf = (call: Call) => segmentOf(call, 'BAD_STATE_KEY', 1);

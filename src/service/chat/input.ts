@@ -7,8 +7,7 @@ import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
  * Names have no control characters. Half a UTF-16 character could not be expressed in UTF-8, so it would change on the wire and in
  * the history.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
-const isName = (value: string) => value.isWellFormed() && !/[\u0000-\u001f\u007f]/.test(value);
+const isName = (value: string) => value.isWellFormed() && !/\p{Cc}/u.test(value);
 
 const normal = z.overwrite(normalForm);
 const name = z.refine<string>(isName);

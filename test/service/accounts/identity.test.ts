@@ -153,13 +153,29 @@ describe('without tokens', () => {
 });
 
 describe('invisible characters', () => {
-  test.each(['Ann ❤\ufe0f', 'José', 'Jose\u0301', '张伟', 'علی', 'Ann 👍🏽', '🇳🇴'])('%s has none', (name) => {
-    expect(hasInvisibleCharacters(name)).toBe(false);
-  });
+  test.each(['Ann ❤\ufe0f', 'José', 'Jose\u0301', '张伟', '山田\u3000太郎', 'علی', 'Ann 👍🏽', '🇳🇴'])(
+    '%s has none',
+    (name) => {
+      expect(hasInvisibleCharacters(name)).toBe(false);
+    },
+  );
 
   const invisible = [
     ...['\u00ad', '\u200b', '\u200c', '\u200d', '\u200e', '\u202a', '\u202e', '\u2060', '\u2066', '\u2069', '\ufeff'],
-    ...['\u0080', '\u009f', '\u2028', '\u2029', '\u034f', '\u115f', '\u3164', '\ufe0f', '\u{e0061}', '\u{e0100}'],
+    ...[
+      '\u00a0',
+      '\u2003',
+      '\u202f',
+      '\u2800',
+      '\u2028',
+      '\u2029',
+      '\u034f',
+      '\u115f',
+      '\u3164',
+      '\ufe0f',
+      '\u{e0061}',
+      '\u{e0100}',
+    ],
   ];
   test.each(invisible)('%j is one, wherever it is', (character) => {
     for (const name of [`${character}Ann`, `A${character}nn`, `Ann${character}`, `👍${character}`]) {

@@ -28,6 +28,7 @@ const badRooms = [
   'line\nbreak',
   'nul\0',
   'del\x7f',
+  'next\x85line',
   7,
   null,
   true,
@@ -56,6 +57,14 @@ function send(event: string, ...input: unknown[]): Promise<unknown> {
 
 test.each(refused)('%s with %j is refused: %s', async (event, input, code) => {
   expect(await send(event, input)).toEqual({ ok: false, code, message: errorCodes[code].message });
+});
+
+test('history of a room and of a user at once is refused', async () => {
+  const both = { room: 'hall', with: 'ann' };
+  expect(await send('history', both)).toMatchObject({
+    code: 'BAD_INPUT',
+    message: expect.stringContaining('not both'),
+  });
 });
 
 test.each([['join'], ['leave'], ['who'], ['message']])('%s without any input is refused', async (event) => {

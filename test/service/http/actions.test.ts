@@ -241,6 +241,13 @@ describe.each([
     const lifted = { status: 200, ok: true, id: 'jti:token 1' };
     expect(await call('DELETE', '/api/tokens/revocations/jti:token%201')).toEqual(lifted);
     expect(await call('DELETE', '/api/tokens/revocations/jti:token%201')).toEqual(lifted);
+    for (const unknown of ['nonsense', 'losses', '%ff']) {
+      expect(await call('DELETE', `/api/tokens/revocations/${unknown}`)).toMatchObject({
+        status: 404,
+        code: 'NOT_FOUND',
+      });
+    }
+    expect(await call('GET', '/api/users/%ff/export')).toMatchObject({ status: 400, code: 'BAD_NAME' });
     await until(async () => (await outcomeOf(there, marked)) === 'accepted');
     expect(await call('POST', '/api/tokens/revoke', {})).toMatchObject({ status: 400, code: 'BAD_INPUT' });
     const future = { before: Date.now() + 3_600_000 };

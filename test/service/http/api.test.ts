@@ -213,6 +213,7 @@ describe('what is refused', () => {
     ['UNAUTHORIZED', '/api/rooms/a/messages', { headers: { Authorization: `Basic ${API_KEY}` }, body: good }],
     ['BAD_ROOM', '/api/rooms/%ff/messages', { body: good }],
     ['BAD_ROOM', '/api/rooms/%0a/messages', {}],
+    ['BAD_ROOM', '/api/rooms/a%c2%85b/messages', { body: good }],
     ['BAD_ROOM', `/api/rooms/${'x'.repeat(129)}/messages`, { body: good }],
     ['BAD_PAGE', '/api/rooms/a/messages?after=-1', {}],
     ['BAD_PAGE', '/api/rooms/a/messages?limit=1e3', {}],

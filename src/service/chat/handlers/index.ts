@@ -53,6 +53,9 @@ export async function history(context: ChatContext, socket: ChatSocket, input: u
   const fields = readObject(input);
   const page = readPageQuery(fields);
   const { name, grant } = socket.data;
+  if (fields.room !== undefined && fields.with !== undefined) {
+    throw new GjallarError('BAD_INPUT', 'Send either "room" or "with", not both.');
+  }
   if (fields.with !== undefined) {
     return readConversation(context, directBetween(name, readName(fields.with)), page, socket.conn);
   }

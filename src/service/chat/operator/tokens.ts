@@ -33,7 +33,7 @@ export function tokenRevocation(tokens: RevokedTokens | undefined) {
      */
     revoke: (input: unknown) => attempt(async (tokens) => ({ revocation: await tokens.revoke(readRevocation(input)) })),
     list: () => attempt((tokens) => tokens.read().then(() => ({ revocations: tokens.list(), max: MAX_REVOCATIONS }))),
-    /** Accepts the tokens again. Without such a revocation, it does nothing. */
+    /** Accepts the tokens again. @throws GjallarError NOT_FOUND, TOKENS_OFF, HISTORY_…, REVOCATIONS_FULL */
     lift: (id: string) =>
       attempt((tokens) => tokens.lift(id.startsWith('user:') ? normalForm(id) : id).then(() => ({ id }))),
   };
