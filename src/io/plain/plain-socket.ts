@@ -12,7 +12,7 @@ export interface PlainClient {
   readonly topicSocket: NativeWebSocket | undefined;
   /** Bytes that wait for the client. */
   readonly bufferedAmount: number;
-  /** Sends texts to it alone, in order with those of its room. */
+  /** Sends texts to it alone, in order with those of its room. Lone surrogates become U+FFFD. */
   send(texts: readonly (string | Uint8Array)[]): void;
   /** Closes the connection, with the code as the reason. */
   refuse(code: ErrorCode): void;
@@ -44,6 +44,11 @@ export interface PlainHost<Member extends PlainMember> {
 const MAX_WAITING_TEXTS = 100;
 /** The longest text has 10,000 characters of at most four bytes each. */
 const MAX_TEXT_BYTES = 40_960;
+
+/** A text as UTF-8 can express it: native sockets would send lone surrogates, for which a client closes its connection. */
+export function asUtf8Text<Text extends string | Uint8Array>(text: Text): string | Text {
+  return typeof text === 'string' ? text.toWellFormed() : text;
+}
 
 /** One plain WebSocket. */
 export class PlainSocket<Member extends PlainMember = PlainMember>
@@ -153,7 +158,7 @@ export class PlainSocket<Member extends PlainMember = PlainMember>
 
   send(texts: readonly (string | Uint8Array)[]): void {
     const { webSocket } = this;
-    if (webSocket) for (const text of texts) this.host.engine.outbox.send(webSocket, text, false, false);
+    if (webSocket) for (const text of texts) this.host.engine.outbox.send(webSocket, asUtf8Text(text), false, false);
   }
 
   /** Whether the client has this address, however it is written. */

@@ -13,7 +13,7 @@ import type { DrainReason, OtherClients } from '../../engine/other-clients.js';
 import { routeWebSockets } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { sendError } from '../http/json.js';
-import { type PlainHost, type PlainMember, PlainSocket } from './plain-socket.js';
+import { asUtf8Text, type PlainHost, type PlainMember, PlainSocket } from './plain-socket.js';
 
 /** Where plain WebSockets are accepted, and who decides on them. */
 export interface PlainRoute<Member extends PlainMember> {
@@ -98,10 +98,10 @@ export class PlainWebSockets<Member extends PlainMember = PlainMember> implement
     return this;
   }
 
-  /** Sends a text to the members of a room on this worker. */
+  /** Sends a text to the members of a room on this worker. Lone surrogates become U+FFFD. */
   publish(room: string, text: string): void {
     this.engine.counters.broadcasts++;
-    this.engine.outbox.publish(topicOf(room), text, false, false);
+    this.engine.outbox.publish(topicOf(room), asUtf8Text(text), false, false);
   }
 
   /** The open WebSockets. */

@@ -7,6 +7,7 @@ import { Engine } from '../../../src/engine/engine.js';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
 import type { us_listen_socket } from '../../../src/engine/uws/app.js';
 import { type PlainMember, PlainWebSockets } from '../../../src/io/plain/index.js';
+import { until } from '../../support/until.js';
 
 const ends: (() => void)[] = [];
 afterEach(() => {
@@ -80,4 +81,19 @@ test('what the application throws rejects or closes with its code; what is no er
     'a mistake of the application',
   ]);
   expect(plain.size).toBe(0);
+});
+
+test('a lone surrogate in a text becomes U+FFFD, and disconnects nobody', async () => {
+  const { plain, open } = await start(async () => ({
+    room: 'prices',
+    enter: async (client) => client.send(['\ud83d, sent']),
+  }));
+  const socket = open('/');
+  const heard: string[] = [];
+  socket.on('message', (data) => heard.push(String(data)));
+  await once(socket, 'message');
+  plain.publish('prices', 'published \udc00');
+  plain.publish('prices', 'last');
+  await until(() => heard.length === 3 || socket.readyState === WebSocket.CLOSED);
+  expect(heard).toEqual(['\ufffd, sent', 'published \ufffd', 'last']);
 });
