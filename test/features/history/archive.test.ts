@@ -50,6 +50,16 @@ describe.each([
     await server.remove();
   });
 
+  test('says that it cannot be reached in the same way for each call', async () => {
+    const closed = new Archive(server.url);
+    await closed.cursor();
+    await closed.close();
+    const calls = [closed.cursor(), closed.lastErasure(), closed.read('room', { limit: 1 })];
+    for (const call of await Promise.allSettled(calls)) {
+      expect(call).toMatchObject({ status: 'rejected', reason: { code: 'HISTORY_UNAVAILABLE' } });
+    }
+  });
+
   /** Writes as the archiver does, at the cursor where the archive stands. */
   async function write(changes: Change[]): Promise<void> {
     const cursor = await archive.cursor();

@@ -67,14 +67,17 @@ export class Archive {
 
   /** The position in the history's changes up to which they are archived; undefined before the first. */
   async cursor(): Promise<string | undefined> {
-    const row = await (await this.ready())<StateRow>(tables.state).where('name', 'cursor').first();
-    return row?.value || undefined;
+    return (await this.stateOf('cursor')) || undefined;
   }
 
   /** Names the last erasure. Read it before the changes that {@link write} takes. */
   async lastErasure(): Promise<string> {
-    const row = await (await this.ready())<StateRow>(tables.state).where('name', 'erasures').first();
-    return row?.value ?? '';
+    return (await this.stateOf('erasures')) ?? '';
+  }
+
+  /** @throws ArchiveUnavailable */
+  private stateOf(name: string): Promise<string | undefined> {
+    return this.using(async (knex) => (await knex<StateRow>(tables.state).where('name', name).first())?.value);
   }
 
   /**
