@@ -133,6 +133,10 @@ export class ForkedWorker {
   listeningSince = Number.POSITIVE_INFINITY;
   /** Whether it listens on a port. An application without one listens on none. */
   isOnPort = false;
+  /** The ports with Socket.IO that it shares with the other workers. */
+  readonly sharedPorts = new Set<number>();
+  /** Other ports that it listens on. */
+  readonly otherPorts = new Set<number>();
   /** Whether it has been told to stop. */
   isStopping = false;
   /** Whether it has ended because the installed files do not understand the primary. */

@@ -114,7 +114,10 @@ export class Primary {
       else onMessage?.(message);
     });
     // Servers that node:cluster listens for.
-    cluster.on('listening', (_worker, { address, port }) => this.ports.note(address, port));
+    cluster.on('listening', ({ id }, { address, port }) => {
+      this.ports.note(address, port);
+      this.members.get(id)?.otherPorts.add(port);
+    });
     cluster.on('exit', (worker, code, signal) => this.onExit(worker, code, signal));
     return new Promise((resolve, reject) => {
       this.started = resolve;
@@ -265,7 +268,10 @@ export class Primary {
   }
 
   private async claim(member: ForkedWorker, { id, address }: Extract<FromWorker, { type: 'claim' }>): Promise<void> {
-    member.send({ type: 'claimed', id, ...(await this.ports.claim(address)) });
+    const claimed = await this.ports.claim(address);
+    if (address.taken !== undefined) member.sharedPorts.delete(address.taken);
+    if (claimed.local) member.sharedPorts.add(claimed.local.port);
+    member.send({ type: 'claimed', id, ...claimed });
   }
 
   private async scrape(member: ForkedWorker, id: number): Promise<void> {

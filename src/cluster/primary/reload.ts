@@ -114,7 +114,7 @@ interface Pair {
   readonly successor: ForkedWorker;
 }
 
-/** How long new workers may take to be ready after they have listened, in ms. */
+/** How long new workers may take to be ready, and to listen on all ports, after they have listened on one, in ms. */
 const MAX_UNREADY_MS = 30_000;
 /** How often it is checked whether new workers are ready, in ms. */
 const READY_CHECK_MS = 200;
@@ -200,12 +200,14 @@ class Reload {
       const answers = await fleet.readinessOf([...pairs.map(({ old }) => old), ...successors]);
       if (fleet.isStopping || this.failure !== undefined) return this.failure;
       const unready = successors.find(({ id }) => !isReady(answers.get(id)));
-      if (!unready) return undefined;
-      // What is down for all old workers as well is no reason to keep them.
       const alive = pairs.flatMap(({ old }) => (old.isDead ? [] : [old]));
+      const offPort = offPortOf(alive, successors);
+      // What is down for all old workers as well is no reason to keep them.
       const doAllAnswer = [...alive, ...successors].every(({ id }) => answers.get(id));
-      if (doAllAnswer && !alive.some(({ id }) => isReady(answers.get(id)))) return undefined;
+      const isUsable = !unready || (doAllAnswer && !alive.some(({ id }) => isReady(answers.get(id))));
+      if (isUsable && !offPort) return undefined;
       if (performance.now() - since > this.options.reloadSettle + MAX_UNREADY_MS) {
+        if (offPort || !unready) return offPort;
         const { problems = [] } = answers.get(unready.id) ?? {};
         const what = answers.get(unready.id) ? 'is not ready' : 'does not respond';
         return `new worker ${unready.id} ${what} ${ageOf(unready)}${problems.map(({ text }) => `; ${text}`).join('')}`;
@@ -252,6 +254,16 @@ class Reload {
     fleet.replaced(pairs.map((pair) => [pair.old.id, pair.successor.id]));
     await Promise.all(pairs.map((pair) => pair.old.stop(this.options.drainTimeout, pair.successor.id)));
   }
+}
+
+/** The first new worker without a port that all old ones have. It may have listened on another one first. */
+function offPortOf(old: readonly ForkedWorker[], successors: readonly ForkedWorker[]): string | undefined {
+  const shared = [...(old[0]?.sharedPorts ?? [])].filter((port) => old.every((one) => one.sharedPorts.has(port)));
+  for (const { id, sharedPorts, otherPorts } of successors) {
+    const missing = shared.find((port) => !sharedPorts.has(port) && !otherPorts.has(port));
+    if (missing !== undefined) return `new worker ${id} does not listen on port ${missing}, unlike the old workers`;
+  }
+  return undefined;
 }
 
 function isReady(answer: Readiness | undefined): boolean {

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { freePort } from '../../../support/ports.js';
 import { isAlive, untilGone } from '../../../support/process.js';
 import { readinessOf } from '../../../support/reports.js';
 import { until } from '../../../support/until.js';
@@ -19,8 +20,8 @@ async function stop(): Promise<void> {
 }
 
 /** Installs a release, which workers run from then on. */
-function install(name: string, end?: 'soon' | 'hangs'): void {
-  writeFileSync(join(directory, 'release'), JSON.stringify({ name, end }));
+function install(name: string, end?: 'soon' | 'hangs', ports?: { port: number; later?: number }): void {
+  writeFileSync(join(directory, 'release'), JSON.stringify({ name, end, ...ports }));
 }
 
 /** Lets the worker of a release that hangs go on. */
@@ -28,9 +29,9 @@ function goOn(name: string): void {
   writeFileSync(join(directory, `${name}-goes-on`), '');
 }
 
-async function start(env: Record<string, string>): Promise<void> {
+async function start(env: Record<string, string>, port = 0): Promise<void> {
   directory = temporaryFolder();
-  install('old');
+  install('old', undefined, { port });
   app = await runApp('lifecycle/release.mjs', {
     env: { RELEASE: join(directory, 'release'), DRAIN_TIMEOUT: '200ms', ...env },
   });
@@ -175,5 +176,28 @@ describe('when RELOAD_SETTLE is over', () => {
     goOn('best');
     expect(await finished()).toMatchObject({ replaced: 2, workers: 2 });
     expect((await readState()).pids).toEqual(best);
+  });
+});
+
+describe('a release that listens on another port', () => {
+  beforeAll(async () => start({ RELOAD_SETTLE: '0' }, await freePort()));
+  afterAll(stop);
+
+  test('replaces the old workers once it listens on theirs too, and none without', async () => {
+    const other = await freePort();
+    const old = (await pidsOf('old')).sort();
+    install('elsewhere', undefined, { port: other });
+    const { msg } = await reload().aborted();
+    expect(msg).toMatch(
+      new RegExp(
+        `^reload aborted: new worker \\d does not listen on port ${app.port}, unlike the old workers\\. The old`,
+      ),
+    );
+    await until(async () => (await readState()).pids.length === 2);
+    expect(await readState()).toEqual({ pids: old, state: 'ready', problems: [], warnings: [ABORTED] });
+    expect(await (await fetch(app.url)).text()).toBe('old');
+    install('both', undefined, { port: other, later: app.port });
+    expect(await reload().finished()).toMatchObject({ replaced: 2, workers: 2 });
+    expect(await (await fetch(app.url)).text()).toBe('both');
   });
 });
