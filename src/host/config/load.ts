@@ -62,11 +62,15 @@ function secretFrom(
 ): string | undefined {
   const path = isSecret ? environment[`${name}_FILE`]?.trim() : undefined;
   if (!path) return undefined;
+  let secret: string;
   try {
-    return readFileSync(path, 'utf8').trim() || undefined;
+    secret = readFileSync(path, 'utf8').trim();
   } catch (error) {
     throw new GjallarError('BAD_CONFIG', `${name}_FILE must name a readable file: ${(error as Error).message}`);
   }
+  // Without its secret, the server would be open to everybody.
+  if (!secret) throw new GjallarError('BAD_CONFIG', `${name}_FILE must name a file with a value: ${path} is empty`);
+  return secret;
 }
 
 /** The default for the bytes of a client leaves room for a few of the longest messages that are allowed. */

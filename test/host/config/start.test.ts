@@ -4,7 +4,8 @@ import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { isUnlimited } from '../../../src/host/config/limits.js';
-import { loadConfig } from '../../../src/host/config/load.js';
+import { loadConfig, loadRunConfig } from '../../../src/host/config/load.js';
+import { allOptions, runOptions } from '../../../src/host/config/options.js';
 import { unknownVariables } from '../../../src/host/config/unknown.js';
 import { type RunningServer, runToEnd, startServer } from '../../support/server.js';
 import { cert, key, long, removeFiles, text, writeFiles } from './support/files.js';
@@ -97,6 +98,19 @@ test('a secret may be in a file', () => {
     /^JWT_SECRET_FILE must name a readable file: ENOENT/,
   );
   expect(loadConfig({ PORT_FILE: text }).port).toBe(3000);
+});
+
+test.each([
+  ['the chat service', allOptions, loadConfig],
+  ['gjallar run', runOptions, loadRunConfig],
+] as const)('an empty file of a secret stops the start of %s', (_what, specs, load) => {
+  const secrets = Object.values(specs).filter(({ isSecret }) => isSecret);
+  expect(secrets.length).toBeGreaterThan(2);
+  for (const { name } of secrets) {
+    expect(() => load({ [`${name}_FILE`]: '/dev/null' })).toThrow(
+      `${name}_FILE must name a file with a value: /dev/null is empty`,
+    );
+  }
 });
 
 describe('a server', () => {
