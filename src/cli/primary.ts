@@ -77,7 +77,7 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     own('starting the hub', primary.startHub(hub, hubAddressOf(config)));
     await primary.start();
     reportSockets(log);
-    for (const { name, meant } of unknownVariables(process.env)) {
+    for (const { name, meant } of unknownVariables(process.env, config.variablePrefix !== undefined)) {
       log.warn({ variable: name, meant }, `the variable ${name} is unknown and has no effect; did you mean ${meant}?`);
     }
     adviseOnDescriptors(workers, log);

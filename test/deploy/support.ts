@@ -18,6 +18,6 @@ export function wrongVariables(environment: Record<string, string>): string[] {
   const names = Object.keys(environment);
   return [
     ...names.filter((name) => !known.has(name) || secrets.includes(name)),
-    ...unknownVariables(environment).map(({ name }) => name),
+    ...unknownVariables(environment, false).map(({ name }) => name),
   ];
 }

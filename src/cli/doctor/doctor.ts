@@ -38,7 +38,7 @@ export const doctor: Command = {
     const config = isForRun ? runConfigOf(environment) : loadConfig(environment);
     const found = new Findings();
     found.ok('the configuration is valid');
-    for (const { name, meant } of unknownVariables(environment)) {
+    for (const { name, meant } of unknownVariables(environment, isForRun)) {
       found.warn(`the variable ${name} is unknown and has no effect. Did you mean ${meant}?`);
     }
     const lacking = isForRun ? undefined : packageError('the chat service', servicePackages(config));

@@ -10,6 +10,9 @@ const OTHERS = [
   'NODE_OPTIONS',
 ];
 
+/** What the names of variables begin with that no application has for purposes of its own. */
+const OURS = /^(GJALLAR|UWS)_/;
+
 /** Variables of systems and programs that are close to ours by accident. */
 const FOREIGN = new Set(['HOME', 'HOSTS', 'HOSTNAME', 'POST', 'SHOST']);
 
@@ -22,14 +25,20 @@ export interface UnknownVariable {
 /**
  * Finds variables that have nearly the name of an option, or that name with a prefix that it does not have, so that a misspelt one is not
  * silently ignored.
+ * @param isForRun whether `gjallar run` reads them: then, only names that are nearly gjallar's own are misspelt. Any other
+ * variable may be the application's.
  */
-export function unknownVariables(environment: Readonly<Record<string, string | undefined>>): UnknownVariable[] {
-  const specs = [allOptions, runOptions].flatMap((table) => Object.values(table));
+export function unknownVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+  isForRun: boolean,
+): UnknownVariable[] {
+  const specs = Object.values(isForRun ? runOptions : allOptions);
   const names = [...specs.flatMap(({ name, isSecret }) => (isSecret ? [name, `${name}_FILE`] : [name])), ...OTHERS];
   const known = new Set(names);
+  const guesses = isForRun ? names.filter((name) => OURS.test(name)) : names;
   const meantBy = (name: string) => {
     const plain = name.startsWith(VARIABLE_PREFIX) ? name.slice(VARIABLE_PREFIX.length) : '';
-    return known.has(plain) ? plain : names.find((option) => isNear(name, option));
+    return known.has(plain) ? plain : guesses.find((option) => isNear(name, option));
   };
   return (
     Object.entries(environment)

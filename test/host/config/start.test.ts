@@ -72,7 +72,7 @@ test.each([
   ['UWS_HTTP_MAX_HEADER_SIZE', 'UWS_HTTP_MAX_HEADERS_SIZE'],
   ['NODE_EXTRA_CA_CERT', 'NODE_EXTRA_CA_CERTS'],
   ['GJALLAR_PORT', 'PORT'],
-  ['GJALLAR_REDIS_URI', 'GJALLAR_REDIS_URL'],
+  ['GJALLAR_REDIS_URL', 'REDIS_URL'],
   ['GJALLAR_PORT_OWNER', undefined],
   ['GJALLAR_MESH_DIRECTORY', undefined],
   ['HOME', undefined],
@@ -80,7 +80,26 @@ test.each([
   ['JWT_SECRET_FILE', undefined],
   ['NODE_OPTIONS', undefined],
 ])('for the variable %s, the start suggests %s', (name, meant) => {
-  expect(unknownVariables({ [name]: 'x' })).toEqual(meant ? [{ name, meant }] : []);
+  expect(unknownVariables({ [name]: 'x' }, false)).toEqual(meant ? [{ name, meant }] : []);
+});
+
+test.each([
+  ['GJALLAR_REDIS_URI', 'GJALLAR_REDIS_URL'],
+  ['GJALAR_REDIS_URL', 'GJALLAR_REDIS_URL'],
+  ['GJALLAR_REDIS_URL_FIEL', 'GJALLAR_REDIS_URL_FILE'],
+  ['GJALLAR_SOCKET', 'GJALLAR_SOCKETS'],
+  ['GJALLAR_WORKERS', 'WORKERS'],
+  ['UWS_HTTP_MAX_HEADER_SIZE', 'UWS_HTTP_MAX_HEADERS_SIZE'],
+  ['GJALLAR_REDIS_URL', undefined],
+  ['GJALLAR_ANYTHING', undefined],
+  ['APORT', undefined],
+  ['REDIS_ULR', undefined],
+  ['WORKER', undefined],
+  ['JWT_SECRETS', undefined],
+  ['ADMIN_PASSWORDS', undefined],
+  ['NODE_OPTION', undefined],
+])("for the variable %s, gjallar run suggests %s: others are the application's", (name, meant) => {
+  expect(unknownVariables({ [name]: 'x' }, true)).toEqual(meant ? [{ name, meant }] : []);
 });
 
 test('a service of Kubernetes that has the name gjallar is no misspelt variable', () => {
@@ -89,7 +108,8 @@ test('a service of Kubernetes that has the name gjallar is no misspelt variable'
     GJALLAR_SERVICE_HOST: '10.0.0.1',
     GJALLAR_SERVICE_PORT: '80',
   };
-  expect(unknownVariables(environment)).toEqual([]);
+  expect(unknownVariables(environment, false)).toEqual([]);
+  expect(unknownVariables(environment, true)).toEqual([]);
 });
 
 test('a secret may be in a file', () => {
