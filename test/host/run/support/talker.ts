@@ -43,12 +43,12 @@ export class Talker {
   private lost = 0;
   private isTalking = false;
 
-  /** @param given how many numbers it sends ahead, and how many characters with each */
+  /** @param given how many numbers it sends ahead, how many characters with each, and how long it rests after one came back */
   constructor(
     url: string,
     name: string,
     options: object = {},
-    private readonly given: { ahead?: number; padding?: number } = {},
+    private readonly given: { ahead?: number; padding?: number; restMs?: number } = {},
   ) {
     this.socket = io(url, {
       forceNew: true,
@@ -71,7 +71,9 @@ export class Talker {
     );
     this.socket.on('back', (number: number) => {
       this.back.push(number);
-      this.talk();
+      const { restMs } = this.given;
+      if (restMs === undefined) this.talk();
+      else setTimeout(() => this.talk(), restMs);
     });
   }
 

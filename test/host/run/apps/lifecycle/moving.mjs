@@ -35,8 +35,9 @@ function useUp() {
   }
 }
 
-io.engine.use((_request, _response, next) => {
-  const what = fail('middleware');
+// Handshakes alone: those of clients that move, and not the polling requests on the old worker.
+io.engine.use((request, _response, next) => {
+  const what = request._query.sid ? undefined : fail('middleware');
   if (what !== 'hang') next(what && new Error('refused'));
 });
 
