@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { io, type Socket } from 'socket.io-client';
 import { nextEvent } from '../../../support/clients.js';
-import { until } from '../../../support/until.js';
+import { pass, until } from '../../../support/until.js';
 import type { RunningApplication } from './application.js';
 
 /** What `lifecycle/moving.mjs` knows of a client. */
@@ -73,7 +73,7 @@ export class Talker {
       this.back.push(number);
       const { restMs } = this.given;
       if (restMs === undefined) this.talk();
-      else setTimeout(() => this.talk(), restMs);
+      else void pass(restMs).then(() => this.talk());
     });
   }
 
