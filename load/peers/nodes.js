@@ -29,7 +29,8 @@ const services = {
   socketio: () => ({ main: fileOf('socketio-chat'), env: told }),
   /** An application of applications.js under `gjallar run`. */
   hosted: () => ({
-    ...{ main: gjallar, args: ['run', fileOf('hosted'), '--workers', String(workers)] },
+    main: gjallar,
+    args: ['run', fileOf('hosted'), '--workers', String(workers)],
     env: { BUS: bus ?? (nodes > 1 ? 'redis-frames' : 'auto'), ...WITHOUT_LIMITS, ...told },
   }),
   /** An application that forks workers itself. */

@@ -32,10 +32,10 @@ export class Service extends RunningService {
     return this;
   }
 
-  /** An application under `gjallar run` whose clients talk in one room. */
-  static host({ workers, environment }) {
+  /** An application under `gjallar run`, by default one whose clients talk in one room. */
+  static host({ workers, app = rooms, environment }) {
     const own = { ADMIN_PORT: '0', RATE_LIMIT: 'off', ...environment };
-    return new Service({ app: rooms, environment: own, args: ['--workers', `${workers}`] }).start();
+    return new Service({ app, environment: own, args: ['--workers', `${workers}`] }).start();
   }
 
   /** The primary's process id. */
