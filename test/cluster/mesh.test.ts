@@ -95,6 +95,15 @@ test('a worker that is killed before it has welcomed another one is gone', async
   expect(events).toEqual(['2 is gone']);
 });
 
+test('two that say hello to each other at the same moment keep one link each way', async () => {
+  const [one, two] = await Promise.all([listen(1), listen(2)]);
+  await Promise.all([one.mesh.join([2]), two.mesh.join([1])]);
+  one.mesh.send(2, says('one'));
+  const incoming = ({ mesh }: typeof one) => (mesh as unknown as { incoming: Map<Socket, number> }).incoming.size;
+  await until(() => two.events.length > 0 && incoming(one) === 1 && incoming(two) === 1);
+  expect([one.mesh.members, two.mesh.members, one.events, two.events]).toEqual([[2], [1], [], ['1: one']]);
+});
+
 test('what is flushed arrives although its sender ends in the same turn', async () => {
   const { mesh, events } = await listen(1);
   const other = await listen(2);

@@ -166,13 +166,22 @@ export class Mesh {
   private link(id: number, greeting: number): void {
     const socket = createConnection(this.pathOf(id)).unref();
     const link = { socket, out: new Outgoing() };
+    const former = this.links.get(id);
     this.links.set(id, link);
+    // Two that say hello at the same moment link back to each other, too.
+    if (former) this.end(former);
     socket.on('error', () => {});
     // A link back may still wait to be accepted.
     socket.on('close', () => setImmediate(() => this.onClosed(id, link)));
     // No data arrives on this link. Reading it is how its end is noticed.
     socket.resume();
     this.send(id, pack({ type: greeting, part: 0, from: senderOf(this.id, '') }));
+  }
+
+  /** Closes a link behind all that was sent on it. */
+  private end(link: Link): void {
+    if (this.waiting.has(link)) this.write(link);
+    link.socket.end();
   }
 
   /** The worker is gone once all that it has sent is read. That comes on another connection. */
