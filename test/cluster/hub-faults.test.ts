@@ -95,6 +95,33 @@ test(
   90_000 + 10_000 * DEATHS,
 );
 
+test('what a hub could not send as it ended is logged', async () => {
+  const hanging = await RedisProcess.start();
+  const directory = temporaryFolder();
+  const mesh = new Mesh(1, directory);
+  const address = { server: 'redis', url: hanging.url, prefix: 'socket.io' } as const;
+  const logged: string[] = [];
+  const thread = hubThread(directory, 'machine0', [1], { address, logged });
+  const other = await startMember(onRedisFrames(hanging.url));
+  try {
+    await mesh.listen();
+    await thread.start();
+    await mesh.join([HUB]);
+    const bus = framesBackplane('redis-frames', { node: new Node(mesh, 'machine0', false), window: ownWindow() });
+    const member = await startMember(bus);
+    hanging.signal('SIGSTOP');
+    member.io.emit('n');
+    await member.close();
+    mesh.close();
+    await thread.close(20_000);
+    expect(logged).toEqual([expect.stringMatching(/^messages to other machines were lost/)]);
+  } finally {
+    hanging.signal('SIGCONT');
+    await other.close();
+    await hanging.remove();
+  }
+}, 60_000);
+
 test('a hub that hangs is a problem of its machine, and is replaced', async () => {
   const HANG_HUB = join(tmpdir(), `gjallar-hang-${process.pid}`);
   const hanging = fileURLToPath(new URL('support/hanging-hub.cjs', import.meta.url));

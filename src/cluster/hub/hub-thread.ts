@@ -32,7 +32,9 @@ export type FromHub =
   /** The hub's event loop runs. */
   | { readonly type: 'alive' }
   /** A worker does not read the messages of the hub. */
-  | { readonly type: 'stuck'; readonly worker: number };
+  | { readonly type: 'stuck'; readonly worker: number }
+  /** So many messages to other machines could not be sent as the hub ended. */
+  | { readonly type: 'unsent'; readonly messages: number };
 
 /** The heap of the hub, in MiB. It holds names of rooms and a second of messages. */
 const MAX_HEAP_MIB = 1024;
@@ -45,6 +47,8 @@ const MIN_CLOSE_MS = 1000;
 const CUT_OFF =
   'the hub did not hand over what it keeps in time and is ended: clients that are offline get a new session. Check that Redis or ' +
   'NATS answers, and that the machine is not overloaded';
+const UNSENT =
+  'messages to other machines were lost as the hub ended. Check that Redis or NATS is up, and fast enough for what is published';
 const ENDED = 'the hub has ended and will be replaced: rooms do not span machines meanwhile';
 
 interface HubHost {
@@ -94,7 +98,8 @@ export class HubThread {
           this.tell({ type: 'join', workers: this.host.meshed() });
           resolve();
         } else if (message.type === 'alive') watchdog.heard(HUB);
-        else this.host.onStuck(message.worker);
+        else if (message.type === 'stuck') this.host.onStuck(message.worker);
+        else if (message.messages > 0) log.error({ messages: message.messages }, UNSENT);
       });
       thread.on('error', (error) => log.error({ error }, 'the hub has failed'));
       thread.once('exit', (code) => {

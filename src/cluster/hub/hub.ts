@@ -79,6 +79,8 @@ export class Hub {
   private readonly health: ConnectionHealth;
   /** The state that the workers know. */
   private status = '';
+  /** Of the messages that could not be sent, those that workers have been told of. */
+  private told = 0;
   private readonly hold: () => void;
   private readonly timer: NodeJS.Timeout;
   /** The Socket.IO servers whose emitters are heard. */
@@ -181,6 +183,11 @@ export class Hub {
       for (const { rooms } of parts.values()) if (!rooms) return false;
     }
     return true;
+  }
+
+  /** Messages that could not be sent, which no worker knows of. */
+  get untold(): number {
+    return this.health.unsent - this.told;
   }
 
   close(): void {
@@ -384,6 +391,7 @@ export class Hub {
     const status = statusOf(this.health);
     if (status === this.status && !isDue) return;
     this.status = status;
+    if (this.locals.size > 0) this.told = this.health.unsent;
     this.sendToAll(this.pack(types.status, status));
   }
 

@@ -49,7 +49,9 @@ async function start(): Promise<void> {
     const closeOnceAlone = () => {
       if (mesh.members.length > 0) return;
       hub.close();
-      primary.close();
+      process.once('exit', () => say({ type: 'unsent', messages: hub.untold }));
+      // What it has handed over leaves first.
+      primary.unref();
     };
     mesh.on({ onLeave: closeOnceAlone });
     closeOnceAlone();
