@@ -90,7 +90,8 @@ class Watch {
   #generator = [];
   /** What the workers say at their ends. */
   #ends = [];
-  #wrong = 0;
+  /** What the watchers have had out of turn, and why they returned. */
+  #watched = { outOfTurn: 0, returns: [] };
 
   constructor(child) {
     this.#child = child;
@@ -119,9 +120,9 @@ class Watch {
     this.#ends.push(...ends);
     // A wait that has begun in the reload ends after it.
     await sleep(1000);
-    const { silences, outOfTurn, returns } = await this.#child.order('look');
+    const { silences, ...watched } = await this.#child.order('look');
     this.#silences.push(...silences);
-    this.#wrong = outOfTurn + returns;
+    this.#watched = watched;
   }
 
   /** Of the worker that was the slowest. */
@@ -137,8 +138,11 @@ class Watch {
     return [
       { name: 'moved', value: sum('moved'), least: 1 },
       { name: 'not moved', value: sum('failed'), most: 0 },
-      { name: 'why clients returned', value: counted(listeners.returns.map(({ reason }) => reason)) },
-      { name: 'numbers that came back out of turn', value: listeners.outOfTurn + this.#wrong, most: 0 },
+      {
+        name: 'why clients returned',
+        value: counted([...listeners.returns, ...this.#watched.returns].map(({ reason }) => reason)),
+      },
+      { name: 'numbers that came back out of turn', value: listeners.outOfTurn + this.#watched.outOfTurn, most: 0 },
       { name: 'numbers that did not come back', value: listeners.unanswered, most: 0 },
       { name: 'silence as a client moves: half within', value: at(0.5), ...ms },
       { name: 'silence as a client moves: 99% within', value: at(0.99), ...ms, most: maxSilence },

@@ -12,7 +12,7 @@ answerOrders({
   /** How long those waited that have moved since the last look, in ms, and what went wrong since the start. */
   look() {
     const { outOfTurn, returns } = watchers;
-    return { silences: watchers.takeSilences(), outOfTurn, returns: returns.length };
+    return { silences: watchers.takeSilences(), outOfTurn, returns };
   },
 });
 process.send({ ready: true });
