@@ -1,5 +1,5 @@
 import { nextTick } from '../../../../base/clock.js';
-import type { Node } from '../../../node.js';
+import { HUB, type Node } from '../../../node.js';
 import { numbers, numbersOf, pack } from '../../../wire/envelope.js';
 import { types } from '../../../wire/types.js';
 import { OwnRooms, type RoomKey, roomKeyOf, WORKERS } from './rooms.js';
@@ -40,9 +40,11 @@ export class Peer {
     for (const key of keys) this.rooms?.delete(key);
   }
 
-  replace(keys: readonly RoomKey[]): void {
-    this.rooms = new Set();
-    this.add(keys);
+  /** @returns whether they were not known */
+  replace(keys: readonly RoomKey[]): boolean {
+    const isFirst = !this.rooms;
+    this.rooms = new Set(keys);
+    return isFirst;
   }
 
   /** From now on, it counts as having members of every room. */
@@ -86,6 +88,8 @@ interface InterestEvents {
  *  │ ◀──────────────────────────────────── │
  *  │  rooms: a                             │
  *  │ ────────────────────────────────────▶ │
+ *  │                  rooms: a, b          │  once more: WORKER may have had no Socket.IO server before
+ *  │ ◀──────────────────────────────────── │
  *  │                  added: c, since      │  a client joins c; `await socket.join('c')` goes on with the pong
  *  │                  ping                 │
  *  │ ◀──────────────────────────────────── │
@@ -176,6 +180,7 @@ export class Interest {
 
   /** @throws MalformedMessage if the body is none of numbers */
   receive(from: string, type: number, body: Buffer): void {
+    const isKnown = this.known.has(from);
     const peer = this.peerOf(from);
     const all = numbersOf(body);
     const [first = 0] = all;
@@ -188,7 +193,8 @@ export class Interest {
       case types.removed:
         return peer.delete(all);
       case types.rooms:
-        return peer.replace(all);
+        if (peer.replace(all) && isKnown && from !== HUB) this.tellAgain(from);
+        return;
       case types.ping:
         this.announce();
         return this.tell(from, types.pong, all);
@@ -200,6 +206,12 @@ export class Interest {
 
   close(): void {
     this.fences.close();
+  }
+
+  /** What a worker was told before it said its rooms may have come before its Socket.IO server was there. */
+  private tellAgain(worker: string): void {
+    this.tell(worker, types.rooms, this.rooms.announced);
+    this.fences.askAgain(worker);
   }
 
   private announceSoon(): void {

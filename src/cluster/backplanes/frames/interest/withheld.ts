@@ -44,6 +44,11 @@ export class Fences {
     this.open.get(number)?.gone(worker);
   }
 
+  /** A worker may not have heard what it was asked. */
+  askAgain(worker: string): void {
+    for (const [number, { missing }] of this.open) if (missing.has(worker)) this.ping(number, worker);
+  }
+
   /** A worker that is gone does not answer. */
   leave(worker: string): void {
     for (const question of [...this.open.values()]) question.gone(worker);
