@@ -10,10 +10,12 @@ import { NatsProcess } from '../../test/support/nats.js';
 import { natsAccount } from '../../test/support/nats-credentials.js';
 import { copyPem } from '../../test/support/pem.js';
 import { freePort } from '../../test/support/ports.js';
-import { until } from '../../test/support/until.js';
+import { pass, until } from '../../test/support/until.js';
 import { onNats } from './support.js';
 
 type Member = TestNode & { bus: Backplane };
+
+const MEGABYTE = 1024 * 1024;
 
 let members: Member[] = [];
 let processes: NatsProcess[] = [];
@@ -80,6 +82,24 @@ test('a message that NATS cannot take even in parts is counted as unsent', async
   await until(() => other!.received.length > 0);
   expect(other!.received).toEqual([['next']]);
   await until(() => members[0]!.bus.health.pendingBytes === 0);
+});
+
+test('what was sent before the end arrives, although NATS is slow to take it', async () => {
+  const nats = await start();
+  const [, other] = await join(nats.url);
+  const [ending, stays] = members as [Member, Member];
+  members = [stays];
+  // More than what the system takes without NATS.
+  const part = Buffer.alloc(MEGABYTE);
+  nats.signal('SIGSTOP');
+  for (let number = 0; number < 24; number++) ending.io.emit('part', part);
+  ending.io.emit('last');
+  await ending.close();
+  await pass(800);
+  nats.signal('SIGCONT');
+  await until(() => other!.received.some(([event]) => event === 'last'));
+  expect(other!.received.filter(([event]) => event === 'part')).toHaveLength(24);
+  expect(ending.bus.health.unsent).toBe(0);
 });
 
 test('subjects that NATS does not allow are reported once, until it allows them', async () => {
