@@ -25,7 +25,10 @@ export interface HubServiceHost<ToWorker = Uint8Array, ToHub = Uint8Array> {
   readonly isAlone: boolean;
   /** Whether the service is in the process of its only worker, and not in a hub. */
   readonly isLocal?: boolean;
-  /** Resolves when the hub is linked with all workers that were there before it; undefined if none can have been. */
+  /**
+   * Resolves when the hub is linked with all workers that were there before it, or after 2 s with those that have answered;
+   * undefined if none can have been.
+   */
   readonly isLinked?: Promise<void> | undefined;
   sendToWorker(worker: number, message: ToWorker): void;
   sendToHub(hub: string, message: ToHub): void;

@@ -1,5 +1,7 @@
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { rm, writeFile } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,12 +10,13 @@ import { Redis } from 'ioredis';
 import { framesBackplane } from '../../src/cluster/backplanes/frames/open.js';
 import { HUB, Mesh } from '../../src/cluster/mesh/mesh.js';
 import { Node } from '../../src/cluster/node.js';
+import { socketOf } from '../../src/cluster/protocol.js';
 import { openHubFrame } from '../../src/cluster/wire/hub-frame.js';
 import { types } from '../../src/cluster/wire/types.js';
 import { ownWindow } from '../../src/engine/delivery/shared-window.js';
 import { disconnectAll as disconnectPairs, pairOn } from '../io/rooms/support/clients.js';
 import { onRedisFrames, startMember } from '../io/rooms/support/node.js';
-import { connect, disconnectAll, expectOk, upgraded } from '../support/clients.js';
+import { connect, disconnectAll, expectOk, nextEvent, upgraded } from '../support/clients.js';
 import { temporaryFolder } from '../support/folder.js';
 import { RedisProcess, until } from '../support/redis.js';
 import { type RunningServer, startServer } from '../support/server.js';
@@ -150,6 +153,37 @@ test('a hub that hangs is a problem of its machine, and is replaced', async () =
     await rm(HANG_HUB, { force: true });
   }
 }, 90_000);
+
+test('a hub that is replaced while a worker keeps its event loop busy connects the others', async () => {
+  const directory = temporaryFolder();
+  const mesh = new Mesh(1, directory);
+  // The system accepts the link, and nobody reads it.
+  const links: Socket[] = [];
+  const busy = createServer((link) => links.push(link)).listen(socketOf(directory, 2));
+  await once(busy, 'listening');
+  const address = { server: 'redis', url: redis.url, prefix: 'busy' } as const;
+  const thread = hubThread(directory, 'machine0', [1, 2], { address });
+  const other = await startMember(onRedisFrames(redis.url, 'busy'));
+  try {
+    await mesh.listen();
+    const node = new Node(mesh, 'machine0', false);
+    await thread.start();
+    await until(() => node.isUp);
+    const member = await startMember(framesBackplane('redis-frames', { node, window: ownWindow() }));
+    const { client } = await pairOn(other);
+    const heard = nextEvent(client, 'across');
+    member.io.emit('across', 1);
+    expect(await heard).toEqual([1]);
+    disconnectPairs();
+    await member.close();
+  } finally {
+    mesh.close();
+    for (const link of links) link.destroy();
+    busy.close();
+    await thread.close(1000);
+    await other.close();
+  }
+});
 
 /** Whether this system has clocks for each process. */
 const hasOwnClocks = spawnSync('unshare', ['--time', '--monotonic', '30', 'true']).status === 0;

@@ -86,6 +86,22 @@ async function machine(name: string, prefix: string, begins = true) {
   return { client, hub, arrived, services, recorder: services[0]! };
 }
 
+test('a service does not wait without end for a worker that keeps its event loop busy', async () => {
+  const { worker, hub: mesh } = meshInProcess();
+  const client = new Node(worker, 'machine1', true);
+  const isLinked = new Promise<void>(() => {});
+  let opened: HubServiceHost | undefined;
+  const loadService = () => (host: HubServiceHost) => {
+    opened = host;
+    return new Recorder(host);
+  };
+  const hub = await openHub(undefined, { machine: 'machine1', mesh, window: turnWindow(), isLinked, loadService });
+  client.service(state).send(Buffer.from('begin'));
+  await until(() => opened !== undefined);
+  await opened!.isLinked;
+  hub.close();
+});
+
 test('a service begins with the message of another hub, if no worker has begun it', async () => {
   const one = await machine('machine1', 'begin');
   const two = await machine('machine2', 'begin', false);

@@ -2,6 +2,7 @@ import { delay, nextTick } from '../../base/clock.js';
 import { MalformedMessage } from '../../base/errors.js';
 import type { OpenHubService } from '../../base/hub-service.js';
 import { own, reportFailure } from '../../base/owner.js';
+import { within } from '../../base/within.js';
 import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import { ConnectionHealth, malformed } from '../backplanes/connection-health.js';
 import type { RoomKey } from '../backplanes/frames/interest/rooms.js';
@@ -21,6 +22,8 @@ const FRAME_COST_MS = 0.6;
 const MAX_HELD_BYTES = 1024 * 1024;
 /** How often the workers are told what has changed in the counts, and other hubs that this one is there, in ms. */
 const TURN_MS = 1000;
+/** How long the links to the workers are waited for, in ms: one that starts may keep its event loop busy for minutes. */
+const LINK_MS = 2000;
 /** How often, and for how long, the rooms of the workers are waited for, in ms. */
 const WAIT_MS = 20;
 const MAX_WAIT_MS = 1000;
@@ -77,6 +80,8 @@ export class Hub {
   private readonly others: OtherHubs | undefined;
   private readonly services: HubServices;
   private readonly health: ConnectionHealth;
+  /** Resolves when it is linked with the workers that were there before it, as far as these answer. */
+  private readonly isLinked: Promise<void> | undefined;
   /** The state that the workers know. */
   private status = '';
   /** Of the messages that could not be sent, those that workers have been told of. */
@@ -89,10 +94,11 @@ export class Hub {
   constructor(private readonly surroundings: HubParts) {
     const { mesh, window, bridge, loadService } = surroundings;
     this.health = bridge?.pubSub.health ?? ConnectionHealth.ofNone();
+    this.isLinked = surroundings.isLinked && within(LINK_MS, surroundings.isLinked);
     this.services = new HubServices(
       {
         isAlone: bridge === undefined,
-        isLinked: surroundings.isLinked,
+        isLinked: this.isLinked,
         workers: () => this.locals.keys(),
         sendToWorker: (service, worker, message) => mesh.send(worker, this.pack(types.service, message, service)),
         sendToHub: (service, id, message) => {
@@ -171,7 +177,7 @@ export class Hub {
 
   /** Meets other hubs, once the rooms of the workers are known. */
   private async begin(others: OtherHubs): Promise<void> {
-    await this.surroundings.isLinked;
+    await this.isLinked;
     for (let waited = 0; waited < MAX_WAIT_MS && !this.knowsRooms; waited += WAIT_MS) await delay(WAIT_MS);
     await others.begin();
     // It counts as up once the others know its rooms, too.

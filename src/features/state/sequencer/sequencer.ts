@@ -19,8 +19,6 @@ import { RoomStore } from './store/store.js';
 const MAX_HELD = 10_000;
 /** Linked workers tell which rooms they have within this time, in ms. */
 const INTRODUCTION_MS = 20;
-/** How long it waits until it is linked with them, in ms. */
-const LINK_MS = 2000;
 /** How long it waits for other machines after its start, in ms. */
 const MEET_MS = 400;
 /** How long members wait for what Redis has, in ms. */
@@ -85,7 +83,7 @@ export class Sequencer implements HubService<ToSequencer, ToMachine> {
   private told: Promise<unknown> | undefined;
 
   constructor(private readonly host: SequencerHost) {
-    this.told = host.isLinked && within(LINK_MS, host.isLinked).then(() => delay(INTRODUCTION_MS));
+    this.told = host.isLinked?.then(() => delay(INTRODUCTION_MS));
     const toldAll = this.told?.finally(() => {
       this.told = undefined;
     });
