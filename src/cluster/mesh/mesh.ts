@@ -3,6 +3,7 @@ import { createConnection, createServer, type Server, type Socket } from 'node:n
 import { nextTick, setImmediate } from '../../base/clock.js';
 import { reportFailure } from '../../base/owner.js';
 import { thisProcess } from '../../base/process.js';
+import { within } from '../../base/within.js';
 import { socketOf } from '../protocol.js';
 import { type Envelope, pack, senderOf } from '../wire/envelope.js';
 import { EnvelopeStream, Outgoing } from '../wire/stream.js';
@@ -133,9 +134,23 @@ export class Mesh {
     return true;
   }
 
-  /** Hands to the system what was sent in this turn. It arrives, whatever happens to this worker next. */
+  /** Hands to the system what was sent in this turn. What the system takes at once arrives, whatever happens to this worker next. */
   flush(): void {
     for (const link of this.waiting) this.write(link);
+  }
+
+  /**
+   * Resolves once the system has taken all that was sent, of those that are not gone.
+   * @param ms how long that may take
+   * @returns how many bytes are left
+   */
+  async written(ms: number): Promise<number> {
+    this.flush();
+    const sockets = [...this.links.values()].map(({ socket }) => socket);
+    const behind = sockets.filter(({ writableLength }) => writableLength > 0);
+    // Each write is done in its turn, or with an error once the link is closed.
+    const written = Promise.all(behind.map((socket) => new Promise((done) => socket.write('', done))));
+    return (await within(ms, written)) ? 0 : this.pendingBytes;
   }
 
   private write(link: Link): void {

@@ -47,7 +47,11 @@ import { redisClient } from './redis-client.js';
 import type { Surroundings } from './surroundings.js';
 
 const RELOAD_ABORTED = 'the last reload was aborted, and the old workers stay; the log of the primary says why';
+const UNREAD = 'messages to other workers were lost as this worker ended: a worker did not read them in time';
 const PRIMARY_GONE = 'the primary is gone: this worker ends, and its clients are disconnected';
+
+/** How long the end waits until the other workers read what was sent to them, in ms. */
+const MAX_WRITE_MS = 2000;
 
 /**
  * A worker of a machine: its links to the other workers, its log and figures, and the engines and backplanes of the
@@ -231,9 +235,11 @@ export class MachineWorker implements EngineHost {
     return new Promise(() => {});
   }
 
-  /** Closes the connections to other workers and machines. */
-  close(): void {
+  /** Closes the connections to other workers and machines, once these have what was sent to them. */
+  async close(): Promise<void> {
     for (const backplane of this.backplanes) backplane.close();
+    const bytes = await this.mesh.written(MAX_WRITE_MS);
+    if (bytes > 0) this.log.error({ bytes }, UNREAD);
     this.mesh.close();
   }
 

@@ -42,7 +42,7 @@ export async function startWorker(
     await flushStateStores(MAX_STORE_MS);
     await running.close();
     orders.send({ type: 'ending', figures: reporter.figures });
-    worker.close();
+    await worker.close();
     surroundings.ended();
   };
   return { stopped: stop() };
