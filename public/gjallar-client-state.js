@@ -5,6 +5,13 @@ const ACK_MS = 100;
 /** A value that arrives so much later than others is not shown for a while: newer ones follow, in ms. */
 const LATE_MS = 1000;
 const MAX_LATE_MS = 1000;
+/** The event with which a client leaves a room, by the one with which it has joined. */
+const LEAVES = new Map([
+  ['state:join', 'state:leave'],
+  ['watch', 'unwatch'],
+]);
+/** The maps of each socket that are not closed. */
+const open = new WeakMap();
 
 /** The newest value of each key of a state room, across reconnections. */
 export class StateMap extends Listening(Map) {
@@ -16,7 +23,8 @@ export class StateMap extends Listening(Map) {
   #options;
   #version;
   #timer;
-  #isClosed = false;
+  /** The maps of the socket. This one is among them until it is closed. */
+  #open;
   /** What has changed since the last `change`. */
   #changed = new Set();
   /** The shortest difference between this clock and the server's: what arrives later than that has waited somewhere. */
@@ -30,22 +38,25 @@ export class StateMap extends Listening(Map) {
     this.#socket = socket;
     this.#name = name;
     this.#options = { watch: 'state:join', ...options };
+    this.#open = (open.get(socket) ?? new Set()).add(this);
+    open.set(socket, this.#open);
     this.#listenFor(name);
     socket.on('connect', this.#watch);
     if (socket.connected) this.#watch();
   }
 
   close() {
-    this.#isClosed = true;
+    if (!this.#open.delete(this)) return;
     clearTimeout(this.#timer);
     clearTimeout(this.#lateTimer);
-    // The server waits for no marks any more.
-    if (this.#acknowledges) acknowledge(this.#socket, this.#event, -1);
     this.#socket.off(this.#event, this.#receive);
     this.#socket.off('connect', this.#watch);
-    // Another map of this socket may follow the same room.
-    const isLast = this.#options.watch === 'state:join' && !this.#socket.hasListeners(this.#event);
-    if (isLast && this.#socket.connected) this.#socket.emit('state:leave', this.#name, () => {});
+    const { watch } = this.#options;
+    for (const other of this.#open) if (other.#name === this.#name && other.#options.watch === watch) return;
+    // An application may keep the client in the room: then the server waits for no marks any more.
+    if (this.#acknowledges) acknowledge(this.#socket, this.#event, -1);
+    const leave = LEAVES.get(watch);
+    if (leave && this.#socket.connected) this.#socket.emit(leave, this.#name, () => {});
   }
 
   #listenFor(event) {
@@ -63,7 +74,7 @@ export class StateMap extends Listening(Map) {
     const request = { room: this.#name, version: this.#version, maxRate };
     this.#socket.timeout(REPLY_TIMEOUT_MS).emit(watch, request, (error, reply) => {
       // After a reconnection, the next request is in progress.
-      if (this.#socket.id !== id || this.#isClosed) return;
+      if (this.#socket.id !== id || !this.#open.has(this)) return;
       if (error || reply?.code === 'STATE_BUSY') this.#timer = setTimeout(this.#watch, RETRY_MS);
       else if (reply?.ok === false) {
         if (this._call('error', new RoomError(reply.code, reply.message))) return;

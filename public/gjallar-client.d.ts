@@ -158,7 +158,8 @@ export class DurableRooms<Events extends object = Listeners> extends KeptRooms<D
 
 export interface StateMapOptions {
   /**
-   * The event with which the server lets the client join: `watch` in the chat service.
+   * The event with which the server lets the client join: `watch` in the chat service. With another one than these two, `close()`
+   * does not leave the room: your own protocol does.
    * @default `state:join`, which rooms of `createStateRoom()` answer
    */
   watch?: string;
@@ -197,7 +198,7 @@ export class StateMap<V = unknown> extends Map<string, V> {
   isComplete: boolean;
   on<Event extends keyof StateMapEvents>(event: Event, listener: (...values: StateMapEvents[Event]) => void): this;
   off<Event extends keyof StateMapEvents>(event: Event, listener: (...values: StateMapEvents[Event]) => void): this;
-  /** Leaves the room. The values stay. */
+  /** Leaves the room, unless another map of the socket follows it. The values stay. */
   close(): void;
 }
 

@@ -27,10 +27,6 @@ export class ClientSocket {
     this.anyListeners.add(listener);
   }
 
-  hasListeners(event: string): boolean {
-    return (this.listeners.get(event)?.size ?? 0) > 0;
-  }
-
   offAny(listener: Listener): void {
     this.anyListeners.delete(listener);
   }

@@ -126,6 +126,19 @@ test('a map that is closed leaves a client that the server does not wait for', a
   expect(room.stats()).toMatchObject({ behind: 0, conflated: 0 });
 });
 
+test('a map that is closed leaves the pace to another one of its room', async () => {
+  const view = await watching();
+  const [map] = [1, 2].map(() => new StateMap(client!, 'quote', { watch: 'watch' }));
+  room.set('a', 0);
+  await view.shows(({ a }) => a === 0);
+  publish();
+  const marks = () => view.messages.filter(([, { mark }]) => mark !== undefined).length;
+  await view.until(() => marks() > 1);
+  map!.close();
+  const before = marks();
+  await view.until(() => marks() > before + 4);
+});
+
 test.each([null, 5, 'x', [], {}, { quote: 'x' }, { quote: Number.NaN }, { quote: 1e9 }, { quote: -1 }, { other: 1 }])(
   'the acknowledgement %j changes nothing',
   async (marks) => {

@@ -89,7 +89,7 @@ test('a map that is closed while its request is in progress asks no more', () =>
   const replies: ((error: unknown, reply: unknown) => void)[] = [];
   const errors: unknown[] = [];
   const socket = {
-    ...{ id: 'a', connected: true, on() {}, off() {} },
+    ...{ id: 'a', connected: true, on() {}, off() {}, emit() {} },
     timeout: () => ({ emit: (_event: string, _options: unknown, reply: never) => replies.push(reply) }),
   };
   const closed = new StateMap(socket, 'quote', { watch: 'watch' });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'ws';
+import { StateMap } from '../../../public/gjallar-client.js';
 import { type ErrorCode, errorCodes } from '../../../src/base/errors.js';
 import { type ChatClient, connect, connected, disconnectAll, expectOk, workersOf } from '../../support/clients.js';
 import { RedisProcess } from '../../support/redis.js';
@@ -131,6 +132,41 @@ describe('one server', () => {
     for (const answer of [api.put('c', 'k', 1), api.patch('c', 'k', {}), api.delete('c', 'k'), api.get('c', 'k')]) {
       expect(await answer).toEqual(unknown);
     }
+  });
+
+  test('sends a client no changes once the last map of a room is closed', async () => {
+    const client = connect(server.url);
+    await connected(client);
+    const received: unknown[] = [];
+    const sent: unknown[] = [];
+    client.onAny((event) => received.push(event));
+    client.onAnyOutgoing((...event) => sent.push(event.slice(0, 2)));
+    const open = async () => {
+      const map = new StateMap(client, 'a', { watch: 'watch' });
+      await new Promise((resolve) => map.on('change', resolve));
+      return map;
+    };
+    const maps = [await open(), await open()];
+    // It knows no more of the room than its name when it is closed.
+    new StateMap(client, 'a', { watch: 'watch' }).close();
+    maps[0]!.close();
+    maps[0]!.close();
+    const changed = new Promise<void>((resolve) => maps[1]!.on('change', () => maps[1]!.get('k') === 1 && resolve()));
+    await api.put('a', 'k', 1);
+    await changed;
+    expect(sent).not.toContainEqual(['unwatch', 'a']);
+    const witness = follow(connect(server.url), 'a');
+    await witness.equals({ k: 1 });
+
+    maps[1]!.close();
+    await client.emitWithAck('echo', 'the server has read what came before');
+    received.length = 0;
+    await api.put('a', 'k', 2);
+    await witness.equals({ k: 2 });
+    await client.emitWithAck('echo', 'fence');
+    expect(received).toEqual([]);
+    expect([...maps[1]!]).toEqual([['k', 1]]);
+    expect((await open()).get('k')).toBe(2);
   });
 
   test('bounds keys and bytes of each room', async () => {
