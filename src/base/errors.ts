@@ -50,7 +50,7 @@ export const errorCodes = listed({
   BAD_NAME: {
     status: 400,
     message:
-      'Invalid user name. Use a string of 1 to 64 characters without control characters, invisible characters (such as zero-width ones), no-break and other special spaces or lone surrogates; a client sets its own name with auth.name (Socket.IO) or ?name= (plain WebSocket).',
+      'Invalid user name. Use a string of 1 to 64 characters without control characters, invisible characters (such as zero-width ones), no-break and other special spaces, two spaces in a row or lone surrogates; a client sets its own name with auth.name (Socket.IO) or ?name= (plain WebSocket).',
   },
   TOKEN_MISSING: {
     status: 401,

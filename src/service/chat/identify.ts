@@ -30,7 +30,7 @@ export async function identifyByToken(accounts: Accounts, token: unknown): Promi
   if (nameOf(name) !== name) {
     throw new GjallarError(
       'TOKEN_INVALID',
-      `The token's claim "${accounts.userClaim}" (JWT_USER_CLAIM) is not a valid user name. Request a token in which it has 1 to 64 characters, none of them control or invisible characters, and no space at either end.`,
+      `The token's claim "${accounts.userClaim}" (JWT_USER_CLAIM) is not a valid user name. Request a token in which it has 1 to 64 characters, none of them control or invisible characters, no space at either end, and no two spaces in a row.`,
     );
   }
   const displayName = nameOf(identity.displayName);

@@ -9,6 +9,9 @@ import { hasInvisibleCharacters, normalForm } from '../accounts/identity.js';
  */
 const isName = (value: string) => value.isWellFormed() && !/\p{Cc}/u.test(value);
 
+/** A page shows several spaces in a row as one, and U+0020 with U+3000 looks the same in either order. */
+const hasSingleSpaces = (value: string) => !/[ \u3000]{2}/.test(value);
+
 const normal = z.overwrite(normalForm);
 const name = z.refine<string>(isName);
 const least = z.minLength(1);
@@ -22,6 +25,7 @@ export const userName = z.string().check(
   least,
   z.maxLength(64),
   name,
+  z.refine<string>(hasSingleSpaces),
 );
 const text = z.string().check(
   least,

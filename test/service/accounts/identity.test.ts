@@ -84,14 +84,21 @@ describe('with JWT_SECRET', () => {
     expect(message).toMatch(/"sub".*JWT_USER_CLAIM/);
   });
 
-  test.each(['Alice\ufeff', ' Alice', 'Alice ', 'Al\u200bice', 'Al\u202eice', 'Alice\u0085', '', 'x'.repeat(65)])(
-    'the identity %j is rejected, not changed into another one',
-    async (sub) => {
-      const { code, message } = await tokenRefusal(server, { sub });
-      expect(code).toBe('TOKEN_INVALID');
-      expect(message).toMatch(/"sub" \(JWT_USER_CLAIM\)/);
-    },
-  );
+  test.each([
+    'Alice\ufeff',
+    ' Alice',
+    'Alice ',
+    'Al\u200bice',
+    'Al\u202eice',
+    'Al  ice',
+    'Alice\u0085',
+    '',
+    'x'.repeat(65),
+  ])('the identity %j is rejected, not changed into another one', async (sub) => {
+    const { code, message } = await tokenRefusal(server, { sub });
+    expect(code).toBe('TOKEN_INVALID');
+    expect(message).toMatch(/"sub" \(JWT_USER_CLAIM\)/);
+  });
 
   test.each([
     [{ Join: ['hall'] }, '"Join"'],
@@ -149,6 +156,19 @@ describe('without tokens', () => {
     expectOk(await client.emitWithAck('join', 'hall'));
     expect(expectOk(await client.emitWithAck('who', 'hall')).users).toEqual(['Alice']);
     expect(await client.emitWithAck('direct', { to: 'Bob\u200b', text: 'x' })).toMatchObject({ code: 'BAD_NAME' });
+  });
+
+  test('names with several spaces in a row are rejected, which pages show as one', async () => {
+    for (const name of ['Ann  Lee', 'Ann \u3000Lee', '山田\u3000\u3000太郎']) {
+      const { code, message } = await refusalOf(server, { name });
+      expect([name, code]).toEqual([name, 'BAD_NAME']);
+      expect(message).toContain('spaces in a row');
+    }
+    const client = connect(server.url, { auth: { name: '  Ann B. Lee  ' } });
+    await connected(client);
+    expectOk(await client.emitWithAck('join', 'spaces'));
+    expect(expectOk(await client.emitWithAck('who', 'spaces')).users).toEqual(['Ann B. Lee']);
+    expect(await client.emitWithAck('direct', { to: 'Ann  Lee', text: 'x' })).toMatchObject({ code: 'BAD_NAME' });
   });
 });
 
