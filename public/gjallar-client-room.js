@@ -113,6 +113,11 @@ export class Room {
     this.joined._call(...this.#requests.eventOf(message));
   }
 
+  /** The join that is in progress. */
+  get joining() {
+    return this.#joining;
+  }
+
   /** Several calls at once share one request. */
   join() {
     this.#joining ??= this.#join().finally(() => {

@@ -71,14 +71,20 @@ class KeptRooms {
       return Object.assign(room.joined, await room.join());
     } catch (error) {
       // A join without an answer is tried again with the next connection; a rejected one is not.
-      if (error.code !== 'LOST' && !known) this.#forget(name);
+      // The room may have been left meanwhile, and joined again.
+      if (error.code !== 'LOST' && this.#rooms.get(name) === room && !known) this.#forget(name);
       room.failed(options);
       throw error;
     }
   }
 
   async leave(name) {
+    const joining = this.#rooms.get(name)?.joining;
     this.#forget(name);
+    // The server lets the client in when it has decided to, also if it was told before that the client leaves.
+    if (joining && this.#socket.connected) await joining.catch(() => {});
+    // Whoever has joined the room meanwhile stays.
+    if (this.#rooms.has(name)) return { ok: true };
     const { leave } = this.#protocol;
     if (this.#socket.connected) return this.#request(leave, name);
     this.#endWaiting('The room was left before the socket was connected.', name);

@@ -101,6 +101,6 @@ export function useDurableRoom(socket, room, { last = 50, maxMessages = 1000 } =
       onRefused: fail,
     });
     joining.catch(fail);
-    return () => joining.then(() => rooms.leave(room)).catch(() => {});
+    return () => rooms.leave(room).catch(() => {});
   });
 }

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
 import { launchBrowser } from '../support/browser.js';
 import { atEnd } from '../support/ends.js';
 import { temporaryFolder } from '../support/folder.js';
@@ -23,9 +24,77 @@ beforeAll(() => {
     if (there.has(name) || name.startsWith('.')) continue;
     symlinkSync(join(folder, 'node_modules', name), join(example.application, 'node_modules', name));
   }
-  const vite = join(folder, 'node_modules/vite/bin/vite.js');
-  execFileSync(process.execPath, [vite, 'build'], { cwd: example.application, stdio: 'pipe' });
+  runVite('build');
 }, 300_000);
+
+function runVite(...args: string[]): void {
+  const vite = join(example.application, 'node_modules/vite/bin/vite.js');
+  execFileSync(process.execPath, [vite, ...args], { cwd: example.application, stdio: 'pipe' });
+}
+
+/** A page of the example's server with another program, which calls the hooks. */
+async function openPage(program: string): Promise<Page> {
+  const files = {
+    'src/program.jsx': program,
+    'program.html': '<div id="root"></div><script type="module" src="/src/program.jsx"></script>',
+    'program.config.js': `
+      import config from './vite.config.js';
+      export default { ...config, build: { emptyOutDir: false, rollupOptions: { input: 'program.html' } } };
+    `,
+  };
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(example.application, name), text);
+  runVite('build', '--config', 'program.config.js');
+  const browser = await launchBrowser();
+  atEnd(
+    () => browser.close(),
+    () => example.close(),
+  );
+  const url = await example.serve({ DATA_DIR: temporaryFolder() });
+  const page = await browser.newPage();
+  await page.goto(`${url}/program.html`);
+  return page;
+}
+
+test('a component that is mounted again before the client is connected gets the messages of its room', async () => {
+  const page = await openPage(`
+    import { useDurableRoom } from 'gjallar/react';
+    import { useEffect } from 'react';
+    import { createRoot } from 'react-dom/client';
+    import { io } from 'socket.io-client';
+
+    const socket = io({ autoConnect: false, auth: { name: 'Ada' } });
+    const root = createRoot(document.getElementById('root'));
+    let onGone;
+
+    function Talk() {
+      const { messages, isJoined, error } = useDurableRoom(socket, 'talk:lunch');
+      useEffect(() => {
+        document.title = 'mounted';
+        // The hook's own timer is the earlier one.
+        return () => setTimeout(onGone);
+      }, []);
+      return <p>{[isJoined ? 'joined' : 'waiting', error?.code, ...messages.map(({ values }) => values[1])].join()}</p>;
+    }
+
+    window.mount = () => root.render(<Talk />);
+    window.unmount = () => new Promise((resolve) => {
+      onGone = resolve;
+      root.render(null);
+    });
+    window.socket = socket;
+    window.mount();
+  `);
+  await page.getByText('waiting').waitFor();
+  await page.waitForFunction('document.title');
+  await page.evaluate('unmount().then(mount)');
+  await page.getByText('waiting').waitFor();
+  await page.evaluate('void socket.connect()');
+  await page.getByText('joined').waitFor();
+  await page.evaluate(`void socket.emit('say', 'Hello')`);
+  await page.getByText('joined,,Hello').waitFor();
+  await page.evaluate('unmount().then(mount)');
+  await page.getByText('joined,,Hello').waitFor();
+});
 
 test('two users see the votes, each other and what was said, also after a reload', async () => {
   const browser = await launchBrowser();

@@ -18,6 +18,8 @@ interface Events {
 let dataDir: string;
 let node: TestNode;
 let durable: DurableRooms<Events>;
+/** Admits or rejects those who ask for `order:later`, in the order in which they ask. */
+const deciding: ((may: boolean) => void)[] = [];
 const clients: Client[] = [];
 
 beforeAll(async () => {
@@ -26,11 +28,15 @@ beforeAll(async () => {
   durable = await createDurableRooms<Events>(node.io, {
     rooms: 'order:*',
     dataDir,
-    mayJoin: (_socket, room) => room !== 'order:secret',
+    mayJoin: (_socket, room) => {
+      if (room === 'order:later') return new Promise<boolean>((resolve) => deciding.push(resolve));
+      return room !== 'order:secret';
+    },
   });
 });
 
 afterEach(() => {
+  deciding.length = 0;
   disconnectAll();
   for (const client of clients.splice(0)) client.disconnect();
 });
@@ -100,6 +106,45 @@ test('a second join adds to the first, and leaving ends both', async () => {
   await client.emitWithAck('durable:leave', 'order:2');
   expect(heard).toHaveLength(5);
 });
+
+test('a client that leaves while the server decides on its join is no member afterwards', async () => {
+  const { client, socket } = await pairOn(node);
+  const rooms = new Helper<Events>(client);
+  const joining = rooms.join('order:later');
+  await until(() => deciding.length === 1);
+  const leaving = rooms.leave('order:later');
+  // The server has heard of everything that the client has asked for.
+  await client.emitWithAck('durable:leave', 'order:other');
+  deciding[0]!(true);
+  await Promise.all([joining, leaving]);
+  expect(socket.rooms.has('order:later')).toBe(false);
+});
+
+test.each([true, false])(
+  'a client that leaves and joins again while the server decides on its first join hears the room, where the first is answered with %s',
+  async (mayJoinFirst) => {
+    const { client, socket } = await pairOn(node);
+    const rooms = new Helper<Events>(client);
+    const heard: unknown[] = [];
+    const first = rooms.join('order:later', { onMessage: ({ values }) => heard.push(['first', ...values]) });
+    await until(() => deciding.length === 1);
+    const leaving = rooms.leave('order:later');
+    const second = rooms.join('order:later', { onMessage: ({ values }) => heard.push(['second', ...values]) });
+    await until(() => deciding.length === 2);
+    deciding[0]!(mayJoinFirst);
+    const [outcome] = await Promise.allSettled([first]);
+    expect(outcome.status).toBe(mayJoinFirst ? 'fulfilled' : 'rejected');
+    deciding[1]!(true);
+    await second;
+    await leaving;
+    expect(socket.rooms.has('order:later')).toBe(true);
+    await keep('order:later', 1);
+    await until(() => heard.length === 1);
+    expect(heard).toEqual([['second', 1]]);
+    await rooms.leave('order:later');
+    expect(socket.rooms.has('order:later')).toBe(false);
+  },
+);
 
 test('joining waits for a connection that is still to come, however long that takes', async () => {
   await keep('order:3', 1);
