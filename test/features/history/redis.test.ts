@@ -113,6 +113,24 @@ describe('Redis', () => {
       expect(new Set(buckets).size).toBe(BUCKETS);
     });
 
+    test('keeps a conversation that is never empty due, also where only the index is gone', async () => {
+      const { due } = new Keys('gjallar:').of('busy');
+      const now = Date.now();
+      const day = 24 * HOUR;
+      await store.append('busy', [say('old', now - 2 * day), say('new')]);
+      // Most of a week has passed.
+      await client.pexpire(due, 60_000);
+      await store.append('busy', [say('newer')]);
+      expectBetween(await client.pttl(due), 7 * day - 60_000, 7 * day);
+      await client.del(due);
+      await store.append('busy', [say('newest')]);
+      expectBetween(await client.pttl(due), 7 * day - 60_000, 7 * day);
+      await store.trim(now);
+      const page = await store.read('busy', { after: 0, limit: 10 });
+      expect(texts(page.messages)).toEqual(['new', 'newer', 'newest']);
+      expect(page).toMatchObject({ complete: false, offset: 4 });
+    });
+
     test('bounds its log of changes by the TTL', async () => {
       const { log } = new Keys('gjallar:').of('bounded');
       await client.del(log);

@@ -76,30 +76,34 @@ end
 if #new == 0 then return result end
 
 local first, first_tag = offset + 1, tag + 1
+local function due_with_oldest()
+  redis.call('ZADD', due, redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1][2][6] + ttl, conversation)
+end
 local function write()
-  local empty = is_new or redis.call('XLEN', stream) == 0
+  local due_at = ARGV[new[1] + 4] + ttl
+  if redis.call('XLEN', stream) == 0 then
+    redis.call('ZADD', due, due_at, conversation)
+  elseif redis.call('ZADD', due, 'NX', due_at, conversation) == 1 then
+    -- Redis or an operator has removed the index alone.
+    due_with_oldest()
+  end
   for _, i in ipairs(new) do
     local key, count = KEYS[tonumber(ARGV[i])], tonumber(ARGV[i + 1])
     for at = i + 2, i + 3 * count - 1, 3 do
       redis.call('XADD', stream, id_of(offset + 1, tag + 1), 'f', ARGV[at], 't', ARGV[at + 1], 'a', ARGV[at + 2])
       offset, tag = offset + 1, tag + 1
-      if empty then
-        empty = false
-        redis.call('ZADD', due, ARGV[at + 2] + ttl, conversation)
-        redis.call('PEXPIRE', due, retention)
-      end
     end
     if key then redis.call('SET', key, id_of(offset, tag), 'PX', ttl) end
   end
   -- By offset: an erased message counts, though its entry is gone.
   local floor = offset - most + 1
   if floor > 1 and redis.call('XTRIM', stream, 'MINID', string.format('%d', floor)) > 0 then
-    redis.call('ZADD', due, redis.call('XRANGE', stream, '-', '+', 'COUNT', 1)[1][2][6] + ttl, conversation)
+    due_with_oldest()
   end
   if floor > (tonumber(redis.call('GET', low)) or floor) then
     redis.call('SET', low, string.format('%d', floor), 'KEEPTTL')
   end
-  for _, key in ipairs({ meta, stream, low }) do redis.call('PEXPIRE', key, retention) end
+  for _, key in ipairs({ meta, stream, low, due }) do redis.call('PEXPIRE', key, retention) end
   redis.call('XADD', log, 'MINID', '~', string.format('%d', math.max(0, now - ttl)), '*', 'c', conversation,
     'o', first, 'n', offset - first + 1, 't', string.format('%.0f', first_tag), 'b', string.format('%.0f', before))
   redis.call('PEXPIRE', log, ttl)
