@@ -140,6 +140,20 @@ describe('Redis', () => {
       expect(await client.xlen(log)).toBeLessThanOrEqual(101);
     });
 
+    test('tells the changes behind those that were trimmed, in whatever bucket', async () => {
+      const own = await RedisHistoryStore.open({ redis: client, keyPrefix: 'trimmed:' });
+      atEnd(() => own.close());
+      const keys = new Keys('trimmed:');
+      const roomIn = (bucket: number) => {
+        for (let n = 0; ; n++) if (keys.of(`room ${n}`).log === keys.log(bucket)) return `room ${n}`;
+      };
+      const now = Date.now();
+      await own.append(roomIn(0), Array(1000).fill(say('old', now - 48 * HOUR)));
+      await own.append(roomIn(BUCKETS - 1), [say('new')]);
+      expect(await own.trim(now)).toBe(1000);
+      expect(texts((await own.changes(undefined, 1000)).changes)).toEqual(['new']);
+    });
+
     test('creates nothing for readers', async () => {
       for (let n = 0; n < 300; n++) {
         await store.head(`unknown ${n}`);

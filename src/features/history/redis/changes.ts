@@ -37,12 +37,11 @@ export async function readChanges(
   while (active.length > 0 && changes.length < limit) {
     const share = Math.ceil((limit - changes.length) / active.length);
     const found = await Promise.all(active.map((bucket) => readLog(client, keys, bucket, positions[bucket]!, share)));
-    active = active.filter((_, index) => found[index]!.more);
-    const taken = take(
-      found.flatMap((log) => log.stretches),
-      limit - changes.length,
-      positions,
-    );
+    const stretches = found.flatMap((log) => log.stretches);
+    const taken = take(stretches, limit - changes.length, positions);
+    // Where not all fitted, and messages that did are gone, there is room for more.
+    const isCut = countOf(taken) < countOf(stretches);
+    active = active.filter((_, index) => isCut || found[index]!.more);
     for (const messages of await Promise.all(taken.map((stretch) => fetch(client, keys, stretch)))) {
       changes.push(...messages);
     }
@@ -74,6 +73,8 @@ async function readLog(client: Redis | Cluster, keys: Keys, bucket: number, posi
   }
   return { stretches, more: total >= share };
 }
+
+const countOf = (stretches: Stretch[]): number => stretches.reduce((sum, { count }) => sum + count, 0);
 
 /** Takes the stretches, or parts of them, that fit, and moves the positions behind them. */
 function take(stretches: Stretch[], limit: number, positions: LogPosition[]): Stretch[] {
