@@ -70,7 +70,7 @@ export class SqliteWriter {
     return (await this.batcher.add({ append }, weightOf(append), append.client)) as AppendResult[];
   }
 
-  /** Fills a transaction of its own, so that appends get their turn between two of them. */
+  /** Is the last of its transaction, so that appends get their turn between two of them. */
   async trim(trim: TrimJob): Promise<TrimOutcome> {
     return (await this.batcher.add({ trim }, MAX_BATCH)) as TrimOutcome;
   }
@@ -104,7 +104,10 @@ export class SqliteWriter {
         if (job === 'trim to size') return undefined;
         if (job === 'check') return void touch.run([]);
         if ('erase' in job) return appender.erase(job.erase);
-        return 'append' in job ? appender.append(job.append) : trimmer.chunk(job.trim);
+        if ('append' in job) return appender.append(job.append);
+        // A trim reads and changes the rows of the appends before it.
+        appender.finish();
+        return trimmer.chunk(job.trim);
       });
       appender.finish();
       const trimmed = size.trim();
