@@ -57,7 +57,8 @@ export class OperatorMessages {
     }
     await history.erase(key, [found]);
     const isSame = (one: Position) => one.tag === found.tag || found.from === '';
-    await archive?.erase(key, archived.filter(isSame));
+    // Also one that the archiver has copied since.
+    await archive?.erase(key, [found, ...archived.filter(isSame)]);
     tellDeleted(this.context.io, conversation, [[offset, offset]]);
     return { offset, tag: found.tag };
   }
@@ -98,6 +99,8 @@ export class OperatorMessages {
       }
     }
     if (!archive) return count;
+    // A batch that was read before may have texts that the search does not find yet.
+    await archive.eraseFound([]);
     for await (const messages of archive.search({ author })) {
       count.archived += await archive.eraseFound(messages);
       tellDeleted(this.context.io, conversationOf(messages[0]!.conversation), rangesOf(messages));
