@@ -128,6 +128,7 @@ export interface StateRoom<Value = unknown> extends Listened<StateRoomEvents> {
   /**
    * Resolves once this worker has what the other workers had changed before the call. It costs one question to the hub, which asks
    * those of other machines for at most a second. Await it before `get()` if the last change may have been made on another worker.
+   * Until the room is ready, it waits for that, too.
    */
   caughtUp(): Promise<void>;
   /**

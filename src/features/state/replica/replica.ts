@@ -50,6 +50,8 @@ export class Replica {
   /** Keys that this worker has changed, and Redis may not have. */
   private readonly changed = new Set<string>();
   isReady = false;
+  /** Whether all that the sequencer had when it was asked for the room is here: other pages come after answers. */
+  private isWhole = false;
   private isClosed = false;
   private waiting: (() => void)[] = [];
 
@@ -106,6 +108,7 @@ export class Replica {
 
   async caughtUp(): Promise<void> {
     if (!this.isClosed) await this.client.caughtUp(this);
+    if (!this.isWhole && !this.isClosed) await new Promise<void>((resolve) => this.waiting.push(resolve));
   }
 
   /** From which number a client continues that has had everything on another machine at a time; undefined for a snapshot. */
@@ -142,6 +145,7 @@ export class Replica {
   opening(): ToSequencer {
     const { bounds, store } = this.settings;
     this.arriving = undefined;
+    this.isWhole = false;
     const { node } = this.client;
     return { type: 'open', room: this.id, node, epoch: this.epoch, number: this.entries.seq, bounds, store };
   }
@@ -192,6 +196,7 @@ export class Replica {
   }
 
   private onPage({ epoch, isFirst, forgottenSeq, changes, next, seq, shared }: FromSequencer & { type: 'page' }): void {
+    this.isWhole = next === undefined;
     if (isFirst) this.arriving = { epoch, entries: shared ?? new Entries(this.settings.bounds.maxKeys) };
     const { arriving } = this;
     if (arriving) {

@@ -28,6 +28,32 @@ const code = (promise: Promise<unknown>) =>
     (error: GjallarError) => error.code,
   );
 
+/** More than fits into one page. */
+function fill(room: StateRoom): void {
+  for (let key = 0; key < 5; key++) room.set(`k${key}`, 'x'.repeat(100_000));
+}
+
+test('a worker that has just opened a room has caught up once all of it is here', async () => {
+  fill(one);
+  await one.caughtUp();
+  nodes.push(await startMember(await machine.openBackplane()));
+  const late = roomOn(nodes.at(-1)!, 'quotes', { maxKeys: 5 });
+  await late.caughtUp();
+  expect([...late.keys()]).toEqual(['k0', 'k1', 'k2', 'k3', 'k4']);
+});
+
+test('a worker has caught up with the next hub once that has told everything', async () => {
+  fill(one);
+  await one.caughtUp();
+  await two.caughtUp();
+  machine.stopHub();
+  one.set('k0', 'meanwhile');
+  const caughtUp = two.caughtUp();
+  await machine.startHub('machine0');
+  await caughtUp;
+  expect(two.get('k0')).toBe('meanwhile');
+});
+
 test('a patch changes fields as RFC 7396 has it', async () => {
   one.set('a', { x: 1, y: { p: 1, q: 2 }, z: [1, 2] });
   await one.patch('a', { x: null, y: { q: null, r: 3 }, z: [3], w: { v: null, u: 1 } });

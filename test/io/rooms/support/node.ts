@@ -100,6 +100,12 @@ export class Machine {
     this.hub = { id, hub };
   }
 
+  /** Ends the hub. */
+  stopHub(): void {
+    this.hub?.hub.close();
+    this.hub = undefined;
+  }
+
   /** The bus of one more worker, which reaches other machines through the hub. */
   openHubBackplane(name: string): Promise<Backplane> {
     return this.openBackplane((node) => framesBackplane(name, { node, window: ownWindow() }), false);
@@ -144,7 +150,7 @@ export class Machine {
 
   async remove(): Promise<void> {
     for (const mesh of this.meshes.splice(0)) mesh.close();
-    this.hub?.hub.close();
+    this.stopHub();
   }
 }
 
