@@ -41,15 +41,21 @@ describe('PATCH', () => {
   });
 });
 
+/** Tells in which order requests were answered. */
+function answers() {
+  const order: string[] = [];
+  const note = (name: string) => (answer: { ok?: unknown; code?: unknown }) =>
+    void order.push(`${name} ${answer.ok === true ? 'ok' : answer.code}`);
+  return { order, note };
+}
+
 describe('a user', () => {
   test('is charged for what short requests read and write, and others are not', async () => {
     const eve = user('eve');
     await operator().put('costly', 'k', 'x'.repeat(900_000));
     // Two reads of 0.9 MB, which is read and written, exceed 2 MB: the third one has to wait for more than a second.
     for (let count = 0; count < 2; count++) expect((await eve.get('costly', 'k')).ok).toBe(true);
-    const order: string[] = [];
-    const note = (name: string) => (answer: { ok?: unknown; code?: unknown }) =>
-      void order.push(`${name} ${answer.ok === true ? 'ok' : answer.code}`);
+    const { order, note } = answers();
     const waiting = eve.put('costly', 'eve', 1).then(note('eve'));
     await user('frida').put('costly', 'frida', 1).then(note('frida'));
     await operator().put('costly', 'operator', 1).then(note('operator'));
@@ -59,10 +65,21 @@ describe('a user', () => {
     // Eight may wait.
     for (let count = 0; count < 2; count++) await eve.get('costly', 'k');
     const codes: unknown[] = [];
-    const answers = Promise.all(
+    const all = Promise.all(
       Array.from({ length: 40 }, async () => codes.push((await eve.put('costly', 'eve', 2)).code)),
     );
     await until(() => codes.includes('RATE_LIMITED'));
-    await answers;
+    await all;
+  });
+
+  test('is charged for a value that it deletes', async () => {
+    const dan = user('dan');
+    await dan.put('costly', 'dan', 'x'.repeat(900_000));
+    expect(await dan.delete('costly', 'dan')).toEqual({ ok: true, deleted: true });
+    const { order, note } = answers();
+    const waiting = dan.put('costly', 'dan', 1).then(note('dan'));
+    await user('gina').put('costly', 'gina', 1).then(note('gina'));
+    await waiting;
+    expect(order).toEqual(['gina ok', 'dan ok']);
   });
 });

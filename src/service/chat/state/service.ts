@@ -69,8 +69,7 @@ export class StateService {
    */
   async get(caller: Identity | undefined, name: string, key: string): Promise<unknown> {
     const room = this.find(name, 'join', caller?.grant);
-    await room.caughtUp();
-    return this.requests.run(callerOf(caller), async () => {
+    return this.runCaughtUp(room, caller, async () => {
       const bytes = room.sizeOf(key);
       if (bytes === undefined) throw new GjallarError('NOT_FOUND', `The state room "${room.name}" has no such key.`);
       this.charge(caller, 2 * bytes);
@@ -100,28 +99,49 @@ export class StateService {
   async patch(caller: Identity | undefined, name: string, key: string, readBody: () => Promise<Buffer>): Promise<void> {
     const room = this.writable(caller, name);
     const body = await readBody();
-    await room.caughtUp();
-    let done: Promise<void> | undefined;
     const change = async () => {
       const before = room.sizeOf(key) ?? 0;
-      done = room.patch(key, readObject(parseValue(body)));
+      const done = room.patch(key, readObject(parseValue(body)));
       this.charge(caller, body.length + before + (room.sizeOf(key) ?? 0));
+      // The hub changes the value that it has at that time.
+      await done;
     };
-    await this.requests.run(callerOf(caller), change, body.length);
-    // The hub has changed the value that it has at that time.
-    await done;
+    await this.runCaughtUp(room, caller, change, body.length);
   }
 
-  /** Deletes a key. Resolves with whether it had a value. */
+  /**
+   * Deletes a key. Resolves with whether it had a value.
+   * @throws GjallarError BAD_ROOM, BAD_STATE_KEY, ROOM_FORBIDDEN, NOT_FOUND, OVERLOADED, RATE_LIMITED
+   */
   async delete(caller: Identity | undefined, name: string, key: string): Promise<boolean> {
     const room = this.writable(caller, name);
-    await room.caughtUp();
-    return room.delete(key);
+    return this.runCaughtUp(room, caller, async () => {
+      this.charge(caller, room.sizeOf(key) ?? 0);
+      return room.delete(key);
+    });
   }
 
   /** The rooms end with their server. */
   close(): void {
     this.demo?.close();
+  }
+
+  /** Runs a request when it is the caller's turn, and the worker has what others had changed before. */
+  private runCaughtUp<T>(
+    room: StateRoom,
+    caller: Identity | undefined,
+    work: () => Promise<T>,
+    bytes?: number,
+  ): Promise<T> {
+    let caughtUp: Promise<void> | undefined;
+    const run = async () => {
+      await caughtUp;
+      return work();
+    };
+    const done = this.requests.run(callerOf(caller), run, bytes);
+    // Asked while the request waits, unless it was refused.
+    caughtUp = room.caughtUp();
+    return done;
   }
 
   /** Charges a caller. The API key is the operator's, whose programs only take turns. */
