@@ -615,9 +615,11 @@ export class Keeper implements HubService<ToKeeper, FromKeeperElsewhere> {
 
   private inherit({ namespace: name, options, streams, away }: Extract<ToKeeperElsewhere, { type: 'inherit' }>): void {
     const namespace = this.spaceOf(name, options);
-    for (const { sender, ...state } of streams) namespace.packets.adopt(sender, state);
+    // Until the last part has come, its packets count as those of the keeper that ends: others wait for them.
+    const whole = streams.filter(({ sender, ...state }) => namespace.packets.adopt(sender, state));
     for (const state of away) namespace.adoptAway(state);
-    const names = streams.map(({ sender }) => sender);
+    const names = whole.map(({ sender }) => sender);
+    if (names.length === 0) return;
     for (const { senders } of this.others.values()) for (const one of names) senders.get(name)?.delete(one);
     this.tell(this.here(), { type: 'senders', namespace: name, names });
   }

@@ -59,11 +59,15 @@ export class Packets {
     this.streams.set(sender, stream);
   }
 
-  /** Another keeper has ended, and leaves a part of what a worker of its machine has sent. */
-  adopt(sender: string, state: StreamState): void {
-    const known = this.streams.get(sender);
-    if (!known) this.streams.set(sender, Stream.of(state, this.memory));
-    else if (!this.here.has(sender)) for (const packet of state.packets) known.add(packet);
+  /**
+   * Another keeper has ended, and leaves a part of what a worker of its machine has sent.
+   * @returns whether it was the last part
+   */
+  adopt(sender: string, state: StreamState): boolean {
+    const stream = this.streams.get(sender) ?? Stream.of({ ...state, packets: [] }, this.memory);
+    this.streams.set(sender, stream);
+    if (!this.here.has(sender)) for (const packet of state.packets) stream.add(packet);
+    return stream.isWhole;
   }
 
   add(sender: string, packet: KeptPacket): void {
@@ -154,7 +158,9 @@ export class Packets {
       const number = senders.of(sender);
       // Its worker had heard nothing of this sender yet, or nothing for a long time.
       const since = senders.knows(sender) ? 0 : at - slackMs;
-      if (!stream.isComplete(number, Math.max(alive, since - MAX_DELAY_MS))) return { outcome: 'packets missing' };
+      const oldest = Math.max(alive, since - MAX_DELAY_MS);
+      const isComplete = stream.isComplete(number, oldest) && !stream.lacksTail(number, oldest);
+      if (!isComplete) return { outcome: 'packets missing' };
       for (const [packet, joined] of stream.forRooms(rooms, received.of(sender))) {
         const sent = { number: packet.number, at: packet.at + stream.lagMs };
         if (sent.at < since - MAX_DELAY_MS || !check.isAbove(joined, sender, sent)) continue;

@@ -63,7 +63,7 @@ export class Stream {
   floor = 0;
   /** When the newest of those was sent, at the latest. */
   floorAt = 0;
-  /** The newest packet. */
+  /** The newest packet, which may still be on its way: another keeper that ends leaves packets in parts. */
   last = 0;
   /** By how much the clock of its sender is behind, in ms: that of another machine, whose keeper has ended. */
   lagMs = 0;
@@ -87,10 +87,8 @@ export class Stream {
 
   static of({ floor, floorAt, last, lagMs, packets }: StreamState, memory: PacketMemory): Stream {
     const stream = new Stream(memory);
-    Object.assign(stream, { floor, floorAt, lagMs });
+    Object.assign(stream, { floor, floorAt, last, lagMs });
     for (const packet of packets) stream.add(packet);
-    // Nothing is sent any more, so that more packets up to the last one may follow.
-    stream.last = Math.max(stream.last, last);
     return stream;
   }
 
@@ -111,7 +109,7 @@ export class Stream {
   add(given: KeptPacket): void {
     if (!this.keeps(given.number)) return;
     const packet = withOwnBytes(given);
-    this.last = packet.number;
+    this.last = Math.max(this.last, packet.number);
     this.usedAt = machineTime();
     this.packets.push(packet);
     this.looks.push((this.looks.at(-1) ?? 0) + looksOf(packet));
@@ -140,6 +138,16 @@ export class Stream {
     }
     this.floorAt = Math.max(this.floorAt, at);
     this.last = Math.max(this.last, number);
+  }
+
+  /** Whether the newest packet is here. If it is not, the hand-over by another keeper goes on, or was interrupted. */
+  get isWhole(): boolean {
+    return (this.packets.at(-1)?.number ?? this.floor) >= this.last;
+  }
+
+  /** Whether packets behind a number and after `since` have not come, because the keeper that left the others has ended. */
+  lacksTail(number: number, since: number): boolean {
+    return !this.isWhole && number < this.last && since < this.usedAt;
   }
 
   /** Whether all packets behind a number are kept, those that were sent before `since` excepted. */

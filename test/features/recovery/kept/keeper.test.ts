@@ -441,6 +441,65 @@ test('and gets it once, if that keeper has answered before', async () => {
   expect(found().found).toMatchObject({ outcome: undefined, missed: [[other, RECEIVED, expect.any(Number), ['x']]] });
 });
 
+type Inherit = Extract<FromKeeperElsewhere, { type: 'inherit' }>;
+
+/** What a keeper that ends sends to another one, of the packets of a worker. */
+function leftOf({ keeper, sent }: Machine, sender: string): Inherit[] {
+  keeper.onHubHere('heir');
+  keeper.close();
+  const all = sent.filter(({ type }) => type === 'inherit') as Inherit[];
+  return all.filter(({ streams }) => streams[0]?.sender === sender);
+}
+
+/** A keeper that gets so many of the two parts that another one leaves, with what is sent to a third one. */
+function heirOf(parts: number) {
+  const giver = new Machine(false);
+  giver.keeper.onMessage(WORKER + 1, { type: 'open', namespace, name: other, sent: 0, isAgain: false, options });
+  for (let number = 1; number <= RECEIVED; number++) {
+    const packet = { number, at: machineTime(), rooms: ['room'], except: [], packets: ['x'.repeat(180_000)] };
+    giver.keeper.onMessage(WORKER + 1, { type: 'packet', namespace, packet });
+  }
+  const left = leftOf(giver, other);
+  expect(left).toHaveLength(2);
+  const heir = new Machine(false);
+  for (const hub of ['giver', 'third']) heir.keeper.onHubHere(hub);
+  heir.keeper.onHubMessage('giver', { type: 'senders', namespace, names: [other], sentAt: machineTime() });
+  for (const part of left.slice(0, parts)) heir.keeper.onHubMessage('giver', part);
+  for (const hub of ['giver', 'third']) heir.keeper.onHubGone(hub);
+  return heir;
+}
+
+test.each([
+  [1, 'packets missing'],
+  [2, undefined],
+])('a client that lacks packets of which %i of 2 parts were left gets: %s', async (parts, outcome) => {
+  const clock = movableClock();
+  expect(await clock.settled(heirOf(parts).outcomeFor(RECEIVED - 1))).toBe(outcome);
+  expect(await clock.settled(heirOf(parts).outcomeFor(RECEIVED))).toBeUndefined();
+});
+
+test.each([
+  [1, 'packets missing'],
+  [2, undefined],
+])('and so with a third keeper, which has begun since: %i of 2: %s', async (parts, outcome) => {
+  const clock = movableClock();
+  const last = () => {
+    const third = new Machine(false);
+    for (const part of leftOf(heirOf(parts), other)) third.keeper.onHubMessage('hub', part);
+    return third;
+  };
+  expect(await clock.settled(last().outcomeFor(RECEIVED - 1))).toBe(outcome);
+  expect(await clock.settled(last().outcomeFor(RECEIVED))).toBeUndefined();
+});
+
+test.each([
+  [1, false],
+  [2, true],
+])('others ask a keeper for what is left to it once all of it is there: %i of 2 parts: %s', (parts, isTold) => {
+  const told = heirOf(parts).sent.flatMap((message) => (message.type === 'senders' ? message.names : []));
+  expect(told.includes(other)).toBe(isTold);
+});
+
 test('a session is found that a keeper has left to a third one, which was asked before', async () => {
   const { keeper, sent, find, found } = twoKeepers();
   keeper.onHubHere('heir');
