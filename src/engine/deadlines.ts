@@ -53,7 +53,8 @@ export class DeadlineQueue<T extends Waiting<T>> {
    */
   add(waiting: T, since?: number): void {
     const now = this.clock.now();
-    const start = since !== undefined && now - since <= this.delay / 20 ? since : now;
+    const isOfNow = since !== undefined && since <= now && now - since <= this.delay / 20;
+    const start = isOfNow ? since : now;
     waiting.queue?.remove(waiting);
     waiting.queue = this;
     // V8 stores integers in the object itself, but allocates other numbers separately. A client counts from when it hears of

@@ -275,7 +275,7 @@ export class Engine extends EngineParts {
     moving: ArrivingSession,
     connection: { socket: Socket; compresses: boolean } | undefined,
     arrived: (session: Session | undefined, webSocket: NodeWebSocket | undefined) => void,
-  ): void {
+  ): Session | undefined {
     let webSocket: NodeWebSocket | undefined;
     const open = (receiver: FrameReceiver): boolean => {
       const { socket, compresses } = connection!;
@@ -283,7 +283,7 @@ export class Engine extends EngineParts {
       webSocket = app?.takeOver(this, socket, receiver, compresses);
       return webSocket !== undefined;
     };
-    this.handshake.arrive(moving, connection?.socket, open, (session) => arrived(session, webSocket));
+    return this.handshake.arrive(moving, connection?.socket, open, (session) => arrived(session, webSocket));
   }
 
   /** A client that is so late with its WebSocket hardly requests one, and its answer to the ping may not wait. */

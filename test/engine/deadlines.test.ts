@@ -32,6 +32,13 @@ describe('deadlines', () => {
     expect(passed).toEqual(['a at 1095', 'b at 1100']);
   });
 
+  test('do not begin later than they are set', () => {
+    clock.advance(1000);
+    queue.add(a, 1050);
+    clock.advance(100);
+    expect(passed).toEqual(['a at 1100']);
+  });
+
   test('are not due later than for a client that counts from the same moment', () => {
     clock.advance(1000.9);
     queue.add(a);

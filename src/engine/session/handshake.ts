@@ -102,21 +102,24 @@ export class Handshake {
    * @param socket the connection of its WebSocket; undefined for a session on polling
    * @param open takes the WebSocket over; returns false if that is not possible
    * @param arrived called when the application knows the session, or with undefined if it does not let the client in
+   * @returns the session, of which the application may not know yet; undefined if it cannot go on
    */
   arrive(
     { id, parts, packets, left }: ArrivingSession,
     socket: Socket | undefined,
     open: (receiver: FrameReceiver) => boolean,
     arrived: (session: Session | undefined) => void,
-  ): void {
+  ): Session | undefined {
     const request = requestOf(parts);
     if (socket && this.host.settings.trustProxy === 0) request.connection = socket as unknown as RequestConnection;
     const transport = socket ? this.make.webSocket(request) : this.make.polling(request);
     const session = new Session(id, this.host, transport, request);
     if (this.sessions.has(id) || (!(transport instanceof PollingTransport) && !open(transport)))
-      return arrived(undefined);
+      return void arrived(undefined);
     this.sessions.set(id, session);
     this.host.addresses?.adopt(session, session.remoteAddress);
+    // Its client may be gone, and no middleware may answer.
+    session.startHeartbeat();
     session.polling?.holdPosts(() => {});
     session.addPackets(packets);
     this.host.messageLimits?.goOn(session, left);
@@ -129,6 +132,7 @@ export class Handshake {
       announce(session, this.host);
       arrived(session);
     });
+    return session;
   }
 
   /** Ends the poll of a session that its client has ended. */

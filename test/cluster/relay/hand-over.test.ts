@@ -26,17 +26,7 @@ beforeEach(async () => {
   [old, successor, other] = [await startWorker(options), await startWorker(options), await startWorker(options)];
   // What clients say here is no Socket.IO.
   for (const { engine } of [old, successor, other]) engine.removeAllListeners('connection');
-  successor.relay.onHandOver = (from, bytes) => {
-    const moving = deserialize(bytes) as ArrivingSession;
-    successor.engine.arrive(moving, undefined, (arrived) => {
-      arrived?.on('data', (data) => heard.push(data));
-      successor.relay.tellArrived(from, moving.id, isWelcome ? undefined : 'not let in');
-      // As the lifecycle does once the application knows the session.
-      if (isWelcome) arrived?.onDeadline(false);
-      if (isWelcome) arrived?.polling?.handleHeldPost();
-      else arrived?.dismiss();
-    });
-  };
+  receive(successor);
   old.relay.onArrived = (_sid, failure) => failures.push(failure);
   client = await openPolling(old.url);
   session = old.engine.clients[client.sid]!;
@@ -44,6 +34,20 @@ beforeEach(async () => {
 });
 
 afterEach(stopWorkers);
+
+function receive({ engine, relay }: TestWorker): void {
+  relay.onHandOver = (from, bytes) => {
+    const moving = deserialize(bytes) as ArrivingSession;
+    engine.arrive(moving, undefined, (arrived) => {
+      arrived?.on('data', (data) => heard.push(data));
+      relay.tellArrived(from, moving.id, isWelcome ? undefined : 'not let in');
+      // As the lifecycle does once the application knows the session.
+      if (isWelcome) arrived?.onDeadline(false);
+      if (isWelcome) arrived?.polling?.handleHeldPost();
+      else arrived?.dismiss();
+    });
+  };
+}
 
 /** The client, on the port of a worker. */
 const at = (worker: TestWorker) =>
@@ -54,11 +58,11 @@ function replace(): void {
   for (const worker of [old, successor, other]) worker.successors = [['1', '2']];
 }
 
-function handOver(): void {
+function handOver(to = '2'): void {
   expect(old.engine.canLeave(session)).toBe(true);
   const state = serialize({ id: session.id, parts: session.request.toParts(), packets: session.takePackets() });
   const { poll } = old.engine.handOver(session);
-  old.relay.handOver('2', session.id, state, poll);
+  old.relay.handOver(to, session.id, state, poll);
 }
 
 const arrived = () => until(() => failures.length > 0);
@@ -179,6 +183,27 @@ test('a session that cannot go on answers its poll, and later requests', async (
   expect(failures).toEqual(['not let in']);
   expect((await polled)[0]).toBe(400);
   for (const worker of [old, successor, other]) expect((await at(worker).poll())[0]).toBe(400);
+});
+
+test.each<[string, (brisk: TestWorker) => void]>([
+  ['it is not let in', () => (isWelcome = false)],
+  ['a middleware never answers', ({ engine }) => engine.use(() => {})],
+])('the session of a client that is gone ends on the new worker: %s', async (_name, prepare) => {
+  const brisk = await startWorker({ allowUpgrades: false, pingInterval: 100, pingTimeout: 100 });
+  receive(brisk);
+  prepare(brisk);
+  const counts: number[] = [];
+  const { onHandOver } = brisk.relay;
+  brisk.relay.onHandOver = (...handed) => {
+    onHandOver(...handed);
+    counts.push(brisk.engine.clientsCount);
+  };
+  // No poll comes that would take it.
+  session.send('1');
+  handOver('4');
+  await until(() => counts.length > 0);
+  expect(counts).toEqual([1]);
+  await until(() => brisk.engine.clientsCount === 0);
 });
 
 test('the end of either worker on the way answers the poll', async () => {

@@ -1,15 +1,19 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { serialize } from 'node:v8';
-import { expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { machineTime } from '../../../src/base/clock.js';
 import { socketOf } from '../../../src/cluster/protocol.js';
 import type { Relay } from '../../../src/cluster/relay/relay.js';
 import { ConnectionPipe } from '../../../src/engine/node/connection-pipe.private.js';
 import { Moves } from '../../../src/host/runtime/lifecycle/moves.js';
 import { Orders } from '../../../src/host/runtime/lifecycle/orders.js';
+import { startWorker, stopWorkers } from '../../cluster/support/workers.js';
+import { openPolling } from '../../engine/support/raw.js';
 import { temporaryFolder } from '../../support/folder.js';
 import { until } from '../../support/until.js';
+
+afterEach(stopWorkers);
 
 test('a client that arrives after its worker has given it up is disconnected: it may have returned already', async () => {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
@@ -64,4 +68,42 @@ test('a client that arrives after its worker has given it up is disconnected: it
   ]);
   expect(arrived).toEqual(['in time']);
   server.close();
+});
+
+test('a client on polling whose move takes too long reconnects at once, whenever a middleware answers', async () => {
+  // A session on polling does not wait for its WebSocket.
+  const options = { allowUpgrades: false };
+  const [old, successor] = [await startWorker(options), await startWorker(options)];
+  old.engine.removeAllListeners('connection');
+  const { engine, relay, io, mesh } = successor;
+  const moves = new Moves(
+    { orders: new Orders(() => {}), mesh, engines: [engine], relays: [relay], servers: [io] } as never,
+    { nameOf: String } as never,
+  );
+  moves.watch(engine, relay);
+  let answer = () => {};
+  // It answers requests of known sessions alone.
+  engine.use((request, _response, next) => {
+    if (request._query.sid) next();
+    else answer = next;
+  });
+  const failures: unknown[] = [];
+  old.relay.onArrived = (_sid, failure) => failures.push(failure);
+  const client = await openPolling(old.url);
+  const session = old.engine.clients[client.sid]!;
+  const polled = client.poll();
+  await until(() => session.polling!.isQuiet);
+  for (const worker of [old, successor]) worker.successors = [['1', '2']];
+  const { id, request } = session;
+  const { poll } = old.engine.handOver(session);
+  // Almost all of its time is over.
+  const leftAt = machineTime() - 4000;
+  old.relay.handOver('2', id, serialize({ id, parts: request.toParts(), packets: [], connects: [], leftAt }), poll);
+  await until(() => failures.length > 0);
+  expect(failures).toEqual(['too slow']);
+  expect(engine.clientsCount).toBe(0);
+  expect(await polled).toEqual([400, expect.stringContaining('Session ID unknown')]);
+  answer();
+  expect(engine.clientsCount).toBe(0);
+  expect(failures).toEqual(['too slow']);
 });

@@ -404,7 +404,8 @@ export class Moves {
     const timer = setTimeout(() => over('too slow'), ms);
     // Its client may have returned already. What it has said on this connection must not come after what it says on the next one.
     if (ms <= 0) return over('too slow');
-    engine.arrive(moving, connection, (...known) => {
+    // If it is too slow, it has to end although the application does not know it yet.
+    session = engine.arrive(moving, connection, (...known) => {
       [session, webSocket] = known;
       if (!session || !io) return over('not let in');
       if (isOver) return session.dismiss();
