@@ -145,8 +145,10 @@ export class NodeHttpExchange implements HttpExchange {
 
   /** The response is complete, or the client is gone. */
   protected gone(): void {
-    if (!this.complete() || this.finished) return;
+    if (!this.complete()) return;
+    // Also if nobody waits for it any more: what has arrived would count for good.
     this.body?.end('aborted');
+    if (this.finished) return;
     this.finished = true;
     this.onAborted?.();
   }

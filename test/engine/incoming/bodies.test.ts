@@ -41,6 +41,15 @@ describe.each(['auto', 'node'] as const)('with the port owner %s', (portOwner) =
     expect(served.engine.incoming.holders.size).toBe(0);
   });
 
+  test('what has arrived counts no longer once its session ends', async () => {
+    const served = await start();
+    const connection = await half(served, 400_000);
+    await until(() => served.engine.incoming.total >= 400_000);
+    for (const session of Object.values(served.engine.clients)) session.close(true);
+    await connection.closed;
+    expect([served.engine.incoming.total, served.engine.incoming.holders.size]).toEqual([0, 0]);
+  });
+
   test('a body that is complete no longer counts', async () => {
     const served = await start();
     const session = await openPolling(served.url);
