@@ -84,9 +84,9 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
     this.unfinished = readFrames(chunk, this.unfinished, this);
   }
 
-  /** The client sends no more. Without a close frame, that is as good as gone. */
+  /** The client sends no more. Without a close frame, that is as good as gone, and what still waits might never be read. */
   onEnd(): void {
-    this.socket.end();
+    this.socket.destroy();
     this.onGone();
   }
 

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { WebSocket as Client } from 'ws';
+import { Engine } from '../../../src/engine/engine.js';
 import type { NativeWebSocket } from '../../../src/engine/http/exchange.js';
 import { until as untilTrue, whileActing } from '../../support/until.js';
 import { closeConnections } from '../support/tcp.js';
@@ -119,6 +120,22 @@ describe.each(bases)('the %s base', (name, base) => {
       await new Promise((resolve) => socket.write(pings, resolve));
       if (isOpen) expect(opened[0]!.getBufferedAmount()).toBeLessThan(MAX + SLACK);
     }
+  });
+
+  test('a client that neither reads nor writes any more keeps no connection', async () => {
+    const engine = new Engine();
+    const { port } = await start(base, ({ app }) => void engine.attach(app));
+    const { connection } = await RawWebSocket.to(port, '/socket.io/?EIO=4&transport=websocket');
+    connection.socket.pause();
+    const [session] = Object.values(engine.clients);
+    while (session!.bufferedAmount < MAX) {
+      session!.send(numbered(0));
+      await new Promise(setImmediate);
+    }
+    connection.socket.end();
+    await untilTrue(() => engine.connectionGuard.open === 0);
+    expect(engine.clientsCount).toBe(0);
+    engine.close();
   });
 
   test('a silent client is disconnected, and one that answers pings is not', async () => {
