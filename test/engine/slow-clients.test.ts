@@ -111,6 +111,14 @@ describe('a session whose client does not poll', () => {
     expect(engine.clientsCount).toBe(0);
     expect((await client.poll())[0]).toBe(400);
   });
+
+  test('is closed for many short packets too, each of which takes memory of its own', async () => {
+    const { engine, session } = await startAbsent({});
+    for (let sent = 0; sent < 16_386; sent++) session.send('31[]', { compress: true });
+    expect(session.bufferedAmount).toBeGreaterThan(16_384 * 100);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(engine.counters.closed['slow client']).toBe(1);
+  });
 });
 
 describe('a producer that watches the demand', () => {

@@ -7,10 +7,16 @@ export interface Closable {
   onOverflow(): void;
 }
 
+/** Each packet that waits on polling takes memory besides its data, so there may be one for so many bytes of the limit. */
+const BYTES_OF_PACKET = 64;
+/** As many may wait in any case: more than a client is sent at once that returns. */
+const MIN_PACKETS = 16_384;
+
 /** Closes clients for which more than `maxBackpressure` bytes wait. */
 export class SlowClients {
   /** How many bytes may wait for a client; 0 is no limit. */
   readonly limit: number;
+  private readonly maxPackets: number;
   /** Clients that have lost a message, and are about to be closed. What comes later must not reach them. */
   private readonly overflowing = new Set<Closable>();
   /** Their WebSockets, if uWebSockets.js has dropped the message. */
@@ -18,6 +24,12 @@ export class SlowClients {
 
   constructor({ maxBackpressure }: Pick<EngineSettings, 'maxBackpressure'>) {
     this.limit = maxBackpressure;
+    this.maxPackets = Math.max(MIN_PACKETS, maxBackpressure / BYTES_OF_PACKET);
+  }
+
+  /** Whether more waits for a client on polling than may. */
+  isTooMuch(bytes: number, packets: number): boolean {
+    return this.limit > 0 && (bytes > this.limit || packets > this.maxPackets);
   }
 
   /** Call this when uWebSockets.js reports a message that it has dropped. */

@@ -13,6 +13,8 @@ import { CompactEmitter } from './compact-emitter.js';
 
 /** The packets of a client on polling that go along to another worker, in bytes. */
 const MAX_MOVED_BYTES = 65_536;
+/** Memory of a waiting packet besides its data, in bytes. */
+const PACKET_OVERHEAD = 160;
 
 export type SendCallback = (transport: Transport) => void;
 
@@ -22,7 +24,7 @@ export abstract class PacketSender extends CompactEmitter {
 
   protected buffer: Packet[] | undefined = undefined;
   protected callbacks: SendCallback[] | undefined = undefined;
-  /** Approximate number of bytes in the buffer. */
+  /** The bytes of the data in the buffer. */
   private bufferBytes = 0;
 
   constructor(
@@ -45,11 +47,15 @@ export abstract class PacketSender extends CompactEmitter {
   }
 
   /**
-   * Bytes that wait for the client, without the operating system's buffers. The number falls before `drain` is emitted.
-   * A sender of much data should wait for `drain` while many bytes wait.
+   * Bytes that wait for the client, without the operating system's buffers; on polling, with the memory that each packet
+   * takes besides its data. The number falls before `drain` is emitted. A sender of much data should wait for `drain` while many bytes wait.
    */
   get bufferedAmount(): number {
-    return this.bufferBytes + this.transport.bufferedAmount;
+    return this.bufferBytes + this.waitingPackets * PACKET_OVERHEAD + this.transport.bufferedAmount;
+  }
+
+  private get waitingPackets(): number {
+    return this.buffer?.length ?? 0;
   }
 
   /**
@@ -88,7 +94,7 @@ export abstract class PacketSender extends CompactEmitter {
       this.transport.sendOne(type, data, options);
       return;
     }
-    if (slow.limit > 0 && this.bufferBytes > slow.limit && type === 'message' && !this.transport.canSend) {
+    if (slow.isTooMuch(this.bufferBytes, this.waitingPackets) && type === 'message' && !this.transport.canSend) {
       slow.overflow(this);
       return;
     }
