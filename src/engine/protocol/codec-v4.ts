@@ -21,21 +21,24 @@ export function encodeText(type: PacketType, data: string | undefined): string {
   return data === undefined ? packetDigits[type] : packetDigits[type] + data;
 }
 
-/** A payload of several packets for HTTP long-polling; binary data is base64 after a `b`. */
+/** One packet as text; binary data is base64 after a `b`. */
+export function encodeAsText({ type, data }: Packet): string {
+  return data instanceof Uint8Array ? `b${bufferOver(data).toString('base64')}` : encodeText(type, data);
+}
+
+/** A payload of several packets for HTTP long-polling. */
 export function encodePayload(packets: readonly Packet[]): string {
   let payload = '';
   for (const [index, packet] of packets.entries()) {
     if (index > 0) payload += SEPARATOR;
-    payload +=
-      packet.data instanceof Uint8Array
-        ? `b${bufferOver(packet.data).toString('base64')}`
-        : encodeText(packet.type, packet.data);
+    payload += encodeAsText(packet);
   }
   return payload;
 }
 
-/** Reads one text packet. Throws {@link PacketFormatError}. */
+/** Reads one text packet, base64 included. Throws {@link PacketFormatError}. */
 export function decodeText(text: string): ReadPacket {
+  if (text.charCodeAt(0) === 98 /* b */) return ['message', Buffer.from(text.slice(1), 'base64')];
   const type = packetTypeOf(text.charCodeAt(0));
   if (type === undefined) throw new PacketFormatError();
   return [type, text.length > 1 ? text.slice(1) : undefined];
@@ -47,11 +50,7 @@ export function* readPayload(payload: string): Generator<ReadPacket> {
   while (start <= payload.length) {
     const found = payload.indexOf(SEPARATOR, start);
     const end = found === -1 ? payload.length : found;
-    if (payload.charCodeAt(start) === 98 /* b */ && end > start) {
-      yield ['message', Buffer.from(payload.slice(start + 1, end), 'base64')];
-    } else {
-      yield decodeText(payload.slice(start, end));
-    }
+    yield decodeText(payload.slice(start, end));
     start = end + 1;
   }
 }

@@ -34,7 +34,7 @@ export interface Transport {
   readonly protocol: Protocol;
   /** The session's id. */
   readonly sid: string;
-  /** The WebSocket, if topics reach the client: it is on this worker's own port and uses revision 4. */
+  /** The WebSocket, if topics reach the client: it is on this worker's own port, uses revision 4 and reads binary data. */
   readonly nativeSocket: NativeWebSocket | undefined;
   owner: TransportOwner;
   readonly readyState: 'open' | 'closing' | 'closed';

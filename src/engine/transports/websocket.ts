@@ -11,8 +11,8 @@ import {
   type NativeWebSocket,
   type WebSocketConnection,
 } from '../http/exchange.js';
-import { decodeBinary, decodeText as decodeTextV3, encodeBase64, encodeBinary } from '../protocol/codec-v3.js';
-import { decodeText, encodeText } from '../protocol/codec-v4.js';
+import * as v3 from '../protocol/codec-v3.js';
+import { decodeText, encodeAsText, encodeText } from '../protocol/codec-v4.js';
 import {
   type Packet,
   type PacketData,
@@ -88,8 +88,8 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   }
 
   get nativeSocket(): NativeWebSocket | undefined {
-    const { webSocket } = this;
-    return this.protocol === 4 && webSocket && isNative(webSocket) ? webSocket : undefined;
+    const { protocol, supportsBinary, webSocket } = this;
+    return protocol === 4 && supportsBinary && webSocket && isNative(webSocket) ? webSocket : undefined;
   }
 
   get bufferedAmount(): number {
@@ -109,9 +109,9 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
   sendOne(type: PacketType, data: string | Uint8Array | undefined, options?: PacketOptions): void {
     const compress = options?.compress !== false;
     if (!(data instanceof Uint8Array)) this.write(this.encoded(type, data), false, compress);
+    else if (!this.supportsBinary) this.write(this.encodedBase64(type, data), false, compress);
     else if (this.protocol === 4) this.write(data, true, compress);
-    else if (this.supportsBinary) this.write(encodeBinary({ type, data }), true, compress);
-    else this.write(encodeBase64({ type, data }), false, compress);
+    else this.write(v3.encodeBinary({ type, data }), true, compress);
   }
 
   /** A packet as text, or as bytes if the same message was sent before: passing a long text to C++ is expensive. */
@@ -119,6 +119,10 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     if (type !== 'message' || data === undefined) return encodeText(type, data);
     const bytes = data.length >= LONG ? this.settings.recent.get(data, bytesOf) : undefined;
     return bytes ?? MESSAGE + data;
+  }
+
+  private encodedBase64(type: PacketType, data: Uint8Array): string {
+    return this.protocol === 4 ? encodeAsText({ type, data }) : v3.encodeBase64({ type, data });
   }
 
   private write(message: string | Uint8Array, isBinary: boolean, compress: boolean): void {
@@ -150,8 +154,8 @@ export class WebSocketTransport extends LazyEventEmitter implements Transport, F
     // A view without a copy, which is valid only during this call.
     const bytes = message instanceof ArrayBuffer ? Buffer.from(message) : message;
     if (this.protocol === 4) this.visit('message', Buffer.from(bytes));
-    else if (isBinary) this.visit(...decodeBinary(Buffer.from(bytes)));
-    else this.visit(...decodeTextV3(bytes.toString()));
+    else if (isBinary) this.visit(...v3.decodeBinary(Buffer.from(bytes)));
+    else this.visit(...v3.decodeText(bytes.toString()));
   }
 
   private visit(type: PacketType, data: PacketData | undefined): void {
