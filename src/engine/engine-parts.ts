@@ -28,7 +28,9 @@ export abstract class EngineParts extends EventEmitter {
   /** The options with all defaults in place. */
   readonly settings: EngineSettings;
   readonly pingQueue: DeadlineQueue<Session>;
+  /** The sessions that have to answer a ping, and those of them that have sent something else meanwhile. */
   readonly silenceQueue: DeadlineQueue<Session>;
+  readonly lastSilenceQueue: DeadlineQueue<Session>;
   readonly silenceQueueV3: DeadlineQueue<Session>;
 
   /** Counts of its sessions since the start. */
@@ -82,6 +84,7 @@ export abstract class EngineParts extends EventEmitter {
     this.pingQueue = new DeadlineQueue(pingInterval, (session) => this.onPingDue(session), clock);
     const silent = (session: Session) => session.onDeadline(true);
     this.silenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
+    this.lastSilenceQueue = new DeadlineQueue(pingTimeout, silent, clock);
     this.silenceQueueV3 = new DeadlineQueue(pingInterval + pingTimeout, silent, clock);
     this.slow = new SlowClients(this.settings);
     this.closing = new Closing(clock);
@@ -131,6 +134,7 @@ export abstract class EngineParts extends EventEmitter {
     this.latePolls.close();
     this.pingQueue.close();
     this.silenceQueue.close();
+    this.lastSilenceQueue.close();
     this.silenceQueueV3.close();
     this.incompletePackets.close();
     this.closing.close();

@@ -58,9 +58,10 @@ export function recoverySettingsOf({ server }: Namespace): RecoverySettings {
   type Settings = { pingInterval: number; pingTimeout: number; maxBackpressure?: number };
   const settings = (engine as { settings?: Settings } | undefined)?.settings;
   const { pingInterval = 25_000, pingTimeout = 20_000 } = settings ?? opts;
-  // The answered ping was sent up to `pingTimeout` before its answer. A worker that was busy has noticed its end later.
+  // The answered ping was sent up to two `pingTimeout` before its answer, and the next one is waited for as long. A worker
+  // that was busy has noticed its end later.
   const maxBackpressure = settings?.maxBackpressure || undefined;
-  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + pingTimeout, killedWorkers, maxBackpressure };
+  return { durationMs, silenceMs: 2 * (pingInterval + pingTimeout) + 3 * pingTimeout, killedWorkers, maxBackpressure };
 }
 
 /** The secret by which a client recovers a socket. */

@@ -168,6 +168,33 @@ describe('the heartbeat', () => {
     expect(engine.clientsCount).toBe(1);
   });
 
+  test('waits anew for its answer when something else comes first, once', async () => {
+    const clock = new TestClock();
+    const { client, session, closed } = await startWebSocket(times, clock);
+    const say = async () => {
+      const said = eventOf(session, 'data');
+      client.send('4something else');
+      await said;
+    };
+    for (const answers of [true, false]) {
+      await say();
+      clock.advance(1000);
+      expect(await client.next()).toBe('2');
+      clock.advance(300);
+      await say();
+      clock.advance(300);
+      await say();
+      clock.advance(99);
+      expect(session.readyState).toBe('open');
+      if (!answers) break;
+      const heard = eventOf(session, 'heartbeat');
+      client.send('3');
+      await heard;
+    }
+    clock.advance(1);
+    expect((await closed)[0]).toBe('ping timeout');
+  });
+
   test.each([['websocket'], ['polling']])('ends a session on %s whose client is silent', async (transport) => {
     const clock = new TestClock();
     const { session, closed } = await (transport === 'polling' ? startPolling : startWebSocket)(times, clock);

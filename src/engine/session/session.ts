@@ -108,6 +108,8 @@ export class Session
     const { messageLimits } = this.host;
     if (messageLimits && !this.isAccepted(messageLimits, data)) return false;
     if (this.isObserved) this.emit('packet', { type, data });
+    // As in engine.io, what comes before the answer to a ping extends the time for it, once.
+    if (this.queue === this.host.silenceQueue && type !== 'pong') this.host.lastSilenceQueue.add(this);
     switch (type) {
       case 'message':
         this.host.counters.received++;
