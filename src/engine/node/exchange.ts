@@ -27,6 +27,8 @@ export class NodeHttpExchange implements HttpExchange {
   private body: Body | undefined;
   /** The response, until the client has read it. */
   private unread: CountedBytes | undefined = undefined;
+  /** Continues a streamed response. */
+  private wake: (() => void) | undefined = undefined;
 
   /**
    * @param made by node:http, or undefined if the subclass makes it once it is used
@@ -98,12 +100,15 @@ export class NodeHttpExchange implements HttpExchange {
     this.finished = true;
     const { response } = this;
     this.writeHead(status, headers);
+    response.on('drain', () => this.wake?.());
     return {
       write: async (part) => {
         if (this.isComplete) return false;
         if (!response.write(part)) {
           this.whileUnread(part.length);
-          await new Promise<void>((resolve) => response.once('drain', resolve).once('close', resolve));
+          await new Promise<void>((resolve) => {
+            this.wake = resolve;
+          });
           this.unread?.set(0);
         }
         return !this.isComplete;
@@ -131,9 +136,11 @@ export class NodeHttpExchange implements HttpExchange {
     // node:http corks the socket until the next tick.
     nextTick(() => {
       if (this.isComplete || response.writableFinished || response.writableLength === 0) return;
-      this.unread ??= new CountedBytes(host.outgoing ?? new HeldBytes(), () => this.cut());
+      if (!this.unread) {
+        this.unread = new CountedBytes(host.outgoing ?? new HeldBytes(), () => this.cut());
+        this.progress.watchReader(response, message.socket);
+      }
       this.unread.set(bytes);
-      this.progress.watchReader(response, message.socket);
     });
   }
 
@@ -159,6 +166,7 @@ export class NodeHttpExchange implements HttpExchange {
     this.isComplete = true;
     connections.waiting--;
     this.unread?.set(0);
+    this.wake?.();
     this.onComplete?.();
     return true;
   }
