@@ -19,6 +19,8 @@ const DROPPED = 2;
 
 /** Bytes that one turn gathers for a socket at most, before they are written. */
 const MAX_GATHERED_BYTES = 131_072;
+/** Memory of a write that waits besides its bytes, in bytes. */
+const WRITE_OVERHEAD = 160;
 /** The longest reason of a close frame, in bytes. Source: RFC 6455, section 5.5. */
 const MAX_REASON_BYTES = 123;
 /** The longest beginning of a frame that another process is given, in bytes. */
@@ -36,6 +38,8 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
   private unfinished: Unfinished | undefined = undefined;
   private topics: Set<string> | undefined = undefined;
   private awaitsDrain = false;
+  /** The writes that wait for the client. */
+  private waiting = 0;
   /** Whether a message has come with the bytes that are being read. */
   private hasMessage = false;
 
@@ -163,7 +167,8 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
   }
 
   getBufferedAmount(): number {
-    return this.socket.writableLength;
+    const { writableLength } = this.socket;
+    return writableLength && writableLength + this.waiting * WRITE_OVERHEAD;
   }
 
   end(code?: number, reason: Writable = ''): void {
@@ -214,21 +219,30 @@ export class NodeWebSocket implements NativeWebSocket, FrameTarget, Inflater, So
     return this.socket.destroyed ? undefined : batch;
   }
 
-  /** What was written before is waiting for the client. */
+  /** What was just written is waiting for the client. */
   onBacklog(): void {
-    if (this.awaitsDrain) return;
+    this.waiting++;
+    if (!this.awaitsDrain) this.awaitDrain();
+  }
+
+  private awaitDrain(): void {
+    const { socket, waiting } = this;
     this.awaitsDrain = true;
     // Its callback comes once all that was written before is with the kernel.
-    this.socket.write(EMPTY, () => {
+    socket.write(EMPTY, () => {
       this.awaitsDrain = false;
-      if (this.isOpen) this.host.events.drained(this, this.receiver);
+      if (!this.isOpen || socket.destroyed) return;
+      const isBehindAgain = socket.writableLength > 0;
+      this.waiting = isBehindAgain ? this.waiting - waiting : 0;
+      if (isBehindAgain) this.awaitDrain();
+      this.host.events.drained(this, this.receiver);
     });
   }
 
   /** Whether more bytes wait for the client than the route allows. */
   private isOverLimit(): boolean {
     const { maxBackpressure } = this.host;
-    return maxBackpressure > 0 && this.socket.writableLength > maxBackpressure;
+    return maxBackpressure > 0 && this.getBufferedAmount() > maxBackpressure;
   }
 
   private push(frame: Buffer): void {

@@ -85,6 +85,52 @@ describe.each(bases)('the %s base', (name, base) => {
     await untilTrue(() => overflows.length > 0);
   });
 
+  test('the end of what was sent while other bytes were on their way is told too', async () => {
+    const opened: NativeWebSocket[] = [];
+    const drained: number[] = [];
+    const { port } = await start(base, (app) =>
+      app.ws('/*', {
+        open: (ws) => void opened.push(ws),
+        drain: (ws) => void drained.push(ws.getBufferedAmount()),
+      }),
+    );
+    const { client, until } = await connect(port);
+    const [ws] = opened;
+    client.pause();
+    // Longer than what the kernel takes.
+    const long = 'x'.repeat(30_000_000);
+    for (let sent = 0; sent < 2; sent++) {
+      ws!.send(long, false, false);
+      await new Promise(setImmediate);
+    }
+    client.resume();
+    while (ws!.getBufferedAmount() > 1.5 * long.length) await new Promise(setImmediate);
+    ws!.send(long, false, false);
+    await until(3);
+    await untilTrue(() => drained.at(-1) === 0);
+  });
+
+  test('each write that waits counts with the memory that it takes', async () => {
+    const { port, opened } = await room();
+    const { client } = await connect(port);
+    const [ws] = opened;
+    client.pause();
+    while (ws!.getBufferedAmount() === 0) {
+      ws!.send(numbered(0), false, false);
+      await new Promise(setImmediate);
+    }
+    const before = ws!.getBufferedAmount();
+    for (let sent = 0; sent < 1000; sent++) {
+      ws!.send('short', false, false);
+      await new Promise(setImmediate);
+    }
+    // uWebSockets.js joins them.
+    const least = name === 'native' ? 7 : 107;
+    expect(ws!.getBufferedAmount() - before).toBeGreaterThanOrEqual(1000 * least);
+    client.resume();
+    await untilTrue(() => ws!.getBufferedAmount() === 0);
+  });
+
   test('a slow member of a topic costs the others nothing', async () => {
     const { port, app, opened, overflows } = await room();
     const slow = await connect(port);
