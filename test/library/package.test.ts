@@ -30,8 +30,8 @@ test('what gjallar compare needs is a package of its own', () => {
 });
 
 /** Pages of the documentation are on the site. */
-test('the package has what runs and nothing else, in 400 kB', () => {
-  expect(pack().size).toBeLessThan(400_000);
+test('the package has what runs and nothing else, in 410 kB', () => {
+  expect(pack().size).toBeLessThan(410_000);
   const paths = packed();
   const outside = paths.filter((path) => !/^(dist|public)\//.test(path));
   const pages = ['CHANGELOG.md', 'README.md', 'SECURITY.md'];
