@@ -6,7 +6,7 @@ const SIZE = 44;
 const API_KEY = 'benchmark';
 
 /** The chat service on one worker. */
-export const service = (more) => ({ like: 'nodes', service: 'gjallar', env: { API_KEY }, ...more });
+export const service = (more, env = {}) => ({ like: 'nodes', service: 'gjallar', env: { API_KEY, ...env }, ...more });
 export const headers = { Authorization: `Bearer ${API_KEY}` };
 
 /** Pairs of users that write direct messages to each other. */
