@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { connect, connected, nextEvent } from '../support/clients.js';
+import { temporaryFolder } from '../support/folder.js';
 import { hasIpv6 } from '../support/ipv6.js';
 import { isAlive, untilGone } from '../support/process.js';
 import { until } from '../support/until.js';
@@ -173,5 +175,49 @@ describe('a worker that dies', () => {
     server.process.kill('SIGTERM');
     expect(await once(server.process, 'exit')).toEqual([0, null]);
     expect(readdirSync(directory)).toEqual([]);
+  });
+
+  test.each([
+    ['whose error Node.js emits', (folder: string) => rmSync(folder, { recursive: true })],
+    [
+      'that Node.js throws',
+      (folder: string) => {
+        rmSync(folder, { recursive: true });
+        writeFileSync(folder, '');
+      },
+    ],
+  ])('is replaced once the system starts processes again, after a failure %s', async (_what, remove) => {
+    const folder = join(temporaryFolder(), 'bin');
+    const node = join(folder, 'node');
+    const install = () => {
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(folder);
+      symlinkSync(process.execPath, node);
+    };
+    install();
+    const use = `data:text/javascript,process.execPath=${encodeURIComponent(JSON.stringify(node))}`;
+    await start({ NODE_OPTIONS: `--import=${use}` });
+    process.kill(await server.pidOfWorker(1), 'SIGKILL');
+    const [, other] = await pids(3, 2);
+
+    remove(folder);
+    process.kill(await server.pidOfWorker(3), 'SIGKILL');
+    const failures = () =>
+      server.log.filter(({ msg }) => msg === 'a worker that died cannot be replaced yet, and will be');
+    await until(() => failures().length === 2);
+    expect(failures().map(({ code, worker }) => ({ code, worker }))).toEqual(
+      Array(2).fill({ code: 'WORKERS_MISSING', worker: 3 }),
+    );
+    expect(await server.reload()).toMatchObject({
+      code: 'RELOAD_ABORTED',
+      reason: expect.stringContaining('a new worker cannot be started'),
+    });
+    expect(isAlive(other!)).toBe(true);
+    expect((await get('/healthz')).status).toBe(200);
+
+    install();
+    const listening = server.log.length;
+    await server.logged(({ msg, process }) => msg === 'listening' && process === 'worker', listening);
+    expect(await server.reload()).toMatchObject({ msg: 'reload finished', replaced: 2, workers: 2 });
   });
 });

@@ -122,6 +122,8 @@ export const STOP_TIMEOUT_MS = 10_000;
 /** The same for an immediate stop. */
 const STOP_NOW_TIMEOUT_MS = 3000;
 
+const NO_PROCESS = 'the system has started no process';
+
 /** A worker as the primary sees it, from its fork to its end. */
 export class ForkedWorker {
   readonly bornAt = performance.now();
@@ -150,6 +152,7 @@ export class ForkedWorker {
 
   /**
    * @param isSpare whether it is being replaced, or replaces a worker that still runs. It is not forked again when it ends.
+   * @throws Error if the system starts no process now, as at a limit of processes or of open files
    */
   constructor(
     environment: Record<string, string>,
@@ -157,6 +160,12 @@ export class ForkedWorker {
     private readonly log: Logger,
   ) {
     this.worker = cluster.fork(environment);
+    // Node.js throws some errors of a start, and emits the others later.
+    if (this.worker.process.pid === undefined) {
+      delete cluster.workers?.[this.worker.id];
+      this.worker.on('error', (error) => log.error({ error }, NO_PROCESS));
+      throw new Error(NO_PROCESS);
+    }
     closeUnaccepted(this.worker);
     // node:cluster also answers a worker that has just died. Its `exit` event is handled separately.
     this.worker.on('error', (error: NodeJS.ErrnoException) => {

@@ -53,6 +53,7 @@ const SHORT_LIFE_MS = 10_000;
 const FIRST_DELAY_MS = 100;
 const MAX_DELAY_MS = 10_000;
 
+const NOT_FORKED = 'a worker that died cannot be replaced yet, and will be';
 const UNREAD = 'does not read messages from other workers and is killed';
 
 /** How long workers may take to answer a question, in ms. */
@@ -371,18 +372,35 @@ export class Primary {
 
   respawn({ id, age, isListening }: ForkedWorker, how: { code?: number; signal?: string } = {}): void {
     this.deaths = age < SHORT_LIFE_MS || !isListening ? this.deaths + 1 : 1;
-    const delay = this.deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (this.deaths - 2), MAX_DELAY_MS);
+    const delay = delayAfter(this.deaths);
     const text =
       how.code === OTHER_WIRE ? `a worker cannot be replaced: ${OTHER_BUILD}` : 'a worker died and will be replaced';
     const { code: exitCode, signal } = how;
     this.options.log.error({ code: 'WORKERS_MISSING', worker: id, exitCode, signal, delay }, text);
+    this.forkIn(delay, id);
+  }
+
+  /** Forks a worker in the place of one that has ended. */
+  private forkIn(delay: number, id: number): void {
     const timer = setTimeout(() => {
       this.respawns.delete(timer);
-      const { id: next } = this.fork(false);
-      if (this.starting.delete(id)) this.starting.add(next);
+      try {
+        const { id: next } = this.fork(false);
+        if (this.starting.delete(id)) this.starting.add(next);
+      } catch (error) {
+        // What the system lacks may be there again later. The other workers continue.
+        const later = delayAfter(++this.deaths);
+        this.options.log.error({ code: 'WORKERS_MISSING', worker: id, delay: later, error }, NOT_FORKED);
+        this.forkIn(later, id);
+      }
     }, delay);
     this.respawns.add(timer);
   }
+}
+
+/** How long the fork of a worker waits after so many deaths in a row, in ms. */
+function delayAfter(deaths: number): number {
+  return deaths === 1 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** (deaths - 2), MAX_DELAY_MS);
 }
 
 /** The longest path of a socket, in bytes: Linux takes 107, and macOS 103. Node.js cuts a longer one, and says nothing. */

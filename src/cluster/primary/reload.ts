@@ -92,7 +92,7 @@ interface Fleet {
   /** The workers that run. */
   readonly serving: readonly ForkedWorker[];
   readonly isStopping: boolean;
-  /** Forks a worker that replaces one that still runs. */
+  /** Forks a worker that replaces one that still runs. @throws Error if that is not possible now */
   forkSpare(old: ForkedWorker): ForkedWorker;
   /** Tells all workers which ones replace others. */
   replaced(by: readonly (readonly [old: number, successor: number])[]): void;
@@ -176,8 +176,13 @@ class Reload {
     for (const worker of old) {
       // The worker has died meanwhile and was replaced.
       if (worker.isDead) continue;
+      let successor: ForkedWorker;
+      try {
+        successor = fleet.forkSpare(worker);
+      } catch (error) {
+        return `a new worker cannot be started: ${(error as Error).message}`;
+      }
       worker.isSpare = true;
-      const successor = fleet.forkSpare(worker);
       pairs.push({ old: worker, successor });
       own('noting the death of a new worker', successor.gone.then(this.onLost));
       await Promise.race([successor.reported('listening'), this.lost]);
