@@ -176,6 +176,11 @@ export class ForkedWorker {
     });
   }
 
+  /** How many ports it listens on, as far as the primary knows. */
+  get ports(): number {
+    return this.sharedPorts.size + this.otherPorts.size;
+  }
+
   get id(): number {
     return this.worker.id;
   }

@@ -183,7 +183,8 @@ export class Primary {
   /** Whether clients can reach a worker; true until the first one has started. A worker may listen after it has started. */
   get isOnPort(): boolean {
     const started = this.serving.filter(({ isListening }) => isListening);
-    return started.length === 0 || this.addresses.length > 0 || started.some(({ isOnPort }) => isOnPort);
+    // The ports of workers that have ended say nothing of those that run.
+    return started.length === 0 || started.some(({ isOnPort, ports }) => isOnPort || ports > 0);
   }
 
   /** Whether all clients are being moved to other machines. */

@@ -1,13 +1,18 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Health } from '../../../../src/host/operations/health.js';
 import { own } from '../../../support/children.js';
 import { atEnd } from '../../../support/ends.js';
+import { temporaryFolder } from '../../../support/folder.js';
 import { freePort } from '../../../support/ports.js';
+import { readiness } from '../../../support/reports.js';
 import { cleanEnvironment, runToEnd } from '../../../support/server.js';
 import { RunningService } from '../../../support/service.js';
+import { until } from '../../../support/until.js';
 import { pathOf, runApp, stopAll } from '../support/application.js';
 
 const main = fileURLToPath(new URL('../../../../dist/main.js', import.meta.url));
@@ -60,6 +65,24 @@ test.each([
   expect(problems.map(({ code }) => code)).toEqual(['REDIS_UNREACHABLE', 'WORKERS_STARTING']);
   service.process.kill('SIGKILL');
   await started;
+});
+
+test('workers that replace others and do not listen make the server degraded until they do', async () => {
+  const DATABASE = join(temporaryFolder(), 'database');
+  writeFileSync(DATABASE, '');
+  const args = ['--require', pathOf('lifecycle/impatient.cjs')];
+  const app = await runApp('lifecycle/database.mjs', { args, env: { WORKERS: '1', DATABASE } });
+  atEnd(stopAll);
+  const codes = async () => (await readiness(app.admin)).problems;
+  expect(await codes()).toEqual([]);
+  rmSync(DATABASE);
+  process.kill(Number(app.output.find((line) => line.startsWith('listens: '))!.split(' ')[1]), 'SIGKILL');
+  await app.logged(({ code }) => code === 'NOT_LISTENING');
+  await until(async () => !(await codes()).join().includes('not running'));
+  expect(await codes()).toEqual(['the application listens on no port']);
+  writeFileSync(DATABASE, '');
+  await until(async () => (await codes()).length === 0);
+  expect(app.output.filter((line) => line.startsWith('listens: '))).toHaveLength(2);
 });
 
 describe('while the second worker starts,', () => {
