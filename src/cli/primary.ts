@@ -85,13 +85,19 @@ export async function runPrimary(config: RunConfig, launch: Launch): Promise<voi
     if (watch) reloadOnChange(primary, watch, log);
     // Its last line says where to go.
     started({ addresses: primary.addresses, bus: backplaneNameOf(config), log });
-    process.send?.('ready');
+    tellParent('ready');
   } catch (error) {
     // Workers that are already running would keep the process alive.
     if (error instanceof GjallarError) console.error(`gjallar: ${error.message}`);
     else log.fatal({ error }, 'startup failed');
     await stop.now(1);
   }
+}
+
+/** Sends a message to the process that has started this one, such as a process manager, as long as it listens. */
+export function tellParent(message: unknown): void {
+  // Without the callback, Node.js emits an error that ends this process once the parent has closed the channel.
+  process.send?.(message, undefined, undefined, () => {});
 }
 
 function reloadOnChange(primary: Primary, folder: string, log: Logger): void {

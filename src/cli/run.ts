@@ -9,7 +9,7 @@ import { loadRunConfig } from '../host/config/load.js';
 import type { RunConfig } from '../host/config/options.js';
 import { withMeantOption } from '../host/config/unknown.js';
 import { fileOf, nodeFlags, nodeFlagsIn, splitArguments, youngGeneration } from './application-arguments.js';
-import { runPrimary, type Started } from './primary.js';
+import { runPrimary, type Started, tellParent } from './primary.js';
 import { typeScriptFlags } from './typescript.js';
 import { packageFolderOf } from './watch.js';
 
@@ -46,7 +46,9 @@ export function runApplication(args: readonly string[]): Promise<void> {
       packageFile('dist/host/run/preload.mjs').href,
     ],
     // A message to a process manager. When all workers listen, the primary says `ready` itself.
-    onMessage: (message) => void (message !== 'ready' && process.send?.(message as never)),
+    onMessage: (message) => {
+      if (message !== 'ready') tellParent(message);
+    },
     started: (facts) => greet(file, config, facts),
   });
 }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import type { Socket } from 'socket.io-client';
 import { sharesPorts } from '../../../src/engine/node/node-net.private.js';
 import { answerTo } from '../../io/server/support/requests.js';
 import { connect as connectChat, disconnectAll, nextEvent } from '../../support/clients.js';
+import { atEnd } from '../../support/ends.js';
 import { copyPem } from '../../support/pem.js';
 import { freePort } from '../../support/ports.js';
 import { readiness } from '../../support/reports.js';
@@ -261,6 +263,19 @@ describe('the process of an application', () => {
     await until(() => closing().length >= 2);
     expect(closing()).toHaveLength(2);
   });
+});
+
+test('an application that speaks with its parent process goes on when that listens no more', async () => {
+  const app = await runApp('lifecycle.mjs');
+  atEnd(stopAll);
+  app.process.disconnect();
+  // Each new worker says hello.
+  const ended = once(app.process, 'exit');
+  expect(await Promise.race([app.reload(), ended])).toMatchObject({ msg: 'reload finished', replaced: 2 });
+  expect((await fetch(app.url)).status).toBe(200);
+  // Node.js does not say that such a child has closed.
+  app.process.kill('SIGTERM');
+  expect(await ended).toEqual([0, null]);
 });
 
 describe('a start that fails', () => {
