@@ -101,9 +101,12 @@ export function tellParent(message: unknown): void {
 }
 
 function reloadOnChange(primary: Primary, folder: string, log: Logger): void {
-  const sources = new SourceWatch(folder, (file) => {
+  const onChange = (file: string) => {
     log.info({ file: relative('', file) }, 'a file has changed: reloading');
     primary.reload(true);
+  };
+  const sources = new SourceWatch(folder, onChange, (missed, error) => {
+    log.warn({ folder: missed, error }, 'a folder cannot be watched, and perhaps others too: changes in it are missed');
   });
   if (sources.isPartial)
     log.warn({ folder }, 'the application has more than 1,000 folders: changes in others are missed');

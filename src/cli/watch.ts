@@ -20,14 +20,17 @@ export function packageFolderOf(file: string): string {
 /**
  * Watches the sources in a folder and in those below, except `node_modules` and folders whose names begin with a dot.
  * @param onChange called with the path of a file that has changed, at most once in 100 ms
+ * @param onMissed called with the first folder that cannot be watched
  */
 export class SourceWatch {
   private readonly watchers = new Map<string, FSWatcher>();
   private isPending = false;
+  private hasMissed = false;
 
   constructor(
     root: string,
     private readonly onChange: (file: string) => void,
+    private readonly onMissed: (folder: string, error: NodeJS.ErrnoException) => void = () => {},
   ) {
     this.add(root);
   }
@@ -43,11 +46,21 @@ export class SourceWatch {
 
   private add(folder: string): void {
     if (this.watchers.has(folder) || this.isPartial) return;
-    const watcher = watch(folder, (_event, name) => name && this.changed(folder, name));
-    watcher.on('error', () => this.forget(folder));
-    this.watchers.set(folder, watcher);
-    for (const entry of readdirSync(folder, { withFileTypes: true })) {
-      if (entry.isDirectory() && isWatched(entry.name)) this.add(join(folder, entry.name));
+    try {
+      if (!statSync(folder).isDirectory()) return;
+      const watcher = watch(folder, (_event, name) => name && this.changed(folder, name));
+      watcher.on('error', () => this.forget(folder));
+      this.watchers.set(folder, watcher);
+      for (const entry of readdirSync(folder, { withFileTypes: true })) {
+        if (entry.isDirectory() && isWatched(entry.name)) this.add(join(folder, entry.name));
+      }
+    } catch (thrown) {
+      const error = thrown as NodeJS.ErrnoException;
+      this.forget(folder);
+      // One that is gone again has no changes.
+      if (this.hasMissed || error.code === 'ENOENT') return;
+      this.hasMissed = true;
+      this.onMissed(folder, error);
     }
   }
 
@@ -57,7 +70,7 @@ export class SourceWatch {
     if (!isWatched(name)) return;
     // A folder that was removed and made again is another one.
     this.forget(path);
-    if (statSync(path, { throwIfNoEntry: false })?.isDirectory()) this.add(path);
+    this.add(path);
   }
 
   private report(path: string): void {

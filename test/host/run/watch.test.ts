@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,6 +89,38 @@ test('the sources of new folders are watched, those of packages are not', async 
     expect(sources.isPartial).toBe(false);
   } finally {
     sources.close();
+    rmSync(root, { recursive: true });
+  }
+});
+
+test('folders that cannot be watched are passed over, and the first of them is told', async () => {
+  const root = mkdtempSync(join(tmpdir(), 'watch-'));
+  // Root may read any folder.
+  const isRoot = process.getuid!() === 0;
+  const missed: unknown[] = [];
+  let tell = (_file: string) => {};
+  try {
+    chmodSync(root, 0o755);
+    for (const name of ['closed', 'closed-too', 'lib']) mkdirSync(join(root, name));
+    for (const name of ['closed', 'closed-too']) chmodSync(join(root, name), 0);
+    if (isRoot) process.seteuid!(65_534);
+    const sources = new SourceWatch(
+      root,
+      (file) => tell(file),
+      (folder, { code }: NodeJS.ErrnoException) => missed.push([folder, code]),
+    );
+    if (isRoot) process.seteuid!(0);
+    expect(missed).toEqual([[join(root, 'closed'), 'EACCES']]);
+    const changed = new Promise<string>((resolve) => (tell = resolve));
+    // The system cannot say what this is.
+    symlinkSync('loop', join(root, 'loop'));
+    writeFileSync(join(root, 'lib/rooms.ts'), '');
+    expect(await changed).toBe(join(root, 'lib/rooms.ts'));
+    sources.close();
+    new SourceWatch(join(root, 'gone'), tell, () => missed.push('gone')).close();
+    expect(missed).toHaveLength(1);
+  } finally {
+    if (isRoot) process.seteuid!(0);
     rmSync(root, { recursive: true });
   }
 });
