@@ -3,6 +3,9 @@ import { extname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { GjallarError } from '../base/errors.js';
 
+/** The flags of Node.js that may load a compiler. */
+const LOADING = new Set(['--import', '--require', '--loader']);
+
 /**
  * The flags that let Node.js run a file of TypeScript: tsx, if the application has installed it, or none if Node.js removes
  * the types itself.
@@ -10,7 +13,7 @@ import { GjallarError } from '../base/errors.js';
  * @throws GjallarError BAD_CONFIG if neither is there
  */
 export function typeScriptFlags(file: string, flags: readonly string[]): string[] {
-  if (!/^\.[cm]?tsx?$/.test(extname(file)) || flags.length > 0) return [];
+  if (!/^\.[cm]?tsx?$/.test(extname(file)) || flags.some((flag) => LOADING.has(flag))) return [];
   try {
     return ['--import', pathToFileURL(createRequire(file).resolve('tsx')).href];
   } catch {

@@ -151,6 +151,14 @@ test('with tsx installed, any TypeScript runs, and a change is served', async ()
   expect(await greetingOf(app.url)).toBe('two');
 });
 
+test('tsx runs beside flags of Node.js that load nothing', async () => {
+  const [file, envFile] = [join(folder, 'flags.ts'), join(folder, 'flags.env')];
+  writeFileSync(envFile, 'GREETING=from the file');
+  writeFileSync(file, `enum Name { Of = 'GREETING' }\n${application('process.env[Name.Of]')}`);
+  const app = await runApp(file, { args: ['--env-file', envFile, '-C', 'development'] });
+  expect(await greetingOf(app.url)).toBe('from the file');
+});
+
 test('TypeScript without tsx needs a Node.js that knows it', async () => {
   const alone = temporaryFolder();
   mkdirSync(join(alone, 'node_modules'));
