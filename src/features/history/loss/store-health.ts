@@ -3,7 +3,7 @@ import { CheckedOutage, Outage, type OutageOptions } from '../../../base/outage.
 import { own } from '../../../base/owner.js';
 import type { ProblemCode, Reason } from '../../../base/problems.js';
 import { brokerCause } from '../../../cluster/backplanes/broker-cause.js';
-import { type HistoryCall, HistoryError, type HistoryStore } from '../store.js';
+import { type HistoryCall, HistoryError, type HistoryErrorCode, type HistoryStore } from '../store.js';
 import { LossWatch } from './watch.js';
 
 /** The bounds of the histogram, in seconds. */
@@ -21,7 +21,12 @@ export class StoreHealth {
   private readonly risk: Outage;
   /** The conversation of the latest failure. On a cluster, others may be on nodes that work. */
   private conversation = '/';
-  private readonly failures = new Map<string, number>();
+  /** From the start on: a rate does not see the first value of a series. */
+  private readonly failures: Record<HistoryErrorCode, number> = {
+    HISTORY_UNAVAILABLE: 0,
+    HISTORY_REFUSED: 0,
+    HISTORY_UNCERTAIN: 0,
+  };
   private readonly trimmed = { age: 0, size: 0 };
   private readonly seconds = new Histogram(BUCKETS, ['append', 'read']);
 
@@ -74,7 +79,7 @@ export class StoreHealth {
 
   readonly readings = (): Readings => ({
     gjallar_history_seconds: this.seconds.read(),
-    gjallar_history_failures_total: this.failures,
+    gjallar_history_failures_total: Object.entries(this.failures),
     gjallar_history_trimmed_total: Object.entries(this.trimmed),
     gjallar_history_bytes: this.store.bytes,
   });
@@ -93,7 +98,7 @@ export class StoreHealth {
   }
 
   private failed(call: HistoryCall, conversation: string, error: HistoryError): void {
-    this.failures.set(error.code, (this.failures.get(error.code) ?? 0) + 1);
+    this.failures[error.code]++;
     // While nothing can be stored, reads usually fail for the same reason.
     if (call === 'read' && this.storing.isInProgress) return;
     this.conversation = conversation;

@@ -36,6 +36,16 @@ test('reads that get no answer are those of a Redis that cannot be reached', asy
   server.signal('SIGCONT');
 });
 
+test('the first failure of each kind is seen as an increase', async () => {
+  const failures = () => Object.fromEntries(health.readings().gjallar_history_failures_total as [string, number][]);
+  const none = { HISTORY_UNAVAILABLE: 0, HISTORY_REFUSED: 0, HISTORY_UNCERTAIN: 0 };
+  expect(failures()).toEqual(none);
+  server.signal('SIGSTOP');
+  await expect(health.store.read('/room', { limit: 1 })).rejects.toBeInstanceOf(HistoryError);
+  server.signal('SIGCONT');
+  expect(failures()).toEqual({ ...none, HISTORY_UNAVAILABLE: 1 });
+});
+
 test('reads that Redis answers with an error are rejected', async () => {
   const admin = new Redis(server.url);
   await admin.set(new Keys('gjallar:').of('/room').meta, 'no hash');
