@@ -38,10 +38,13 @@ export async function startWorker(
   own('listening', listen());
   const stop = async () => {
     await departure.untilStopped((drained) => log.info({ ...drained, ...worker.moves.outcome }, 'stopping'));
+    const report = () => orders.send({ type: 'ending', figures: reporter.figures });
+    // An application that handles SIGTERM may end the process from here on.
+    report();
     running.stop();
     await flushStateStores(MAX_STORE_MS);
     await running.close();
-    orders.send({ type: 'ending', figures: reporter.figures });
+    report();
     await worker.close();
     surroundings.ended();
   };

@@ -278,6 +278,18 @@ test('an application that speaks with its parent process goes on when that liste
   expect(await ended).toEqual([0, null]);
 });
 
+test('what a worker has counted stays after a reload, though the application ends the process at SIGTERM', async () => {
+  const app = await runApp('lifecycle.mjs', { env: { WORKERS: '1', DRAIN_TIMEOUT: '0' } });
+  atEnd(stopAll);
+  const [socket] = (await connectMany(app.url, 1)) as [Socket];
+  socket.disconnect();
+  expect(await app.reload()).toMatchObject({ msg: 'reload finished', replaced: 1 });
+  const metrics = await (await fetch(`${app.admin}/metrics`)).text();
+  expect(metrics.match(/^gjallar_connections_opened_total.*$/gm)).toEqual([
+    'gjallar_connections_opened_total{kind="socketio"} 1',
+  ]);
+});
+
 describe('a start that fails', () => {
   const environment = { WORKERS: '2' };
 
