@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { Mesh } from '../../src/cluster/mesh/mesh.js';
@@ -102,6 +103,16 @@ test('two that say hello to each other at the same moment keep one link each way
   const incoming = ({ mesh }: typeof one) => (mesh as unknown as { incoming: Map<Socket, number> }).incoming.size;
   await until(() => two.events.length > 0 && incoming(one) === 1 && incoming(two) === 1);
   expect([one.mesh.members, two.mesh.members, one.events, two.events]).toEqual([[2], [1], [], ['1: one']]);
+});
+
+test('one that cannot listen leaves the socket that is there', async () => {
+  await listen(1);
+  const exits = process.listenerCount('exit');
+  const second = new Mesh(1, directory);
+  await expect(second.listen()).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  expect(process.listenerCount('exit')).toBe(exits);
+  second.close();
+  expect(existsSync(socketOf(directory, 1))).toBe(true);
 });
 
 test('what is flushed arrives although its sender ends in the same turn', async () => {

@@ -94,12 +94,14 @@ export class Mesh {
   listen(): Promise<void> {
     // What keeps a worker alive is its channel to the primary.
     this.server = createServer((socket) => this.accept(socket)).unref();
-    // When the primary is killed, the cluster module ends the worker at once.
-    process.once('exit', this.removeSocket);
     return new Promise((resolve, reject) => {
       this.server!.once('error', reject);
       // Exclusive, so that the primary does not accept the links, and its death causes no error here.
-      this.server!.listen({ path: this.pathOf(this.id), exclusive: true }, resolve);
+      this.server!.listen({ path: this.pathOf(this.id), exclusive: true }, () => {
+        // When the primary is killed, the cluster module ends the worker at once. A socket of another one stays.
+        process.once('exit', this.removeSocket);
+        resolve();
+      });
     });
   }
 
@@ -161,13 +163,14 @@ export class Mesh {
 
   close(): void {
     this.listeners.length = 0;
+    const hasSocket = this.server?.listening;
     this.server?.close();
     this.slowPeers.close();
     for (const { socket } of this.links.values()) socket.destroy();
     for (const socket of this.incoming.keys()) socket.destroy();
     this.links.clear();
     process.off('exit', this.removeSocket);
-    this.removeSocket();
+    if (hasSocket) this.removeSocket();
   }
 
   private readonly removeSocket = (): void => {

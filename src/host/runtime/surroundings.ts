@@ -4,6 +4,7 @@ import type { DestinationStream } from 'pino';
 import { setTimeOrigin } from '../../base/clock.js';
 import { raise } from '../../base/owner.js';
 import { ALIVE_INTERVAL_MS, MACHINE_ID, MESH_DIRECTORY, TIME_ORIGIN } from '../../cluster/protocol.js';
+import { WIRE_NUMBER } from '../../cluster/wire-number.js';
 import { type Orders, receiveOrders } from './lifecycle/orders.js';
 
 /**
@@ -50,14 +51,17 @@ export function passSigterm(): unknown[] {
   });
 }
 
-/** The surroundings of a worker that a primary has forked. */
+/** The surroundings of a worker that a primary has forked. They can be read once. */
 export function forkedSurroundings(): Surroundings {
   const orders = receiveOrders();
-  setTimeOrigin(Number(process.env[TIME_ORIGIN]));
+  const { [MESH_DIRECTORY]: directory, [MACHINE_ID]: machine, [TIME_ORIGIN]: origin } = process.env;
+  // A worker of a program that the application starts is none of this machine, and would inherit them.
+  for (const name of [MESH_DIRECTORY, MACHINE_ID, TIME_ORIGIN, WIRE_NUMBER]) delete process.env[name];
+  setTimeOrigin(Number(origin));
   return {
     id: cluster.worker!.id,
-    directory: process.env[MESH_DIRECTORY]!,
-    machine: process.env[MACHINE_ID]!,
+    directory: directory!,
+    machine: machine!,
     orders,
     linked: () => {
       orders.send({ type: 'meshed' });
@@ -69,7 +73,7 @@ export function forkedSurroundings(): Surroundings {
   };
 }
 
-/** Whether this process was forked by a primary of gjallar. */
+/** Whether this process was forked by a primary of gjallar, and has not read its surroundings yet. */
 export function isOfMachine(): boolean {
   return process.env[MESH_DIRECTORY] !== undefined;
 }

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -288,6 +288,16 @@ test('what a worker has counted stays after a reload, though the application end
   expect(metrics.match(/^gjallar_connections_opened_total.*$/gm)).toEqual([
     'gjallar_connections_opened_total{kind="socketio"} 1',
   ]);
+});
+
+test('a program that an application starts uses node:cluster itself, and is no worker of the machine', async () => {
+  const directory = temporaryFolder();
+  const app = await runApp('parts/nested.mjs', { env: { WORKERS: '1', TMPDIR: directory } });
+  atEnd(stopAll);
+  expect(await app.said(/^the jobs have ended/)).toBe('the jobs have ended: 0');
+  expect(app.output).toContain('a job runs');
+  const files = readdirSync(directory, { recursive: true }).map(String);
+  expect(files.filter((file) => file.endsWith('1.sock'))).toHaveLength(1);
 });
 
 describe('a start that fails', () => {
