@@ -82,7 +82,7 @@ test('workers that replace others and do not listen make the server degraded unt
   expect(await codes()).toEqual(['the application listens on no port']);
   writeFileSync(DATABASE, '');
   await until(async () => (await codes()).length === 0);
-  expect(app.output.filter((line) => line.startsWith('listens: '))).toHaveLength(2);
+  await until(() => app.output.filter((line) => line.startsWith('listens: ')).length === 2);
 });
 
 describe('while the second worker starts,', () => {
