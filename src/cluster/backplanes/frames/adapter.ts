@@ -90,8 +90,10 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   override close(): void {
-    this.tell(types.leave);
     for (const room of this.rooms.keys()) this.withdraw(room);
+    // A client may have made a namespace of the same name meanwhile.
+    if (this.bus.members.get(this.name) !== this) return;
+    this.tell(types.leave);
     this.bus.members.delete(this.name);
   }
 

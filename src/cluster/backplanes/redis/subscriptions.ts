@@ -12,8 +12,9 @@ const RETRY_INTERVAL_MS = 1000;
  * pile up. Each new connection renews them.
  */
 export class Subscriptions {
-  private readonly channels = new Set<string>();
-  private readonly patterns = new Set<string>();
+  /** How often each is wanted: a namespace may be made again while the one of before still closes. */
+  private readonly channels = new Map<string, number>();
+  private readonly patterns = new Map<string, number>();
   private readonly pending = new Set<Promise<unknown>>();
   private timer: NodeJS.Timeout | undefined;
   /** Whether Redis has confirmed all subscriptions since the last connect. */
@@ -63,20 +64,27 @@ export class Subscriptions {
   }
 
   private async add(
-    wanted: Set<string>,
+    wanted: Map<string, number>,
     names: Channels,
     name: string,
     send: (names: string[]) => Promise<unknown>,
   ): Promise<boolean> {
     const all = [names].flat();
-    for (const name of all) wanted.add(name);
+    for (const name of all) wanted.set(name, (wanted.get(name) ?? 0) + 1);
     return this.redis.status === 'ready' && (await this.confirm(name, send(all)));
   }
 
-  private remove(wanted: Set<string>, names: Channels, send: (names: string[]) => Promise<unknown>): void {
-    const all = [names].flat();
-    for (const name of all) wanted.delete(name);
-    if (this.redis.status === 'ready') send(all).catch(() => {});
+  private remove(wanted: Map<string, number>, names: Channels, send: (names: string[]) => Promise<unknown>): void {
+    const unwanted: string[] = [];
+    for (const name of [names].flat()) {
+      const left = (wanted.get(name) ?? 0) - 1;
+      if (left > 0) wanted.set(name, left);
+      else {
+        wanted.delete(name);
+        unwanted.push(name);
+      }
+    }
+    if (unwanted.length > 0 && this.redis.status === 'ready') send(unwanted).catch(() => {});
   }
 
   /** Redis has rejected a request, for instance because of its ACL. */
@@ -95,8 +103,8 @@ export class Subscriptions {
   private async renew(): Promise<void> {
     const { channels, patterns, redis } = this;
     const all: Promise<boolean>[] = [];
-    if (patterns.size > 0) all.push(this.confirm('PSUBSCRIBE', redis.psubscribe(...patterns)));
-    if (channels.size > 0) all.push(this.confirm('SUBSCRIBE', redis.subscribe(...channels)));
+    if (patterns.size > 0) all.push(this.confirm('PSUBSCRIBE', redis.psubscribe(...patterns.keys())));
+    if (channels.size > 0) all.push(this.confirm('SUBSCRIBE', redis.subscribe(...channels.keys())));
     const confirmed = await Promise.all(all);
     if (!confirmed.every(Boolean) || redis.status !== 'ready') return;
     this.isRenewed = true;
