@@ -16,7 +16,7 @@ export class HeaderMaker {
     const isInitial = !request._query.sid;
     // engine.io sets its cookie over polling only.
     if (cookie && isInitial && request._query.transport === 'polling') {
-      headers['Set-Cookie'] = serialize(cookie.name, id, cookie);
+      headers['Set-Cookie'] = [serialize(cookie.name, id, cookie)];
     }
     if (isInitial) this.emit('initial_headers', headers, request);
     this.emit('headers', headers, request);

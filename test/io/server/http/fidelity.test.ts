@@ -41,6 +41,15 @@ test.each(kinds)('a cookie of a listener on %s comes beside that of the engine',
   expect((await handshake()).headers.getSetCookie()).toEqual(both);
 });
 
+test.each(kinds)('a listener on %s can add to the cookies of the engine', async (_name, Class, options) => {
+  for (const application of [listener, undefined]) {
+    const { io, port } = await run(Class, application, { ...options, cookie: true });
+    io.engine.on('initial_headers', (headers: Record<string, string[]>) => headers['Set-Cookie']!.push('mine=1'));
+    const response = await fetch(`http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`);
+    expect(response.headers.getSetCookie()).toEqual([expect.stringMatching(/^io=/), 'mine=1']);
+  }
+});
+
 test.each(kinds)('allowRequest on %s can add headers to the response of a poll', async (_name, Class, options) => {
   const allowRequest: ServerOptions['allowRequest'] = (request, done) => {
     const { res } = request as unknown as { res?: ServerResponse };
