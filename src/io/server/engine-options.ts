@@ -34,8 +34,8 @@ interface KilledWorkers {
 export interface ServerOptions extends StockOptions, Omit<EngineOptions, keyof StockOptions> {
   /**
    * Which library listens on the port of an http.Server. With "auto", uWebSockets.js does if the server serves nothing but
-   * Socket.IO: when `listen()` is called, the application has no listener for its requests. Otherwise, and always with
-   * "node", node:http listens. @default GJALLAR_PORT_OWNER, or "auto"
+   * Socket.IO: when `listen()` is called, the application has no listener for its requests or connections. Otherwise, and
+   * always with "node", node:http listens. @default GJALLAR_PORT_OWNER, or "auto"
    */
   portOwner?: PortOwnerName;
   connectionStateRecovery: StockOptions['connectionStateRecovery'] & KilledWorkers;

@@ -1,4 +1,4 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Server as TlsServer } from 'node:tls';
@@ -20,11 +20,19 @@ export interface UnansweredUpgrades {
 
 type RequestListener = (message: IncomingMessage, response: ServerResponse) => void;
 
-/** The listeners of http.Servers that gjallar or socket.io has added. */
-const ownListeners = new WeakSet<object>();
+/** The listeners of http.Servers that Node.js, gjallar or socket.io has added. */
+const ownListeners = new WeakSet<object>(createServer().listeners('connection'));
 
-/** Events whose listeners need requests as node:http reads them. */
-const EVENTS = ['request', 'upgrade', 'connect', 'checkContinue', 'checkExpectation', 'clientError'] as const;
+/** Events whose listeners need requests as node:http reads them, or its connections. */
+const EVENTS = [
+  'request',
+  'upgrade',
+  'connect',
+  'connection',
+  'checkContinue',
+  'checkExpectation',
+  'clientError',
+] as const;
 
 /** What socket.io answers where the application has given it only a port. */
 export function answerNotFound(_message: IncomingMessage, response: ServerResponse): void {
@@ -40,7 +48,9 @@ export class ServerListeners {
   private readonly others = new Set<object>();
 
   constructor(private readonly server: Server) {
+    const before = server.listeners('connection');
     this.app = nodeApps().on(server, server instanceof TlsServer);
+    for (const each of server.listeners('connection')) if (!before.includes(each)) ownListeners.add(each);
     server.on('close', () => this.app.stop());
   }
 
@@ -73,7 +83,7 @@ export class ServerListeners {
     for (const listener of this.server.listeners('request')) ownListeners.add(listener);
   }
 
-  /** Whether the application has a listener for requests that are not Socket.IO's. */
+  /** Whether the application has a listener for connections, or for requests that are not Socket.IO's. */
   get hasApplication(): boolean {
     const { server, others } = this;
     return others.size > 0 || EVENTS.some((event) => server.listeners(event).some((each) => !ownListeners.has(each)));

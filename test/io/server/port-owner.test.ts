@@ -52,6 +52,25 @@ const cases: [string, () => Promise<number>, boolean][] = [
     false,
   ],
   [
+    'a listener for connections',
+    async () => {
+      const http = createServer().on('connection', () => {});
+      closeLater(new Server(http));
+      return listen(http);
+    },
+    false,
+  ],
+  [
+    'a listener for connections that is added between the Socket.IO server and listen()',
+    async () => {
+      const http = createServer();
+      closeLater(new Server(http));
+      http.on('connection', () => {});
+      return listen(http);
+    },
+    false,
+  ],
+  [
     'a server that listens already',
     async () => {
       const http = createServer();
