@@ -1,6 +1,10 @@
 import { join } from 'node:path';
+import cors from 'cors';
 import { packagePath } from '../../base/package.js';
+import type { HttpExchange, ResponseHeaders } from '../../engine/http/exchange.js';
 import { hostOfOthers } from '../../engine/http/guarded-requests.js';
+import { applyMiddleware, responseOf } from '../../engine/http/middleware.js';
+import type { EngineSettings } from '../../engine/options.js';
 import { routeHttp } from '../../engine/routes.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { installedCopy } from '../socket-io-version.js';
@@ -42,26 +46,42 @@ export interface ServeClientOptions {
  * before the app listens.
  */
 export function serveClient(app: TemplatedApp, options: ServeClientOptions = {}): void {
-  const below = folderOf(options);
-  serveFiles(app, addHelper(addClientBundle(new StaticFiles(), below), below), options);
+  const { path = '/socket.io', origins } = options;
+  const allowed = new Cors(origins);
+  serveFiles(app, bundleBelow(folderOf(path)), ({ request }, next) => next(allowed.headersFor(request.headers.origin)));
+}
+
+/** Serves the same as a `Server` with this option `cors`. */
+export function serveBundle(app: TemplatedApp, path: string, given: EngineSettings['cors']): void {
+  serveFiles(app, bundleBelow(folderOf(path)), corsOf(given));
 }
 
 /** Serves the helper alone, where socket.io serves its bundle itself. */
-export function serveHelper(app: TemplatedApp, options: ServeClientOptions = {}): void {
-  serveFiles(app, addHelper(new StaticFiles(), folderOf(options)), options);
+export function serveHelper(app: TemplatedApp, path: string, given: EngineSettings['cors']): void {
+  serveFiles(app, addHelper(new StaticFiles(), folderOf(path)), corsOf(given));
 }
 
-const folderOf = ({ path = '/socket.io' }: ServeClientOptions) => `${path.replace(/\/$/, '')}/`;
+const folderOf = (path: string) => `${path.replace(/\/$/, '')}/`;
+const bundleBelow = (folder: string) => addHelper(addClientBundle(new StaticFiles(), folder), folder);
 
-function serveFiles(app: TemplatedApp, files: StaticFiles, { origins }: ServeClientOptions): void {
-  const cors = new Cors(origins);
+/** Calls `next` with the headers that say which pages may read the response. */
+type Allowing = (exchange: HttpExchange, next: (headers: ResponseHeaders) => void) => void;
+
+/** As for polling. Like socket.io, it serves the files also if a function of the application fails. */
+function corsOf(given: EngineSettings['cors']): Allowing {
+  if (!given) return (_exchange, next) => next({});
+  const middleware = cors(given as cors.CorsOptions);
+  return (exchange, next) => applyMiddleware([middleware], exchange, () => next(responseOf(exchange).collected()));
+}
+
+function serveFiles(app: TemplatedApp, files: StaticFiles, allow: Allowing): void {
   const host = hostOfOthers();
   for (const pattern of files.paths) {
     routeHttp(app, host, {
       pattern,
       secure: false,
       isReadOnly: true,
-      handle: (exchange) => files.serve(exchange, cors.headersFor(exchange.request.headers.origin)),
+      handle: (exchange) => allow(exchange, (headers) => void files.serve(exchange, headers)),
     });
   }
 }

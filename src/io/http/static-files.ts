@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import mime from 'mime-types';
-import type { Headers } from './headers.js';
+import type { ResponseHeaders } from '../../engine/http/exchange.js';
 import type { JsonSender } from './json.js';
 
 /** A request for a file, and its response. */
@@ -78,14 +78,14 @@ export class StaticFiles {
   }
 
   /** Answers a GET or HEAD request. Returns false if there is no such file. */
-  serve(exchange: FileExchange, headers: Headers): boolean {
+  serve(exchange: FileExchange, headers: Readonly<ResponseHeaders>): boolean {
     const { url, headers: asked } = exchange.request;
     const file = this.files.get(url.split('?', 1)[0]!);
     if (!file) return false;
     const isKnown = String(asked['if-none-match']).replace(/^W\//, '') === file.etag;
     const coding = codingFor(String(asked['accept-encoding'] ?? ''));
     const compressed = coding && file.compressedAs(coding);
-    const vary = [headers.Vary, 'Accept-Encoding'].filter((value) => value !== undefined);
+    const vary = [headers.Vary ?? [], 'Accept-Encoding'].flat();
     const common = { ...headers, ETag: file.etag, 'Cache-Control': 'public, max-age=0', Vary: vary };
     const content = { 'Content-Type': file.type, ...(compressed && { 'Content-Encoding': coding }) };
     exchange.send(isKnown ? 304 : 200, isKnown ? common : { ...common, ...content }, compressed ?? file.body);

@@ -1,6 +1,6 @@
 import type { Engine } from '../../engine/engine.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
-import { serveClient } from '../http/client-bundle.js';
+import { serveBundle } from '../http/client-bundle.js';
 import { clientFiles } from '../socket-io-server.private.js';
 
 /** The path of an engine beside the application's own requests. */
@@ -11,14 +11,12 @@ export class EngineRoute {
   /**
    * @param path the engine's path, without a trailing slash
    * @param servesClient whether requests for the client bundle are answered
-   * @param origins whose pages may load the client bundle
    */
   constructor(
     readonly engine: Engine,
     private readonly path: string,
     private readonly addTrailingSlash: boolean,
     private readonly servesClient: boolean,
-    private readonly origins: readonly string[] | undefined,
   ) {
     this.prefix = addTrailingSlash ? `${path}/` : path;
   }
@@ -36,8 +34,7 @@ export class EngineRoute {
   }
 
   /** Adds the client bundle to an app, with gjallar's helper; or the helper alone. */
-  serveClient(app: TemplatedApp, serve = serveClient): void {
-    const { path, origins } = this;
-    if (this.servesClient) serve(app, origins ? { path, origins } : { path });
+  serveClient(app: TemplatedApp, serve = serveBundle): void {
+    if (this.servesClient) serve(app, this.path, this.engine.settings.cors);
   }
 }

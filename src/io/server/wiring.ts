@@ -9,7 +9,7 @@ import { isSecureApp } from '../../engine/sockets.js';
 import type { TemplatedApp } from '../../engine/uws/app.js';
 import { portOwnerOfEnvironment } from '../../engine/uws/environment.js';
 import { socketsInUse, uws } from '../../engine/uws/uws.js';
-import { serveClient } from '../http/client-bundle.js';
+import { serveBundle } from '../http/client-bundle.js';
 import {
   type AdapterClass,
   type AdapterFactory,
@@ -124,7 +124,7 @@ export class Wiring implements RoomsEngine {
     const path = pathOf(options);
     if ((engines.get(path) ?? engine) !== engine) throw new GjallarError('BAD_CONFIG', twoServersOn(path));
     engines.set(path, engine);
-    const route = new EngineRoute(engine, path, addTrailingSlash, inside._serveClient, originsOf(options));
+    const route = new EngineRoute(engine, path, addTrailingSlash, inside._serveClient);
     listeners.add(route, options);
     if (inside._serveClient) inside.attachServe(server);
     listeners.claimRequests();
@@ -144,7 +144,7 @@ export class Wiring implements RoomsEngine {
     const { inside } = this;
     const engine = this.engineWith(options);
     const path = pathOf(options);
-    if (inside._serveClient) serveClient(app, { path, origins: originsOf(options) });
+    if (inside._serveClient) serveBundle(app, path, engine.settings.cors);
     const { addTrailingSlash = true } = options;
     engine.attach(app, { path, addTrailingSlash, secure: isSecureApp(app) });
     this.bind(engine);
@@ -164,13 +164,6 @@ const twoServersOn = (path: string) =>
 /** The path without a trailing slash. */
 function pathOf({ path = '/socket.io' }: Partial<ServerOptions>): string {
   return path.replace(/\/$/, '');
-}
-
-/** The origins that may load the client bundle, if the option `cors` lists them. */
-function originsOf({ cors }: Partial<ServerOptions>): string[] | undefined {
-  const origin = typeof cors === 'object' ? cors.origin : undefined;
-  const list = [origin].flat().filter((one): one is string => typeof one === 'string');
-  return list.length > 0 ? list : undefined;
 }
 
 function attachmentOf(server: HttpServer, options: Partial<ServerOptions>): Attachment {

@@ -3,6 +3,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { CorsOptions, CorsOptionsDelegate } from 'cors';
 import { Server } from 'socket.io';
 import { io } from 'socket.io-client';
 import { App, us_listen_socket_close, us_socket_local_port } from '../../../src/engine/sockets.js';
@@ -90,6 +91,43 @@ test('the helper for clients is beside the bundle, on an app and on an http.Serv
       expect([text, response.headers.get('content-type')]).toEqual([helper, expect.stringMatching('javascript')]);
     if (status === 200) expect((await fetch(`${base}/socket.io/socket.io.js`, close)).status).toBe(200);
     await server.close();
+  }
+});
+
+const PAGE = 'https://app.example';
+type Origin = NonNullable<CorsOptions['origin']>;
+const allows: [string, CorsOptions | CorsOptionsDelegate][] = [
+  ['nothing but the defaults', {}],
+  ['true', { origin: true, credentials: true }],
+  ['a pattern', { origin: /\.example$/ }],
+  ['a list', { origin: ['https://other.example', PAGE], credentials: true, exposedHeaders: 'ETag' }],
+  ['another origin', { origin: 'https://other.example' }],
+  ['a function', { origin: ((_origin, done) => setImmediate(done, null, true)) as Origin }],
+  ['a delegate', (request, done) => done(null, { origin: request.headers.origin === PAGE })],
+];
+
+test.each(allows)('pages of other origins may load the bundle as with socket.io: %s', async (_name, cors) => {
+  const names = ['allow-origin', 'allow-credentials', 'expose-headers'];
+  const load = async (server: Server, file: string) => {
+    const http = createServer();
+    server.attach(http);
+    await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+    const { port } = http.address() as AddressInfo;
+    const answers = [];
+    for (const method of ['GET', 'HEAD']) {
+      const { status, headers } = await fetch(`http://127.0.0.1:${port}/socket.io/${file}`, {
+        ...{ method, headers: { Origin: PAGE, connection: 'close' } },
+      });
+      const varies = /\bOrigin\b/.test(headers.get('vary') ?? '');
+      answers.push([status, varies, ...names.map((name) => headers.get(`access-control-${name}`))]);
+    }
+    await server.close();
+    return answers;
+  };
+  const stock = await load(new Server({ cors }), 'socket.io.esm.min.js');
+  for (const portOwner of ['auto', 'node'] as const) {
+    for (const file of ['socket.io.esm.min.js', 'gjallar-client.js'])
+      expect(await load(new GjallarServer({ cors, portOwner }), file)).toEqual(stock);
   }
 });
 
