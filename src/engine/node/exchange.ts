@@ -89,7 +89,7 @@ export class NodeHttpExchange implements HttpExchange {
     const { response } = this;
     // Without it, node:http sends the body in chunks. A response without a body of its own has none.
     const hasBody = status !== 204 && status !== 304;
-    this.writeHead(status, hasBody ? { ...headers, 'Content-Length': String(Buffer.byteLength(body)) } : headers);
+    this.writeHead(status, hasBody ? withLength(headers, Buffer.byteLength(body)) : headers);
     response.end(body);
     this.whileUnread(body.length);
     // What the client still sends is dropped, so that the next request on the connection is found.
@@ -174,6 +174,12 @@ export class NodeHttpExchange implements HttpExchange {
   protected get socket(): Socket {
     return this.message.socket;
   }
+}
+
+/** The application may have written a length of its own, whatever the case of its name. */
+function withLength(headers: ResponseHeaders, length: number): ResponseHeaders {
+  const others = Object.entries(headers).filter(([name]) => name.toLowerCase() !== 'content-length');
+  return { ...Object.fromEntries(others), 'Content-Length': String(length) };
 }
 
 /** The body of a request. */

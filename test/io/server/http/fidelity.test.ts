@@ -50,6 +50,19 @@ test.each(kinds)('a listener on %s can add to the cookies of the engine', async 
   }
 });
 
+test.each(kinds)('a length that middleware on %s names is sent once', async (_name, Class, options) => {
+  const { io, port } = await run(Class, listener, options);
+  io.engine.use((_request: unknown, response: ServerResponse) => {
+    response.writeHead(429, { 'content-length': 2 });
+    response.end('no');
+  });
+  const connection = await RawConnection.to(port);
+  connection.write('GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  const received = await connection.closed;
+  expect(received.match(/^content-length: .*/gim)).toHaveLength(1);
+  expect(received).toMatch(/^HTTP\/1\.1 429 .*\r\n\r\nno$/s);
+});
+
 test.each(kinds)('allowRequest on %s can add headers to the response of a poll', async (_name, Class, options) => {
   const allowRequest: ServerOptions['allowRequest'] = (request, done) => {
     const { res } = request as unknown as { res?: ServerResponse };
