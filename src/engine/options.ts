@@ -210,10 +210,12 @@ const bytes = number(0, undefined, 'bytes');
 const ORIGIN = /^(\*|[a-z][a-z0-9+.-]*:\/\/(\*\.)?[^/\s*]+)$/i;
 const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/i;
 
-export const origins = list(
-  '*, or origins such as https://example.com or https://*.example.com, separated by commas',
-  text('an origin', ORIGIN),
-);
+const origin = text('an origin', ORIGIN);
+export const origins = list('*, or origins such as https://example.com or https://*.example.com, separated by commas', {
+  ...origin,
+  // Socket.IO v2 wrote it so.
+  read: (given) => (given === '*:*' ? '*' : origin.read(given)),
+});
 
 const host: OptionKind<string> = {
   accepts: 'a host name',

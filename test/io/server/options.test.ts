@@ -210,6 +210,7 @@ describe('an option that is wrong', () => {
       { allowUpgrades: 'false', pingTimeout: null },
       { allowUpgrades: false, pingTimeout: 20_000 },
     ],
+    [{ origins: '*:*' }, { origins: ['*'] }],
     [{ rateLimit: 'events=50/s' }, { rateLimit: { events: { amount: 50, per: 1000 } } }],
     [{ maxHttpBufferSize: Number.POSITIVE_INFINITY }, { maxHttpBufferSize: constants.MAX_STRING_LENGTH }],
     [
