@@ -12,13 +12,18 @@ const MAX_SKEW_MS = 1000;
 /** For how long a floor is given out again while this worker receives nothing, in ms. */
 const FLOOR_MS = 1000;
 
+/** How much a server has sent in all of its namespaces. */
+export interface SentCounts {
+  /** Packets to single sockets of this worker. */
+  direct: number;
+  broadcasts: number;
+}
+
 /** How far this worker has received the broadcasts in one namespace, by the worker that sent them. */
 export class BroadcastNumbers {
-  /** Packets sent to single sockets of this worker. */
-  direct = 0;
-  /** Broadcasts of this worker. */
+  /** The number of the last broadcast of this worker; 0 for none. */
   sent = 0;
-  /** The number of the last one to all workers. */
+  /** The same of those to all workers. */
   private sentToAll = 0;
   /** Since when it receives them. */
   readonly since = machineTime();
@@ -33,11 +38,23 @@ export class BroadcastNumbers {
   /**
    * @param worker the name of this worker
    * @param retentionMs how long packets are kept
+   * @param counts all namespaces share them: one that is made again goes on above the numbers that others know from before
    */
   constructor(
     readonly worker: string,
     private readonly retentionMs: () => number,
+    private readonly counts: SentCounts,
   ) {}
+
+  /** The number of the last packet to a single socket of this worker. */
+  get direct(): number {
+    return this.counts.direct;
+  }
+
+  /** That of the next one. */
+  nextDirect(): number {
+    return ++this.counts.direct;
+  }
 
   /** The time of the next packet, which is later than all that this worker has sent or received. */
   nextTime(): number {
@@ -49,7 +66,8 @@ export class BroadcastNumbers {
   /** The mark of the next broadcast of this worker. @param isToAll whether all workers get it */
   nextMark(isToAll: boolean): Mark {
     const { worker, sentToAll } = this;
-    const number = ++this.sent;
+    const number = ++this.counts.broadcasts;
+    this.sent = number;
     if (isToAll) this.sentToAll = number;
     const at = this.nextTime();
     return isToAll && sentToAll === number - 1 ? [worker, number, at] : [worker, number, at, sentToAll];

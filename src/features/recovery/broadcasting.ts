@@ -153,7 +153,7 @@ export class Broadcasting {
     const steps = packetStepsOf(session.socket);
     const packets = this.writer.encode(packet.data);
     const at = this.numbers.nextTime();
-    this.live.sent(session, { number: ++this.numbers.direct, at, packets });
+    this.live.sent(session, { number: this.numbers.nextDirect(), at, packets });
     steps.notifyOutgoingListeners(packet);
     const encoded = this.writer.withOffset(packets, this.numbers.offset(at));
     steps.client.writeToEngine(encoded, { preEncoded: true, compress: compress !== false });
@@ -161,8 +161,10 @@ export class Broadcasting {
 
   /** Delivers a broadcast that this worker should have received, but only the keeper has. */
   deliver(sender: string, { number, at, rooms, except, packets }: KeptPacket): void {
-    if (number <= this.numbers.lastOf(sender)) return;
-    const kept: Mark = [sender, number, at];
+    const last = this.numbers.lastOf(sender);
+    if (number <= last) return;
+    // The keeper has had all in between.
+    const kept: Mark = [sender, number, at, last];
     const packet = new EncodedPacket(PacketType.EVENT, this.namespace.nsp.name, packets, () =>
       this.writer.decode(packets),
     );

@@ -68,7 +68,7 @@ export class NamespaceRecovery {
     const { link } = host;
     this.gate = host.gate;
     this.namespace = joinTexts(String(host.server), nsp.name);
-    this.numbers = new BroadcastNumbers(host.name, () => this.retentionMs);
+    this.numbers = new BroadcastNumbers(host.name, () => this.retentionMs, host.counts);
     this.live = new LiveSessions(
       host.name,
       host.bounds.maxRooms,

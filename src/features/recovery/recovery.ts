@@ -8,6 +8,7 @@ import type { SharedWindow } from '../../engine/delivery/shared-window.js';
 import type { AdapterFactory } from '../../io/rooms/index.js';
 import { endWith, wantsRecovery } from '../../io/socket-io.private.js';
 import { inProcess, overHub } from '../hub-link.js';
+import type { SentCounts } from './broadcast-numbers.js';
 import { Keeper } from './keeper/keeper.js';
 import type { RemovalTarget } from './keeper/memory.js';
 import { KeeperLink } from './link.js';
@@ -129,6 +130,7 @@ function linkInProcess(): KeeperLink {
 export class ServerRecovery implements Recovery {
   /** Names this worker in offsets. */
   readonly name = randomBytes(4).toString('base64url');
+  readonly counts: SentCounts = { direct: 0, broadcasts: 0 };
   readonly bounds: KeeperBounds;
   readonly gate: Gate;
   /** The number of the server among those of this worker. */

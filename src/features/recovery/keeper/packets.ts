@@ -52,10 +52,12 @@ export class Packets {
    */
   begin(sender: string, sent: number): void {
     this.here.add(sender);
-    // A namespace may be made again.
-    this.streams.get(sender)?.release();
+    const known = this.streams.get(sender);
+    // A namespace that is made again goes on with higher numbers.
+    if (sent === 0 && known?.isWhole) return;
+    known?.release();
     const stream = new Stream(this.memory);
-    stream.cut(sent, machineTime());
+    stream.cut(Math.max(sent, known?.last ?? 0), machineTime());
     this.streams.set(sender, stream);
   }
 

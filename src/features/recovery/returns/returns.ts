@@ -233,12 +233,12 @@ export class Returns {
     const direct = numbers.direct + missed.filter(([sender]) => sender === undefined).length;
     if (unknown.size > 0) session.replayed = { numbers: `${unknown}`, direct };
     const replayed = missed.map(([sender, number, at, packets]) => {
-      if (sender === undefined) live.sent(session, { number: ++numbers.direct, at, packets });
+      if (sender === undefined) live.sent(session, { number: numbers.nextDirect(), at, packets });
       else senders.raise(sender, number);
       return writer.withOffset(packets, numbers.offsetOf(at, senders));
     });
     // Offsets of later packets have a higher number.
-    if (session.replayed) numbers.direct++;
+    if (session.replayed) numbers.nextDirect();
     // From its first packet on, the client has offsets of this worker, and the keeper's copy is that of the worker before.
     const conn = session.socket.conn as unknown as { sendTogether?(): void };
     live.introduceOne(session);

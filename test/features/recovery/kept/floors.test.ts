@@ -134,7 +134,7 @@ describe('a client that joins a room', () => {
 const content = { rooms: [], except: [], packets: ['2["x"]'] };
 
 test('a floor is what the worker had received, and sockets that join meanwhile share it', () => {
-  const log = new BroadcastNumbers('1', () => 60_000);
+  const log = new BroadcastNumbers('1', () => 60_000, { direct: 0, broadcasts: 0 });
   log.add(['2', 5, Date.now()], content);
   const floor = log.floor();
   expect(log.floor()).toBe(floor);

@@ -98,6 +98,31 @@ test('a worker that has announced an id already is not asked to announce it', as
   expect(typesOf()).toEqual(['found', 'taking']);
 });
 
+test.each(['is closed', 'is left open'])(
+  'what was sent in a namespace that is made again is kept, if the one of before %s',
+  async (how) => {
+    const { keeper, answers } = new Machine(false);
+    const packetOf = (number: number) => ({
+      number,
+      at: began + number,
+      rooms: [],
+      except: [],
+      packets: [`${number}`],
+    });
+    for (const number of [1, 2, 3]) keeper.onMessage(WORKER, { type: 'packet', namespace, packet: packetOf(number) });
+    if (how === 'is closed') keeper.onMessage(WORKER, { type: 'close', namespace });
+    keeper.onMessage(WORKER, { type: 'open', namespace, name: own, sent: 0, isAgain: false, options });
+    keeper.onMessage(WORKER, { type: 'packet', namespace, packet: packetOf(7) });
+    const offset = encodeOffset(began, own, 0, new VersionVector([[own, 2]]));
+    const question = { request: 1, ms: 5000, pid: 'p'.repeat(20), offset, received: '', receivesSince: began };
+    keeper.onMessage(WORKER, { type: 'find', namespace, ...question });
+    const found = () => answers.find((answer) => answer.type === 'found');
+    await until(() => found() !== undefined);
+    const { missed } = (found() as { found: Extract<Found, { outcome: undefined }> }).found;
+    expect(missed.map(([, number]) => number)).toEqual([3, 7]);
+  },
+);
+
 /** In both cases, no keeper has what the other worker has sent. */
 const losses: Record<string, () => Machine> = {
   'another machine was killed': () => {
