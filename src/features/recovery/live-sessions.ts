@@ -37,7 +37,7 @@ export interface LiveSession {
   readonly named: string | undefined;
   readonly handedOver: string | undefined;
   /** The client has received everything that it was sent before this time. */
-  readonly aliveAt: number;
+  aliveAt: number;
   readonly address: string | undefined;
   readonly connection: string;
   /** Undefined once all packets are newer. */
@@ -258,9 +258,13 @@ export class LiveSessions {
     if (this.changed.size > 0) this.planPost();
   }
 
-  /** A keeper that knows none of them is told of all. What they were sent alone before, it does not have. */
-  introduce(direct: number): void {
+  /**
+   * A keeper that knows none of them is told of all. What they were sent alone before, it does not have.
+   * @param aliveAt clients that were connected by then were still there
+   */
+  introduce(direct: number, aliveAt: number): void {
     for (const session of this.byPid.values()) {
+      if (session.connectedAt <= aliveAt) session.aliveAt = Math.max(session.aliveAt, aliveAt);
       if (session.told !== 'nothing' && !this.held) Object.assign(session, { floor: direct, floorAt: machineTime() });
       session.told = 'nothing';
       this.tell(session);

@@ -337,7 +337,7 @@ export class NamespaceRecovery {
     this.post({ type: 'open', name, sent: this.numbers.sent, isAgain, options: this.optionsOf(this.settings) });
     if (!this.bus.isUp) this.onBus(false);
     if (this.listeners.size > 0) this.post({ type: 'listen', isListening: true });
-    this.live.introduce(this.numbers.direct);
+    this.live.introduce(this.numbers.direct, machineTime() - this.settings.silenceMs);
   }
 
   /** Posts what has changed since the last call. */

@@ -34,6 +34,8 @@ interface Live {
   floors: Floors | undefined;
   /** Whether it cannot be recovered: it has changes that its worker has not told, or the operator has ended it. */
   isLost: boolean;
+  /** Since when its worker has told of it. */
+  readonly since: number;
   readonly worker: number;
   readonly direct: Stream;
 }
@@ -106,7 +108,7 @@ export class KeptNamespace {
     const direct = session.handedOver === undefined ? new Stream(this.host.packets) : this.handedOver(session, taken);
     taken?.release();
     if (floor > 0) direct.cut(floor, floorAt);
-    this.live.set(pid, { ...told, worker, direct });
+    this.live.set(pid, { ...told, since: machineTime(), worker, direct });
     this.away.drop(pid);
     this.away.changed(pid);
   }
@@ -168,8 +170,9 @@ export class KeptNamespace {
     const live = this.endLive(worker, pid);
     if (!live) return;
     const session = stateOf(live);
-    // A client that counts as gone now was certainly still there then.
-    const aliveAt = Math.max(session.aliveAt, machineTime() - this.options.silenceMs);
+    // A client that counts as gone now was certainly still there then, unless it has been connected for a shorter time.
+    const latest = machineTime() - this.options.silenceMs;
+    const aliveAt = live.since <= latest ? Math.max(session.aliveAt, latest) : session.aliveAt;
     let { direct } = live;
     if (session.worker === NO_WORKER) {
       direct.release();

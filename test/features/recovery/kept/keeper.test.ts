@@ -384,6 +384,31 @@ test.each([
   expect(outcomes()).toEqual(['worker behind', outcome]);
 });
 
+test('what was replayed over a connection that broke at once does not count as received', async () => {
+  const clock = movableClock();
+  const { keeper, answers } = new Machine(false);
+  const session = sessionOf('q'.repeat(20));
+  const { pid } = session;
+  const packet = { number: 1, at: machineTime(), rooms: ['room'], except: [], packets: ['x'] };
+  keeper.onMessage(WORKER, { type: 'live', namespace, session, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER, { type: 'away', namespace, pid });
+  keeper.onMessage(WORKER, { type: 'packet', namespace, packet });
+  const offset = encodeOffset(began, own, 0, new VersionVector([[own, 0]]));
+  const question = { ms: 5000, pid, offset, received: '', receivesSince: began };
+  const outcomes = () => answers.flatMap((answer) => (answer.type === 'found' ? [answer.found.outcome] : []));
+  // Each time, nearly as late as possible.
+  await clock.ahead(56_000);
+  keeper.onMessage(WORKER, { type: 'find', namespace, request: 1, ...question });
+  await clock.until(() => outcomes().length === 1);
+  const resumed = { ...session, resumedFrom: offset };
+  keeper.onMessage(WORKER, { type: 'live', namespace, session: resumed, floor: 0, floorAt: 0 });
+  keeper.onMessage(WORKER, { type: 'away', namespace, pid });
+  await clock.ahead(57_000);
+  keeper.onMessage(WORKER, { type: 'find', namespace, request: 2, ...question });
+  await clock.until(() => outcomes().length === 2);
+  expect(outcomes()).toEqual([undefined, 'packets missing']);
+});
+
 test('a session that another keeper gives too late is kept here, and its end is reported', async () => {
   const clock = movableClock();
   const { keeper, answers, sent, find, found } = twoKeepers();
