@@ -130,10 +130,13 @@ export class Broadcasting {
         this.namespace.post({ type: 'unnumbered', at: machineTime(), rooms, except });
       return options;
     }
+    const [sender, number, at] = mark;
+    const isLate = number <= this.numbers.lastOf(sender) && isToId(rooms);
+    if (isLate && number <= (this.live.of(rooms[0]!)?.hasUpTo?.of(sender) ?? 0)) return undefined;
     const gap = this.numbers.gapBefore(mark);
     if (gap !== undefined) this.namespace.onLost(gap);
     if (!this.numbers.add(mark, { rooms, except, packets: plain })) return undefined;
-    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.numbers.offset(mark[2])));
+    encoded.splice(0, encoded.length, ...this.writer.withOffset(plain, this.numbers.offset(at)));
     const { clientsAhead } = this.namespace;
     // Clients that have received it on another worker.
     const having = clientsAhead.size > 0 ? clientsAhead.having(mark) : [];

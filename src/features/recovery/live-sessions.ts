@@ -45,6 +45,8 @@ export interface LiveSession {
   /** What the client has received and this worker had not when it connected: a version vector. */
   alsoReceived: string | undefined;
   replayed: Replayed | undefined;
+  /** If messages to its id may still come that the keepers had, up to which ones the client has those already. */
+  hasUpTo: VersionVector | undefined;
   /** When it was connected. */
   readonly connectedAt: number;
   /** What the keeper knows: nothing, its rooms, or only that it is in too many of them. */
@@ -131,6 +133,7 @@ export class LiveSessions {
       floors,
       alsoReceived,
       replayed: undefined,
+      hasUpTo: undefined,
       connectedAt,
       told: 'nothing',
       isShared,

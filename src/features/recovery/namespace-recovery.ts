@@ -178,7 +178,7 @@ export class NamespaceRecovery {
     this.returns.complete(socket, returning, () => this.return(socket, returning));
   }
 
-  private return(socket: Socket, { session, resumedFrom, named, upTo }: Returning): LiveSession {
+  private return(socket: Socket, { session, resumedFrom, named, upTo, isKnown }: Returning): LiveSession {
     const floors = this.floorsOf(session, socket);
     const offset = decodeOffset(resumedFrom)!;
     const before = VersionVector.parse(session.alsoReceived);
@@ -201,6 +201,7 @@ export class NamespaceRecovery {
       alsoReceived,
       isShared,
     });
+    if (!isKnown) live.hasUpTo = VersionVector.parse(upTo);
     for (const room of socket.rooms) if (room !== socket.id) this.tellJoined(room);
     return live;
   }

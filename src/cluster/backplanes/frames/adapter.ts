@@ -107,7 +107,7 @@ export class FrameAdapter extends Adapter implements AdapterWithServers {
   }
 
   /** Messages to an id that names another worker come here, too, from when `known` resolves until `end()`. */
-  announceId(id: SocketId): { readonly known: Promise<unknown>; end(): void } | undefined {
+  announceId(id: SocketId): { readonly known: Promise<boolean>; end(): void } | undefined {
     if (workerIn(id) === undefined || this.bus.isOwnId(id)) return undefined;
     this.announce(id);
     return { known: this.bus.announced(), end: () => this.withdraw(id) };

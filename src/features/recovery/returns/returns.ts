@@ -35,19 +35,21 @@ export interface Returning extends Extract<Found, { session: SessionState }> {
   /** The offset that was named for it. */
   readonly named: string;
   readonly bus: NamespaceRecovery['bus'];
+  /** Whether all workers are known to send messages to its id here, too. One that was busy may send some afterwards. */
+  readonly isKnown: boolean;
 }
 
 /** An adapter whose messages to an id reach the worker that it names, and those that have announced it. */
 export interface AdapterOfIds {
   /** Announces an id, unless messages to it come here or to all workers anyway. */
-  announceId?(id: SocketId): { readonly known: Promise<unknown>; end(): void } | undefined;
+  announceId?(id: SocketId): { readonly known: Promise<boolean>; end(): void } | undefined;
 }
 
 /** The clients of one namespace that return, from their request to the moment at which they have what they missed. */
 export class Returns {
   private readonly bySid = new Map<SocketId, Returning>();
-  /** Those whose ids are announced, by the secret of the client. Each entry ends that. */
-  private readonly expected = new Map<string, () => void>();
+  /** Those whose ids are announced, by the secret of the client, with whether all workers have heard it. */
+  private readonly expected = new Map<string, { isKnown: boolean; end(): void }>();
 
   /** Those of them that come from another worker soon, and not by themselves. */
   private readonly prepared = new Map<string, NodeJS.Timeout>();
@@ -60,8 +62,9 @@ export class Returns {
     const announced = adapter.announceId?.(sid);
     if (!announced) return;
     this.forget(pid);
-    this.expected.set(pid, announced.end);
-    await announced.known;
+    const expected = { isKnown: false, end: announced.end };
+    this.expected.set(pid, expected);
+    expected.isKnown = await announced.known;
   }
 
   /** The same for a client that is about to come from another worker, for a time. */
@@ -80,7 +83,7 @@ export class Returns {
   }
 
   private forget(pid: string): void {
-    this.expected.get(pid)?.();
+    this.expected.get(pid)?.end();
     this.expected.delete(pid);
   }
 
@@ -127,7 +130,7 @@ export class Returns {
     const { session, missed } = found;
     const bytes = bytesOfMissed(missed) + session.rooms.reduce((sum, room) => sum + room.length, 0);
     await gate.turns.take(session.rooms.length + missed.length + bytes / BYTES_OF_UNIT);
-    const returning = { ...found, ...start };
+    const returning = { ...found, ...start, isKnown: this.expected.get(pid)?.isKnown ?? true };
     if (this.later(returning)) return returning;
     this.lose(pid);
     return 'packets missing';

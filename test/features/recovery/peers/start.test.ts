@@ -120,6 +120,35 @@ test('nor what it has received since then, on a worker that has nothing of that 
   expect(client.of('news')).toEqual([1, 2, 3, 4]);
 });
 
+test('a message to an id that a busy worker sends again to where the client has returned arrives once', async () => {
+  const late = new LateLinks(2);
+  const [first, second, third] = [await start(1), await start(2), await start(3, late)] as const;
+  const client = new Wanderer(first.url, 'websocket');
+  clients.push(client);
+  await client.heardAll(1);
+  const id = client.socket.id!;
+  await client.cutOff();
+  await until(() => first.io.of('/').sockets.size === 0);
+  late.hold();
+  const back = client.comeBack(second.url);
+  // The second worker has announced the id, and the third one does not know yet.
+  await until(() => late.size > 0);
+  third.io.to(id).emit('n', 'own', 1);
+  third.io.emit('n', 'all', 1);
+  await back;
+  expect(client.recovered).toEqual([true]);
+  third.io.to(id).emit('n', 'own', 2);
+  third.io.emit('n', 'all', 2);
+  await until(() => client.of('all').length === 2);
+  late.release();
+  third.io.emit('n', 'end', 0);
+  await until(() => client.of('end').length === 1);
+  expect([client.of('own'), client.of('all')]).toEqual([
+    [1, 2],
+    [1, 2],
+  ]);
+});
+
 test('a client that returns after all workers have started again gets what the new ones send', async () => {
   const first = await start(1);
   const client = new Wanderer(first.url, 'websocket');

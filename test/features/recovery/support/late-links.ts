@@ -35,6 +35,11 @@ export class LateLinks {
     };
   }
 
+  /** How many messages are held. */
+  get size(): number {
+    return this.late.length;
+  }
+
   hold(): void {
     this.isLate = true;
   }
