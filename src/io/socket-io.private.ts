@@ -108,26 +108,49 @@ interface Connecting {
 }
 
 const bounded = new WeakSet<object>();
+/** How many clients connect to a namespace. It is not empty, also while their sessions are looked for. */
+const arriving = new WeakMap<Namespace, number>();
+const arrivingAt = (nsp: Namespace): number => arriving.get(nsp) ?? 0;
 
 /** Asks before each client that connects to a namespace. */
 export function onConnecting(nsp: Namespace, { mayConnect, refused, began, ended }: Connecting): void {
   // A further adapter of the same namespace.
   if (bounded.has(nsp)) return;
   bounded.add(nsp);
+  const steps = nsp as unknown as { _remove(socket: unknown): void };
+  const count = (by: 1 | -1) => arriving.set(nsp, arrivingAt(nsp) + by);
   replaceMethod(nsp, '_add', (_nsp, args, add) => {
     const [client, auth, connected] = args as [NamespaceClient, unknown, (socket: Socket) => void];
     if (!mayConnect(client)) return refused(client);
+    keepForArriving();
     began(client);
+    count(1);
     return add(client, auth, (socket: Socket) => {
+      count(-1);
       ended(client);
       connected(socket);
     });
   });
   replaceMethod(nsp, '_remove', (_nsp, [socket], remove) => {
     const { id, client } = socket as Socket;
-    if (!nsp.sockets.has(id)) ended(client as unknown as NamespaceClient);
+    if (!nsp.sockets.has(id)) {
+      count(-1);
+      ended(client as unknown as NamespaceClient);
+    }
     remove(socket);
   });
+  let { _remove: remove } = steps;
+  // The parent of a child namespace has it removed with its last socket. It adds that once the child is made.
+  function keepForArriving(): void {
+    if (steps._remove === remove) return;
+    const removeOne = remove;
+    replaceMethod(nsp, '_remove', (_nsp, [socket], removeIfEmpty) => {
+      const others = arrivingAt(nsp) - (nsp.sockets.has((socket as Socket).id) ? 0 : 1);
+      if (others > 0) removeOne.call(nsp, socket);
+      else removeIfEmpty(socket);
+    });
+    remove = steps._remove;
+  }
 }
 
 interface Children {
@@ -158,10 +181,7 @@ export function removeEmptyChildren(server: Server): number {
   const { _nsps: namespaces } = privateParts(server) as unknown as { _nsps: Map<string, Namespace> };
   for (const { children = new Set<Namespace>() } of parentsOf(server)) {
     for (const child of children) {
-      const { _preConnectSockets: connecting } = child as unknown as {
-        _preConnectSockets?: ReadonlyMap<string, Socket>;
-      };
-      if (child.sockets.size > 0 || (connecting?.size ?? 0) > 0) continue;
+      if (child.sockets.size > 0 || arrivingAt(child) > 0) continue;
       child.adapter.close();
       namespaces.delete(child.name);
       children.delete(child);

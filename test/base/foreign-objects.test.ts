@@ -32,6 +32,7 @@ test('these methods are replaced, and no others', () => {
     'io/socket-io.private.ts: nsp._add',
     'io/socket-io.private.ts: nsp._createSocket',
     'io/socket-io.private.ts: nsp._remove',
+    'io/socket-io.private.ts: nsp._remove',
     'io/socket-io.private.ts: server._checkNamespace',
   ]);
 });

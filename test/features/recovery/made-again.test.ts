@@ -36,6 +36,25 @@ async function enter({ url }: TestNode): Promise<Wanderer> {
 
 const childOf = ({ io }: TestNode): Namespace => io.of(NAME);
 
+test('a namespace stays whose only client returns before its old connection is known to be dead', async () => {
+  const [first, second] = await start();
+  const [client] = [await enter(first), await enter(second)];
+  await until(async () => (await childOf(second).adapter.serverCount()) === 2);
+  const before = childOf(first);
+  const { id } = client.socket;
+  const again = new Wanderer(first.url + NAME, 'websocket', client.credentials);
+  clients.push(again);
+  await again.connected();
+  expect(again.socket.id).toBe(id);
+  expect(childOf(first) === before).toBe(true);
+  expect(before.sockets.get(id!)?.recovered).toBe(true);
+  childOf(second).emit('n', 'news', 1);
+  await until(() => again.of('news').length === 1);
+  // It is removed with its last client nevertheless.
+  again.close();
+  await until(async () => (await childOf(second).adapter.serverCount()) === 1);
+});
+
 test('a namespace that is made again goes on with its numbers', async () => {
   const [first, second] = await start();
   const [witness, away, last] = [await enter(second), await enter(second), await enter(first)];
@@ -55,7 +74,7 @@ test('a namespace that is made again goes on with its numbers', async () => {
   await serversAre(1);
   const again = await enter(first);
   await serversAre(2);
-  expect(childOf(first)).not.toBe(before);
+  expect(childOf(first) === before).toBe(false);
   await news(childOf(first), 4);
   // The application may still have the one of before.
   await news(before, 5);
