@@ -129,7 +129,7 @@ export function cellsOf(groups, name, benchmark) {
   return [...new Map(known.map((cell) => [cell.label, cell])).values()].flatMap(({ label, ...parameters }) => {
     const found = versions.flatMap((node) => {
       const cell = own.filter((group) => group.cell === label && group.node === node);
-      const named = node > OLDEST ? `${label} (Node ${node})` : label;
+      const named = node !== USUAL ? `${label} (Node ${node})` : label;
       return cell.length > 0 ? [{ label: named, parameters, groups: cell }] : [];
     });
     return found.length > 0 ? found : [{ label, parameters, groups: [] }];
@@ -137,7 +137,7 @@ export function cellsOf(groups, name, benchmark) {
 }
 
 /** The version of Node.js that is not named. */
-const OLDEST = 20;
+export const USUAL = 22;
 
 /** Whether the server could not keep up in any of the runs of an open loop. Older runs did not judge by the core alone. */
 export const isSaturated = ({ results }) =>

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { benchmarks } from '../benchmarks/index.js';
-import { cellsOf, ENOUGH_RUNS, groupRows, readRows, usedRows } from './groups.js';
+import { cellsOf, ENOUGH_RUNS, groupRows, readRows, USUAL, usedRows } from './groups.js';
 import { losses, overview, readmeTable, sizingCosts, sizingSection } from './overview.js';
 import { draw, plotOf } from './plots.js';
 import { publishedFor } from './published.js';
@@ -84,8 +84,8 @@ This page compares gjallar with stock Socket.IO and with other servers, and list
 
 - Server and load generator ran on the same machine, on a core each. CPU times are those of the server alone.
 - A run that disturbed itself is \`INVALID\`: lost connections, or a load generator at its limit. It is never compared.
-- Servers on Node.js run with \`--max-semi-space-size=2\` where a result has \`flags\`. Elsewhere only gjallar, ws and the servers
-  of \`connections\` did. The flag saves about 3 KB of memory per client.
+- Servers on Node.js run with \`--max-semi-space-size=2\`, as gjallar's service does, where a cell names no other flags. It saves
+  2 to 3 KB of memory per client.
 - "Quick" runs last a few seconds. Absolute figures differ between machines by a factor of two; ratios differ less.`;
 
 const legend = `## How to read the tables of the benchmarks
@@ -97,7 +97,7 @@ const legend = `## How to read the tables of the benchmarks
 - A server above 95% of its cores, or whose latency grows through the run, is saturated. Its latency is not compared, because it
   says how long the run was. Its cost per message is.
 - A row whose runs were all INVALID is struck out and not compared.
-- Rows ran on Node.js 20 where a cell names no other version.
+- Rows ran on Node.js ${USUAL} where a cell names no other version.
 - Figures in *italics* were published with a workload. They come from other machines and other years: compare their shape,
   not their size. In the plots, blue is gjallar, yellow other servers measured here, and grey what others have published; a hollow
   point is of a saturated server.`;
