@@ -132,7 +132,7 @@ export class Interest {
     if (this.known.size === 0) this.announce();
     const peer = new Peer(worker, this.node.wayTo(worker));
     this.known.set(worker, peer);
-    this.tell(worker, types.rooms, this.rooms.announced);
+    this.tellRooms(worker);
     this.events.onJoin(worker);
     return peer;
   }
@@ -142,7 +142,7 @@ export class Interest {
     const known = this.known.get(worker);
     if (!known) return void this.peerOf(worker);
     known.forget();
-    this.tell(worker, types.rooms, this.rooms.announced);
+    this.tellRooms(worker);
   }
 
   remove(worker: string): void {
@@ -210,7 +210,7 @@ export class Interest {
 
   /** What a worker was told before it said its rooms may have come before its Socket.IO server was there. */
   private tellAgain(worker: string): void {
-    this.tell(worker, types.rooms, this.rooms.announced);
+    this.tellRooms(worker);
     this.fences.askAgain(worker);
   }
 
@@ -218,6 +218,10 @@ export class Interest {
     if (this.enteredAt !== undefined || this.known.size === 0) return;
     this.enteredAt = ticksNow();
     nextTick(() => this.announce());
+  }
+
+  private tellRooms(worker: string): void {
+    this.tell(worker, types.rooms, this.rooms.announced);
   }
 
   private tell(worker: string, type: number, all: Iterable<number>): void {
