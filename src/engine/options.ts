@@ -29,9 +29,9 @@ import { type TransportName, transportNames } from './transports/transport.js';
 /** Options of the engine. Options that engine.io has too keep their names, meanings and defaults. */
 export interface EngineOptions {
   /**
-   * How long a client may take to answer a ping, in ms. The time begins anew with the first other packet that comes
-   * meanwhile. Beyond it, its session is closed with the reason "ping timeout". An Engine.IO v3 client sends the pings
-   * itself, and may be silent for `pingInterval` + `pingTimeout`.
+   * How long a client may take to answer a ping, in ms. If it sends another packet first, it has that long again, once.
+   * After that, its session is closed with the reason "ping timeout". An Engine.IO v3 client sends the pings itself, and
+   * may be silent for `pingInterval` + `pingTimeout`.
    * @default 20000
    */
   pingTimeout?: number;

@@ -153,7 +153,7 @@ export class NodeHttpExchange implements HttpExchange {
   /** The response is complete, or the client is gone. */
   protected gone(): void {
     if (!this.complete()) return;
-    // Also if nobody waits for it any more: what has arrived would count for good.
+    // Even if nobody wants it any more: otherwise, its bytes would be counted for ever.
     this.body?.end('aborted');
     if (this.finished) return;
     this.finished = true;
