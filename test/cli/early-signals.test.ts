@@ -30,7 +30,7 @@ test.each(['SIGTERM', 'SIGINT'])(
   '%s that arrives that early ends the server with code 0, and leaves nothing',
   async (signal) => {
     const folder = temporaryFolder();
-    expect(await runToEnd([], { TMPDIR: folder, DATA_DIR: folder, ...at(signal) })).toMatchObject({
+    expect(await runToEnd([], { PORT: '0', TMPDIR: folder, DATA_DIR: folder, ...at(signal) })).toMatchObject({
       code: 0,
       stdout: '',
     });
